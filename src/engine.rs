@@ -1,0 +1,8 @@
+//! Plays Othello: rules, evaluation and search.
+//!
+//! Nothing here touches files, threads, the clock or randomness, so every result depends on its arguments alone.
+
+pub mod board;
+pub mod eval;
+pub mod game;
+pub mod search;

@@ -1,0 +1,8 @@
+//! The board: squares, symmetries, positions, legal moves and notation.
+
+pub mod moves;
+pub mod notation;
+pub mod perft;
+pub mod position;
+pub mod square;
+pub mod symmetry;

@@ -1,0 +1,203 @@
+//! Text: boards of 64 characters, OBF lines and move transcripts.
+
+use super::position::Position;
+use super::square::{Square, SquareError};
+
+/// A position with the color of the side to move, as files and people write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColoredPosition {
+    /// The discs, seen by the side to move.
+    pub position: Position,
+    /// Whether that side is black (`X`).
+    pub black_to_move: bool,
+}
+
+impl ColoredPosition {
+    /// The start of a game.
+    pub const START: Self = Self { position: Position::START, black_to_move: true };
+
+    /// Builds a position from absolute boards, unless they overlap.
+    #[must_use]
+    pub fn from_boards(black: u64, white: u64, black_to_move: bool) -> Option<Self> {
+        let position = if black_to_move { Position::new(black, white) } else { Position::new(white, black) };
+        position.map(|position| Self { position, black_to_move })
+    }
+
+    /// The discs of black and of white.
+    #[must_use]
+    pub fn boards(self) -> (u64, u64) {
+        let (player, opponent) = (self.position.player(), self.position.opponent());
+        if self.black_to_move { (player, opponent) } else { (opponent, player) }
+    }
+
+    /// The board as 64 characters from a1: `X` black, `O` white, `-` empty.
+    #[must_use]
+    pub fn board_text(self) -> String {
+        let (black, white) = self.boards();
+        let character = |square: Square| match (black & square.bit() != 0, white & square.bit() != 0) {
+            (true, _) => 'X',
+            (_, true) => 'O',
+            _ => '-',
+        };
+        Square::all().map(character).collect()
+    }
+
+    /// `X` or `O`.
+    #[must_use]
+    pub const fn side_text(self) -> &'static str {
+        if self.black_to_move { "X" } else { "O" }
+    }
+}
+
+/// A move with its score as an OBF line lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScoredMove {
+    /// The move; `None` for a pass.
+    pub square: Option<Square>,
+    /// Its score in discs, from the side to move.
+    pub discs: i32,
+}
+
+/// A line of an OBF file: a position and the moves scored on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObfLine {
+    /// The position.
+    pub colored: ColoredPosition,
+    /// The moves listed after it, possibly none.
+    pub moves: Vec<ScoredMove>,
+}
+
+/// Why a line is not a position; `byte` counts from 0 within the line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("byte {byte}: {reason}")]
+pub struct NotationError {
+    /// Where in the line.
+    pub byte: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+fn error(byte: usize, reason: impl Into<String>) -> NotationError {
+    NotationError { byte, reason: reason.into() }
+}
+
+/// Reads a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`).
+///
+/// # Errors
+///
+/// The byte and the reason, where the line is none of those.
+pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
+    let text = line.trim_end();
+    if text.is_empty() || text.starts_with(['%', '#']) {
+        return Ok(None);
+    }
+    let mut fields = text.split(';');
+    let head = fields.next().unwrap_or_default();
+    let colored = parse_board(head)?;
+    let mut byte = head.len() + 1;
+    let mut moves = Vec::new();
+    for field in fields {
+        let field_text = field.trim();
+        if !field_text.is_empty() {
+            moves.push(parse_scored_move(field_text).map_err(|reason| error(byte, reason))?);
+        }
+        byte += field.len() + 1;
+    }
+    Ok(Some(ObfLine { colored, moves }))
+}
+
+/// Reads `64 characters`, blanks and the side to move.
+///
+/// # Errors
+///
+/// The byte and the reason, where the text is not that.
+pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
+    let (mut black, mut white) = (0_u64, 0_u64);
+    let bytes = text.as_bytes();
+    if bytes.len() < 64 {
+        return Err(error(bytes.len(), "the board ends early: 64 characters of `X O -` expected"));
+    }
+    for (square, &character) in Square::all().zip(bytes) {
+        match character {
+            b'X' | b'x' | b'*' | b'B' | b'b' => black |= square.bit(),
+            b'O' | b'o' | b'0' | b'W' | b'w' => white |= square.bit(),
+            b'-' | b'.' | b'_' => {}
+            _ => return Err(error(square.index(), "a board holds `X`, `O` and `-` only")),
+        }
+    }
+    let side = String::from_utf8_lossy(&bytes[64..]);
+    let black_to_move = match side.trim() {
+        "X" | "x" | "*" | "B" | "b" => true,
+        "O" | "o" | "W" | "w" => false,
+        _ => return Err(error(64, "the side to move is missing: expected ` X;` or ` O;`")),
+    };
+    ColoredPosition::from_boards(black, white, black_to_move).ok_or_else(|| error(0, "a square holds two discs"))
+}
+
+fn parse_scored_move(text: &str) -> Result<ScoredMove, String> {
+    let (name, discs) = text.split_once(':').unwrap_or((text, "0"));
+    let square = match name.trim() {
+        "pa" | "PA" | "ps" | "PS" | "--" => None,
+        name => Some(name.parse().map_err(|error: SquareError| error.to_string())?),
+    };
+    let discs = discs.trim().trim_start_matches('+');
+    let discs: i32 = discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?;
+    if !(-64..=64).contains(&discs) {
+        return Err(format!("{discs} discs is beyond ±64"));
+    }
+    Ok(ScoredMove { square, discs })
+}
+
+/// Reads a transcript `f5d6c3…`, passes left out, blanks ignored; names only, the rules are not checked.
+///
+/// # Errors
+///
+/// The byte and the reason, where the text is not a list of squares.
+pub fn parse_moves(text: &str) -> Result<Vec<Square>, NotationError> {
+    let letters: Vec<(usize, char)> = text.char_indices().filter(|(_, letter)| !letter.is_whitespace()).collect();
+    letters
+        .chunks(2)
+        .map(|pair| {
+            let name: String = pair.iter().map(|(_, letter)| letter).collect();
+            name.parse().map_err(|reason: SquareError| error(pair[0].0, reason.to_string()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_survives_text() {
+        let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18; pa:-2;";
+        let obf = parse_obf(line).unwrap().unwrap();
+        assert_eq!(obf.colored.board_text(), line[..64]);
+        assert_eq!(obf.colored.side_text(), "X");
+        assert_eq!(obf.moves[0].discs, 18);
+        assert_eq!(obf.moves[1].square, None);
+        assert_eq!(parse_obf("  "), Ok(None));
+    }
+
+    #[test]
+    fn a_bad_line_names_the_byte() {
+        let board = "-".repeat(64);
+        for (line, byte) in [
+            ("XO".to_string(), 2),
+            (board.replacen('-', "?", 5).replacen('?', "-", 4), 4),
+            (board.clone(), 64),
+            (format!("{board} X; z9:3"), 67),
+            (format!("{board} X; a1:99"), 67),
+        ] {
+            assert_eq!(parse_obf(&line).unwrap_err().byte, byte, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_transcript_is_a_list_of_squares() {
+        let moves = parse_moves("f5 D6c3").unwrap();
+        assert_eq!(moves.iter().map(ToString::to_string).collect::<String>(), "f5d6c3");
+        assert_eq!(parse_moves("f5d").unwrap_err().byte, 2);
+        assert_eq!(parse_moves("f5d9").unwrap_err().byte, 2);
+    }
+}

@@ -1,0 +1,118 @@
+//! Squares and sets of squares.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One of the 64 squares: a1 = 0, b1 = 1, …, h8 = 63.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Square(u8);
+
+impl Square {
+    /// The square with this index, if it is below 64.
+    #[must_use]
+    pub const fn new(index: u8) -> Option<Self> {
+        if index < 64 { Some(Self(index)) } else { None }
+    }
+
+    /// The square at `column` (a = 0) and `row` (1 = 0), if both are below 8.
+    #[must_use]
+    pub const fn at(column: u8, row: u8) -> Option<Self> {
+        if column < 8 && row < 8 { Some(Self(row * 8 + column)) } else { None }
+    }
+
+    /// The lowest square of a set, if it has one.
+    #[must_use]
+    #[inline]
+    pub const fn lowest(set: u64) -> Option<Self> {
+        if set == 0 { None } else { Some(Self(set.trailing_zeros() as u8)) }
+    }
+
+    /// 0 for a1 to 63 for h8.
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The index as it is stored in files.
+    #[must_use]
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The set that holds this square alone.
+    #[must_use]
+    #[inline]
+    pub const fn bit(self) -> u64 {
+        1 << self.0
+    }
+
+    /// All squares from a1 to h8.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..64).map(Self)
+    }
+}
+
+impl fmt::Display for Square {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", char::from(b'a' + self.0 % 8), self.0 / 8 + 1)
+    }
+}
+
+/// A text that names no square.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a square: expected a1 to h8")]
+pub struct SquareError(pub String);
+
+impl FromStr for Square {
+    type Err = SquareError;
+
+    fn from_str(text: &str) -> Result<Self, SquareError> {
+        let error = || SquareError(text.chars().take(8).collect());
+        let &[column, row] = text.as_bytes() else {
+            return Err(error());
+        };
+        let column = column.to_ascii_lowercase().wrapping_sub(b'a');
+        let row = row.wrapping_sub(b'1');
+        Self::at(column, row).ok_or_else(error)
+    }
+}
+
+/// The squares of a set, ascending.
+#[derive(Clone, Copy, Debug)]
+pub struct Squares(pub u64);
+
+impl Iterator for Squares {
+    type Item = Square;
+
+    #[inline]
+    fn next(&mut self) -> Option<Square> {
+        let square = Square::lowest(self.0)?;
+        self.0 &= self.0 - 1;
+        Some(square)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = self.0.count_ones() as usize;
+        (count, Some(count))
+    }
+}
+
+impl ExactSizeIterator for Squares {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_squares_are_inverse() {
+        for square in Square::all() {
+            assert_eq!(square.to_string().parse(), Ok(square));
+        }
+        assert_eq!("H8".parse(), Ok(Square(63)));
+        for bad in ["", "a", "a0", "i1", "a9", "a11", "é1"] {
+            assert!(bad.parse::<Square>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Evaluation: pattern sets, the walk over the features of a position, and weights.
+
+pub mod builtin;
+pub mod evaluation;
+pub mod features;
+pub mod pattern_set;

@@ -1,0 +1,109 @@
+//! A pattern set with its weights: what the search evaluates with.
+
+use super::features::{FeatureIndex, FeatureVisitor, visit_features};
+use super::pattern_set::PatternSet;
+use crate::engine::board::position::Position;
+use std::sync::Arc;
+
+/// Millidiscs in a disc.
+pub const DISC: i32 = 1000;
+
+/// The greatest score of a search: 64 discs.
+pub const SCORE_MAX: i32 = 64 * DISC;
+
+/// Weights for every feature of every phase, mirrors equal.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    set: Arc<PatternSet>,
+    weights: Vec<i16>, // [phase][feature]
+}
+
+/// Why weights do not fit a pattern set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EvaluationError {
+    /// Not one weight a feature and phase.
+    #[error("{found} weights for {expected} features")]
+    Count {
+        /// Phases times features.
+        expected: usize,
+        /// What there was.
+        found: usize,
+    },
+    /// Two mirrors of one configuration have different weights.
+    #[error("phase {phase}, feature {feature}: its mirror has another weight")]
+    Mirror {
+        /// Counted from 0.
+        phase: usize,
+        /// Counted from 0 within the phase.
+        feature: usize,
+    },
+}
+
+impl Evaluation {
+    /// Joins weights `[phase][feature]`, in millidiscs, to their pattern set.
+    ///
+    /// # Errors
+    ///
+    /// A wrong count, or mirrors that differ.
+    pub fn new(set: Arc<PatternSet>, weights: Vec<i16>) -> Result<Self, EvaluationError> {
+        let expected = set.phase_count() * set.feature_count();
+        if weights.len() != expected {
+            return Err(EvaluationError::Count { expected, found: weights.len() });
+        }
+        for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
+            for (feature, (&weight, &canonical)) in weights.iter().zip(set.canonical()).enumerate() {
+                if weight != weights[canonical as usize] {
+                    return Err(EvaluationError::Mirror { phase, feature });
+                }
+            }
+        }
+        Ok(Self { set, weights })
+    }
+
+    /// Every weight zero.
+    #[must_use]
+    pub fn zero(set: Arc<PatternSet>) -> Self {
+        let weights = vec![0; set.phase_count() * set.feature_count()];
+        Self { set, weights }
+    }
+
+    /// The pattern set.
+    #[must_use]
+    pub const fn set(&self) -> &Arc<PatternSet> {
+        &self.set
+    }
+
+    /// The weights `[phase][feature]`, in millidiscs.
+    #[must_use]
+    pub fn weights(&self) -> &[i16] {
+        &self.weights
+    }
+
+    /// The weights of the phase of a position with this many empty squares.
+    #[must_use]
+    #[inline]
+    pub fn phase_weights(&self, empties: u8) -> &[i16] {
+        let count = self.set.feature_count();
+        &self.weights[self.set.phase(empties) * count..][..count]
+    }
+
+    /// The plain sum of the weights of a position's features, in millidiscs, from the side to move; not clamped.
+    #[must_use]
+    pub fn static_value(&self, position: Position) -> i32 {
+        let mut sum = WeightSum { weights: self.phase_weights(position.empties()), total: 0 };
+        visit_features(&self.set, position, &mut sum);
+        sum.total
+    }
+}
+
+struct WeightSum<'a> {
+    weights: &'a [i16],
+    total: i32,
+}
+
+impl FeatureVisitor for WeightSum<'_> {
+    #[inline]
+    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
+        self.total += i32::from(self.weights[index]);
+    }
+}

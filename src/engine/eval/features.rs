@@ -1,0 +1,65 @@
+//! The one walk over the features of a position: evaluation and learning are visitors of it.
+
+use super::pattern_set::{INSTANCES_MAX, LANES, PatternSet};
+use crate::engine::board::position::Position;
+use crate::engine::board::square::Squares;
+
+/// A configuration of a pattern: its number among the features of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FeatureIndex(pub usize);
+
+/// What to do with each feature of a position.
+pub trait FeatureVisitor {
+    /// Called once for every instance, then once for every parity pattern.
+    fn visit(&mut self, feature: FeatureIndex);
+}
+
+/// The configuration index of every instance, as sums of [`PatternSet::steps`].
+#[derive(Clone, Debug)]
+pub struct Indices {
+    lanes: [[u16; LANES]; INSTANCES_MAX / LANES],
+}
+
+impl Indices {
+    /// The indices of a position.
+    #[must_use]
+    #[inline]
+    pub fn new(set: &PatternSet, position: Position) -> Self {
+        let mut indices = Self { lanes: [[0; LANES]; INSTANCES_MAX / LANES] };
+        for square in Squares(position.player()) {
+            indices.add::<1>(set, square);
+        }
+        for square in Squares(position.opponent()) {
+            indices.add::<2>(set, square);
+        }
+        indices
+    }
+
+    /// The index of each instance, in the order of [`PatternSet::instances`], then padding.
+    #[must_use]
+    #[inline]
+    pub fn as_slice(&self) -> &[u16] {
+        self.lanes.as_flattened()
+    }
+
+    #[inline]
+    fn add<const TIMES: u16>(&mut self, set: &PatternSet, square: crate::engine::board::square::Square) {
+        for (lanes, steps) in self.lanes.iter_mut().zip(set.steps(square)) {
+            for (lane, step) in lanes.iter_mut().zip(steps) {
+                *lane = lane.wrapping_add(step * TIMES);
+            }
+        }
+    }
+}
+
+/// Visits every feature of a position: instances in the order of the set, then parity.
+#[inline]
+pub fn visit_features<V: FeatureVisitor>(set: &PatternSet, position: Position, visitor: &mut V) {
+    let indices = Indices::new(set, position);
+    for (instance, &index) in set.instances().iter().zip(indices.as_slice()) {
+        visitor.visit(FeatureIndex(instance.offset + usize::from(index)));
+    }
+    for offset in set.parity_offsets() {
+        visitor.visit(FeatureIndex(offset + usize::from(position.empties() & 1)));
+    }
+}

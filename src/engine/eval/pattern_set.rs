@@ -1,0 +1,362 @@
+//! Patterns as data: instances, mirrors, offsets and per-square tables are derived here, and checked.
+
+use crate::engine::board::square::Square;
+use crate::engine::board::symmetry::Symmetry;
+use std::collections::BTreeSet;
+
+/// At most this many squares a pattern: 3^10 configurations still fit an index of 16 bits.
+pub const PATTERN_SQUARES_MAX: usize = 10;
+
+/// At most this many instances a pattern set, parity left out.
+pub const INSTANCES_MAX: usize = 128;
+
+/// At most this many weights over all phases.
+pub const WEIGHTS_MAX: usize = 1 << 28;
+
+/// The number of indices that the incremental tables update together.
+pub const LANES: usize = 16;
+
+/// What a pattern looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatternKind {
+    /// The discs on these squares; the first is the most significant base-3 digit.
+    Squares(Vec<Square>),
+    /// Whether the number of empty squares is odd (1) or even (0).
+    Parity,
+}
+
+/// A named pattern, as a features file lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its name in files and tables.
+    pub name: String,
+    /// What it looks at.
+    pub kind: PatternKind,
+}
+
+impl Pattern {
+    /// The number of configurations, mirrors counted apart.
+    #[must_use]
+    pub fn configuration_count(&self) -> usize {
+        match &self.kind {
+            PatternKind::Squares(squares) => 3_usize.pow(squares.len() as u32),
+            PatternKind::Parity => 2,
+        }
+    }
+}
+
+/// The image of a pattern under a symmetry of the board.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// The pattern's place in [`PatternSet::patterns`].
+    pub pattern: usize,
+    /// Its squares, in the order of the pattern.
+    pub squares: Vec<Square>,
+    /// The feature of configuration 0.
+    pub offset: usize,
+}
+
+/// A checked set of patterns with its phases.
+///
+/// A *feature* is a configuration of a pattern: features of one phase are numbered from 0, pattern after pattern.
+#[derive(Clone, Debug)]
+pub struct PatternSet {
+    name: String,
+    patterns: Vec<Pattern>,
+    phase_starts: Vec<u8>,
+    offsets: Vec<usize>,
+    instances: Vec<Instance>,
+    parity_offsets: Vec<usize>,
+    feature_count: usize,
+    canonical: Vec<u32>,      // [feature] -> the smallest mirror of it
+    phase_of_discs: [u8; 65], // [discs] -> phase
+    steps: Vec<[u16; LANES]>, // [square][block] -> what a disc of the side to move adds to each index
+}
+
+/// Why a list of patterns is not a pattern set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what the variant is")]
+pub enum PatternSetError {
+    #[error("there is no pattern")]
+    Empty,
+    #[error("pattern `{0}` is listed twice")]
+    RepeatedName(String),
+    #[error("pattern `{name}` has {count} squares: 1 to {PATTERN_SQUARES_MAX} expected")]
+    SquareCount { name: String, count: usize },
+    #[error("pattern `{name}` lists {square} twice")]
+    RepeatedSquare { name: String, square: Square },
+    #[error("the patterns have {0} instances together: at most {INSTANCES_MAX}")]
+    Instances(usize),
+    #[error("the set has {0} weights: at most {WEIGHTS_MAX}")]
+    Weights(usize),
+    #[error("`phase_starts` must begin with 4 and ascend to at most 64 discs")]
+    Phases,
+}
+
+impl PatternSet {
+    /// Derives everything from the patterns and the first disc count of each phase.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that makes the list unusable.
+    pub fn new(name: &str, patterns: Vec<Pattern>, phase_starts: Vec<u8>) -> Result<Self, PatternSetError> {
+        check_patterns(&patterns)?;
+        let ascending = phase_starts.windows(2).all(|pair| pair[0] < pair[1]);
+        if phase_starts.first() != Some(&4) || phase_starts.last() > Some(&64) || !ascending {
+            return Err(PatternSetError::Phases);
+        }
+        let mut offsets = Vec::new();
+        let mut instances = Vec::new();
+        let mut parity_offsets = Vec::new();
+        let mut canonical = Vec::new();
+        for (index, pattern) in patterns.iter().enumerate() {
+            let offset = canonical.len();
+            offsets.push(offset);
+            match &pattern.kind {
+                PatternKind::Squares(squares) => {
+                    instances.extend(images(squares).into_iter().map(|squares| Instance {
+                        pattern: index,
+                        squares,
+                        offset,
+                    }));
+                    canonical.extend(
+                        canonical_configurations(squares).iter().map(|configuration| offset as u32 + configuration),
+                    );
+                }
+                PatternKind::Parity => {
+                    parity_offsets.push(offset);
+                    canonical.extend([offset as u32, offset as u32 + 1]);
+                }
+            }
+            if instances.len() > INSTANCES_MAX {
+                return Err(PatternSetError::Instances(instances.len()));
+            }
+        }
+        let weight_count = canonical.len() * phase_starts.len();
+        if weight_count > WEIGHTS_MAX {
+            return Err(PatternSetError::Weights(weight_count));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            patterns,
+            phase_of_discs: phases_by_discs(&phase_starts),
+            phase_starts,
+            offsets,
+            steps: square_steps(&instances),
+            instances,
+            parity_offsets,
+            feature_count: canonical.len(),
+            canonical,
+        })
+    }
+
+    /// The name of the set.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The patterns in the order of the features file.
+    #[must_use]
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.patterns
+    }
+
+    /// The instances of all patterns, parity left out.
+    #[must_use]
+    pub fn instances(&self) -> &[Instance] {
+        &self.instances
+    }
+
+    /// The feature of configuration 0 of each parity pattern.
+    #[must_use]
+    pub fn parity_offsets(&self) -> &[usize] {
+        &self.parity_offsets
+    }
+
+    /// The feature of configuration 0 of a pattern.
+    #[must_use]
+    pub fn offset(&self, pattern: usize) -> usize {
+        self.offsets[pattern]
+    }
+
+    /// The number of features of one phase, mirrors counted apart.
+    #[must_use]
+    pub const fn feature_count(&self) -> usize {
+        self.feature_count
+    }
+
+    /// The number of phases.
+    #[must_use]
+    pub fn phase_count(&self) -> usize {
+        self.phase_starts.len()
+    }
+
+    /// The first disc count of each phase.
+    #[must_use]
+    pub fn phase_starts(&self) -> &[u8] {
+        &self.phase_starts
+    }
+
+    /// The phase of a position with this many empty squares.
+    #[must_use]
+    #[inline]
+    pub const fn phase(&self, empties: u8) -> usize {
+        self.phase_of_discs[64 - empties as usize] as usize
+    }
+
+    /// The smallest mirror of each feature: mirrors share one weight, kept there.
+    #[must_use]
+    pub fn canonical(&self) -> &[u32] {
+        &self.canonical
+    }
+
+    /// What a disc of the side to move on a square adds to each instance's index, in blocks of [`LANES`]; a disc of the opponent adds twice that.
+    #[must_use]
+    #[inline]
+    pub fn steps(&self, square: Square) -> &[[u16; LANES]] {
+        let blocks = self.block_count();
+        &self.steps[square.index() * blocks..][..blocks]
+    }
+
+    /// The number of blocks of [`LANES`] that hold the index of every instance.
+    #[must_use]
+    #[inline]
+    pub fn block_count(&self) -> usize {
+        self.steps.len() / 64
+    }
+}
+
+fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
+    if patterns.is_empty() {
+        return Err(PatternSetError::Empty);
+    }
+    let mut names = BTreeSet::new();
+    for Pattern { name, kind } in patterns {
+        if !names.insert(name) {
+            return Err(PatternSetError::RepeatedName(name.clone()));
+        }
+        let PatternKind::Squares(squares) = kind else { continue };
+        let count = squares.len();
+        if count < 1 || PATTERN_SQUARES_MAX < count {
+            return Err(PatternSetError::SquareCount { name: name.clone(), count });
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(&square) = squares.iter().find(|&&square| !seen.insert(square)) {
+            return Err(PatternSetError::RepeatedSquare { name: name.clone(), square });
+        }
+    }
+    Ok(())
+}
+
+fn set_of(squares: &[Square]) -> u64 {
+    squares.iter().fold(0, |set, square| set | square.bit())
+}
+
+/// The distinct images of the squares as sets; the first symmetry that gives a set decides the order of its squares.
+fn images(squares: &[Square]) -> Vec<Vec<Square>> {
+    let mut seen = BTreeSet::new();
+    Symmetry::all()
+        .filter(|symmetry| seen.insert(symmetry.set(set_of(squares))))
+        .map(|symmetry| squares.iter().map(|&square| symmetry.square(square)).collect())
+        .collect()
+}
+
+/// For each configuration, the smallest that a symmetry of the squares maps it to.
+fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
+    let own = set_of(squares);
+    let permutations: BTreeSet<Vec<usize>> = Symmetry::all()
+        .filter(|symmetry| symmetry.set(own) == own)
+        .map(|symmetry| {
+            let place = |square: &Square| {
+                let image = symmetry.square(*square);
+                squares.iter().position(|&other| other == image).expect("the symmetry keeps the set")
+            };
+            squares.iter().map(place).collect()
+        })
+        .collect();
+    let configuration_count = 3_u32.pow(squares.len() as u32);
+    (0..configuration_count)
+        .map(|configuration| {
+            let digits = digits(configuration, squares.len());
+            let mirror =
+                |permutation: &Vec<usize>| permutation.iter().fold(0, |index, &place| index * 3 + digits[place]);
+            permutations.iter().map(mirror).min().expect("the identity is a symmetry")
+        })
+        .collect()
+}
+
+/// The base-3 digits of a configuration, most significant first.
+fn digits(mut configuration: u32, count: usize) -> Vec<u32> {
+    let mut digits = vec![0; count];
+    for digit in digits.iter_mut().rev() {
+        *digit = configuration % 3;
+        configuration /= 3;
+    }
+    digits
+}
+
+fn phases_by_discs(phase_starts: &[u8]) -> [u8; 65] {
+    let mut phases = [0; 65];
+    for (discs, phase) in phases.iter_mut().enumerate() {
+        let begun = phase_starts.iter().filter(|&&start| usize::from(start) <= discs).count();
+        *phase = begun.saturating_sub(1) as u8;
+    }
+    phases
+}
+
+fn square_steps(instances: &[Instance]) -> Vec<[u16; LANES]> {
+    let blocks = instances.len().div_ceil(LANES);
+    let mut steps = vec![[0; LANES]; 64 * blocks];
+    for (index, instance) in instances.iter().enumerate() {
+        for (place, square) in instance.squares.iter().rev().enumerate() {
+            steps[square.index() * blocks + index / LANES][index % LANES] = 3_u16.pow(place as u32);
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn squares(names: &str) -> PatternKind {
+        PatternKind::Squares(names.split(' ').map(|name| name.parse().unwrap()).collect())
+    }
+
+    fn set(kind: PatternKind) -> Result<PatternSet, PatternSetError> {
+        PatternSet::new("test", vec![Pattern { name: "P".into(), kind }], vec![4])
+    }
+
+    #[test]
+    fn mirrors_come_from_the_symmetries_of_the_pattern() {
+        let row = set(squares("a1 b1 c1 d1 e1 f1 g1 h1")).unwrap();
+        assert_eq!(row.instances().len(), 4);
+        assert_eq!(row.canonical()[3_usize.pow(7)], 1, "a disc on a1 is a disc on h1");
+        let edge = set(squares("a1 b1 c1 d1 e1 f1 g1 b2")).unwrap();
+        assert_eq!(edge.instances().len(), 8);
+        assert!((0..).zip(edge.canonical()).all(|(index, &canonical)| index == canonical));
+        let center = set(squares("d4 e4 d5 e5")).unwrap();
+        assert_eq!(center.instances().len(), 1);
+        assert_eq!(center.canonical()[27], 1, "the four center squares are alike");
+    }
+
+    #[test]
+    fn a_bad_pattern_is_refused_with_its_reason() {
+        assert_eq!(set(squares("a1 a1")).unwrap_err().to_string(), "pattern `P` lists a1 twice");
+        assert!(set(PatternKind::Squares(vec![])).is_err());
+        assert!(set(squares("a1 b1 c1 d1 e1 f1 g1 h1 a2 b2 c2")).is_err());
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
+        for phase_starts in [vec![], vec![5], vec![4, 4], vec![4, 65]] {
+            let result = PatternSet::new("test", vec![parity.clone()], phase_starts);
+            assert_eq!(result.unwrap_err(), PatternSetError::Phases);
+        }
+    }
+
+    #[test]
+    fn phases_are_ranges_of_discs() {
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
+        let set = PatternSet::new("test", vec![parity], vec![4, 20, 64]).unwrap();
+        assert_eq!([60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 1, 1, 2]);
+    }
+}
