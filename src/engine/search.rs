@@ -1,1 +1,8 @@
-//! Search.
+//! Search: depth-limited with selective cuts, and exact in the endgame.
+//!
+//! A search depends on its position, limits, model and the prior content of its table alone. Scores are millidiscs from the side to move.
+
+pub mod limits;
+pub mod mpc;
+pub mod searcher;
+mod table;

@@ -115,7 +115,7 @@ impl Position {
     /// The smallest of the eight images, the same for all positions equal up to symmetry.
     #[must_use]
     pub fn canonical(self) -> Self {
-        Symmetry::all().map(|symmetry| self.transform(symmetry)).min().expect("there are eight symmetries")
+        Symmetry::all().map(|symmetry| self.transform(symmetry)).fold(self, Self::min)
     }
 
     /// The legal moves with the positions they lead to, squares ascending.

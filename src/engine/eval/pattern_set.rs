@@ -238,7 +238,7 @@ fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
         }
         let PatternKind::Squares(squares) = kind else { continue };
         let count = squares.len();
-        if count < 1 || PATTERN_SQUARES_MAX < count {
+        if !(1..=PATTERN_SQUARES_MAX).contains(&count) {
             return Err(PatternSetError::SquareCount { name: name.clone(), count });
         }
         let mut seen = BTreeSet::new();

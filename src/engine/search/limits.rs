@@ -1,0 +1,29 @@
+//! How far a search goes.
+
+use super::mpc::MpcLevel;
+
+/// The deepest search: every empty square of the first position.
+pub const DEPTH_MAX: u8 = 60;
+
+/// What a search may spend, in units that give the same result on every machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Plies to look ahead, passes not counted; 0 is the static value.
+    pub depth: u8,
+    /// Solve exactly with at most this many empty squares; 0 never does.
+    pub exact_empties: u8,
+    /// Find out who wins with at most this many empty squares; 0 never does.
+    pub wld_empties: u8,
+    /// Stop after this many nodes, at the last finished iteration.
+    pub nodes: Option<u64>,
+    /// How sure a selective cut must be.
+    pub mpc: MpcLevel,
+}
+
+impl Limits {
+    /// A full-width search of this depth, without an endgame solver.
+    #[must_use]
+    pub const fn full_width(depth: u8) -> Self {
+        Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc: MpcLevel::FullWidth }
+    }
+}

@@ -1,0 +1,250 @@
+//! Multi-ProbCut statistics (Buro 1997): what a shallow search says about a deep one.
+
+use crate::engine::eval::evaluation::SCORE_MAX;
+
+/// The lowest depth with statistics: below it a search costs less than its probe.
+pub const DEEP_MIN: u8 = 3;
+
+/// The greatest depth, and the greatest number of empty squares, with statistics.
+pub const DEEP_MAX: u8 = 60;
+
+/// How sure a selective cut must be: the share of positions whose deep value lies within the margin, both sides.
+///
+/// A cut uses one side of the margin, so it is wrong with half the rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MpcLevel {
+    /// 73 %, 1.10 sigmas.
+    P73,
+    /// 87 %, 1.51 sigmas.
+    P87,
+    /// 95 %, 1.96 sigmas.
+    P95,
+    /// 98 %, 2.33 sigmas.
+    P98,
+    /// 99 %, 2.58 sigmas.
+    P99,
+    /// A margin given in sigmas, finite and not negative.
+    Sigmas(f64),
+    /// No selective cut.
+    FullWidth,
+}
+
+impl MpcLevel {
+    /// The named level of this percentage; 100 is full width.
+    #[must_use]
+    pub const fn from_percent(percent: u8) -> Option<Self> {
+        match percent {
+            73 => Some(Self::P73),
+            87 => Some(Self::P87),
+            95 => Some(Self::P95),
+            98 => Some(Self::P98),
+            99 => Some(Self::P99),
+            100 => Some(Self::FullWidth),
+            _ => None,
+        }
+    }
+
+    /// The percentage of a named level; `None` for a margin given in sigmas.
+    #[must_use]
+    pub const fn percent(self) -> Option<u8> {
+        match self {
+            Self::P73 => Some(73),
+            Self::P87 => Some(87),
+            Self::P95 => Some(95),
+            Self::P98 => Some(98),
+            Self::P99 => Some(99),
+            Self::Sigmas(_) => None,
+            Self::FullWidth => Some(100),
+        }
+    }
+
+    /// The margin in sigmas, quantiles of the normal distribution for the named levels; infinite for full width.
+    #[must_use]
+    pub const fn t(self) -> f64 {
+        match self {
+            Self::P73 => 1.1031,
+            Self::P87 => 1.5141,
+            Self::P95 => 1.9600,
+            Self::P98 => 2.3263,
+            Self::P99 => 2.5758,
+            Self::Sigmas(t) => t,
+            Self::FullWidth => f64::INFINITY,
+        }
+    }
+}
+
+/// One relation: deep ≈ slope · shallow + offset, with the deviation sigma.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MpcEntry {
+    /// The fewest empty squares that it holds for.
+    pub empties_min: u8,
+    /// The most empty squares that it holds for.
+    pub empties_max: u8,
+    /// The depth that it predicts.
+    pub deep: u8,
+    /// The depth that it predicts from.
+    pub shallow: u8,
+    /// Deep millidiscs for each shallow one.
+    pub slope: f64,
+    /// In millidiscs.
+    pub offset: i32,
+    /// In millidiscs.
+    pub sigma: i32,
+}
+
+/// Why entries are no table.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum MpcTableError {
+    /// A deep depth outside the range, or a shallow one that is not below it.
+    #[error("depth {deep} from depth {shallow}: expected {DEEP_MIN} to {DEEP_MAX} from a lower one")]
+    Depth {
+        /// The entry's deep depth.
+        deep: u8,
+        /// The entry's shallow depth.
+        shallow: u8,
+    },
+    /// A range of empty squares that is reversed or too large.
+    #[error("empties {min} to {max}: expected an ascending range up to {DEEP_MAX}")]
+    Empties {
+        /// The entry's least number.
+        min: u8,
+        /// The entry's greatest number.
+        max: u8,
+    },
+    /// A slope, an offset or a sigma that no evaluation has.
+    #[error("depth {deep}: slope {slope}, offset {offset}, sigma {sigma} are no statistics of scores")]
+    Statistics {
+        /// The entry's deep depth.
+        deep: u8,
+        /// The entry's slope.
+        slope: f64,
+        /// The entry's offset.
+        offset: i32,
+        /// The entry's sigma.
+        sigma: i32,
+    },
+}
+
+/// The statistics of one model, found by empty squares and depth.
+#[derive(Clone, Debug)]
+pub struct MpcTable {
+    entries: Vec<MpcEntry>,
+    order: Vec<u16>,        // positions in `entries`, grouped by cell
+    cells: Vec<(u16, u16)>, // [empties][deep] -> range of `order`
+}
+
+/// Slopes outside this range come from a broken fit.
+const SLOPE_MIN: f64 = 0.01;
+const SLOPE_MAX: f64 = 100.0;
+
+const SIDE: usize = DEEP_MAX as usize + 1;
+
+impl MpcTable {
+    /// A table of these entries; several may serve one depth and are tried in their order.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that is out of range.
+    pub fn new(entries: Vec<MpcEntry>) -> Result<Self, MpcTableError> {
+        for entry in &entries {
+            check(entry)?;
+        }
+        let mut order = Vec::new();
+        let mut cells = Vec::with_capacity(SIDE * SIDE);
+        for empties in 0..=DEEP_MAX {
+            for deep in 0..=DEEP_MAX {
+                let begin = order.len();
+                order.extend((0_u16..).zip(&entries).filter_map(|(index, entry)| {
+                    let fits = entry.empties_min <= empties && empties <= entry.empties_max && entry.deep == deep;
+                    fits.then_some(index)
+                }));
+                cells.push((begin as u16, order.len() as u16));
+            }
+        }
+        Ok(Self { entries, order, cells })
+    }
+
+    /// A table without statistics: every search is full width.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { entries: Vec::new(), order: Vec::new(), cells: vec![(0, 0); SIDE * SIDE] }
+    }
+
+    /// The entries as they were given.
+    #[must_use]
+    pub fn entries(&self) -> &[MpcEntry] {
+        &self.entries
+    }
+
+    /// Whether there are no statistics.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries that serve a search of depth `deep` with this many empty squares.
+    #[inline]
+    pub(super) fn probes(&self, empties: u8, deep: u8) -> impl Iterator<Item = &MpcEntry> {
+        let (begin, end) = self.cells.get(usize::from(empties) * SIDE + usize::from(deep)).copied().unwrap_or((0, 0));
+        self.order[usize::from(begin)..usize::from(end)].iter().map(|&index| &self.entries[usize::from(index)])
+    }
+}
+
+fn check(entry: &MpcEntry) -> Result<(), MpcTableError> {
+    let &MpcEntry { empties_min: min, empties_max: max, deep, shallow, slope, offset, sigma } = entry;
+    if !(DEEP_MIN..=DEEP_MAX).contains(&deep) || deep <= shallow {
+        return Err(MpcTableError::Depth { deep, shallow });
+    }
+    if max < min || DEEP_MAX < max {
+        return Err(MpcTableError::Empties { min, max });
+    }
+    let sound = (SLOPE_MIN..=SLOPE_MAX).contains(&slope)
+        && (-SCORE_MAX..=SCORE_MAX).contains(&offset)
+        && (0..=SCORE_MAX).contains(&sigma);
+    if sound { Ok(()) } else { Err(MpcTableError::Statistics { deep, slope, offset, sigma }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ENTRY: MpcEntry =
+        MpcEntry { empties_min: 10, empties_max: 60, deep: 3, shallow: 1, slope: 1.0, offset: 0, sigma: 3000 };
+
+    #[test]
+    fn entries_are_found_by_empties_and_depth() {
+        let second = MpcEntry { shallow: 2, ..ENTRY };
+        let table = MpcTable::new(vec![ENTRY, second, MpcEntry { deep: 4, ..ENTRY }]).unwrap();
+        let shallow: Vec<u8> = table.probes(10, 3).map(|entry| entry.shallow).collect();
+        assert_eq!(shallow, [1, 2]);
+        assert_eq!(table.probes(60, 4).count(), 1);
+        assert_eq!(table.probes(9, 3).count(), 0);
+        assert_eq!(table.probes(10, 5).count(), 0);
+        assert_eq!(MpcTable::empty().probes(10, 3).count(), 0);
+    }
+
+    #[test]
+    fn an_entry_out_of_range_is_refused() {
+        for entry in [
+            MpcEntry { deep: 2, ..ENTRY },
+            MpcEntry { deep: 61, ..ENTRY },
+            MpcEntry { shallow: 3, ..ENTRY },
+            MpcEntry { empties_min: 61, empties_max: 61, ..ENTRY },
+            MpcEntry { empties_min: 11, empties_max: 10, ..ENTRY },
+            MpcEntry { slope: f64::NAN, ..ENTRY },
+            MpcEntry { slope: 0.0, ..ENTRY },
+            MpcEntry { sigma: -1, ..ENTRY },
+            MpcEntry { offset: i32::MIN, ..ENTRY },
+        ] {
+            assert!(MpcTable::new(vec![entry]).is_err(), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn percentages_name_levels() {
+        for percent in [73, 87, 95, 98, 99, 100] {
+            assert_eq!(MpcLevel::from_percent(percent).unwrap().percent(), Some(percent));
+        }
+        assert_eq!(MpcLevel::from_percent(90), None);
+    }
+}

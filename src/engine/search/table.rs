@@ -1,0 +1,232 @@
+//! The transposition table: bounds, depth and best move of positions met before.
+
+use super::mpc::MpcLevel;
+use crate::engine::board::position::Position;
+use crate::engine::board::square::Square;
+use crate::engine::eval::evaluation::SCORE_MAX;
+
+/// How sure a bound is: 0 for the most selective search, [`Sureness::FULL`] for full width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Sureness(u8);
+
+/// Steps of sureness in a sigma, so that the named levels stay apart and 7 bits reach past 7 sigmas.
+const STEPS_IN_SIGMA: f64 = 16.0;
+
+impl Sureness {
+    pub(super) const FULL: Self = Self(127);
+
+    pub(super) fn new(level: MpcLevel) -> Self {
+        match level {
+            MpcLevel::FullWidth => Self::FULL,
+            level => Self((level.t() * STEPS_IN_SIGMA).clamp(0.0, 126.0) as u8),
+        }
+    }
+}
+
+/// What the table knows about a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) lower: i32,
+    pub(super) upper: i32,
+    pub(super) depth: u8,
+    pub(super) sureness: Sureness,
+    pub(super) best: Option<Square>,
+}
+
+/// Bounds, depth, sureness, best move and generation in 64 bits.
+#[derive(Clone, Copy, Default)]
+struct Packed(u64);
+
+const SCORE_BITS: u32 = 18;
+const UPPER_AT: u32 = SCORE_BITS;
+const DEPTH_AT: u32 = 2 * SCORE_BITS;
+const SURENESS_AT: u32 = DEPTH_AT + 6;
+const BEST_AT: u32 = SURENESS_AT + 7;
+const GENERATION_AT: u32 = BEST_AT + 7;
+const NO_MOVE: u64 = 64;
+
+/// Generations that 8 bits tell apart; 0 marks an entry never written.
+const GENERATION_MAX: u64 = 255;
+
+impl Packed {
+    #[inline(always)]
+    fn new(known: &Known, generation: u64) -> Self {
+        let score = |score: i32| (score + SCORE_MAX) as u64;
+        Self(
+            score(known.lower)
+                | score(known.upper) << UPPER_AT
+                | u64::from(known.depth) << DEPTH_AT
+                | u64::from(known.sureness.0) << SURENESS_AT
+                | known.best.map_or(NO_MOVE, |square| u64::from(square.number())) << BEST_AT
+                | generation << GENERATION_AT,
+        )
+    }
+
+    #[inline(always)]
+    fn unpack(self) -> Known {
+        let field = |at: u32, bits: u32| (self.0 >> at) & ((1 << bits) - 1);
+        Known {
+            lower: field(0, SCORE_BITS) as i32 - SCORE_MAX,
+            upper: field(UPPER_AT, SCORE_BITS) as i32 - SCORE_MAX,
+            depth: field(DEPTH_AT, 6) as u8,
+            sureness: Sureness(field(SURENESS_AT, 7) as u8),
+            best: Square::new(field(BEST_AT, 7) as u8),
+        }
+    }
+
+    #[inline(always)]
+    const fn generation(self) -> u64 {
+        self.0 >> GENERATION_AT
+    }
+
+    /// What it cost to find out: depth first, then sureness.
+    #[inline(always)]
+    const fn worth(self) -> u64 {
+        (self.0 >> DEPTH_AT & 0x3F) << 7 | (self.0 >> SURENESS_AT & 0x7F)
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    key: u64,
+    packed: Packed,
+}
+
+const WAYS: usize = 4;
+
+/// The entries that one key may stand in: a cache line.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Bucket([Entry; WAYS]);
+
+const _: () = assert!(size_of::<Bucket>() == 64);
+
+/// The hash of a position; equal hashes of different positions are not expected to occur (64 bits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key(u64);
+
+/// Odd constants with no pattern: the fractions of the square roots of 2, 3 and 5.
+const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
+
+impl Key {
+    #[inline(always)]
+    pub(super) fn new(position: Position) -> Self {
+        let first = fold(position.player() ^ MIX[0], position.opponent() ^ MIX[1]);
+        Self(fold(first ^ position.player(), MIX[2]))
+    }
+}
+
+/// Both halves of the product, folded.
+#[inline(always)]
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// A table of a fixed size; replacement keeps the dearer results of the current generation.
+pub(super) struct Table {
+    buckets: Box<[Bucket]>,
+    mask: usize,
+    generation: u64,
+}
+
+/// The smallest table, in bits of its number of entries.
+const BITS_MIN: u8 = 4;
+/// The largest: 2^32 entries, 64 GiB.
+const BITS_MAX: u8 = 32;
+
+impl Table {
+    /// Room for 2^`bits` entries of 16 bytes, `bits` held within 4 to 32.
+    pub(super) fn new(bits: u8) -> Self {
+        let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
+        Self { buckets: vec![Bucket::default(); count].into_boxed_slice(), mask: count - 1, generation: 1 }
+    }
+
+    /// Forgets everything, as a new table would.
+    pub(super) fn clear(&mut self) {
+        self.generation += 1;
+        if GENERATION_MAX < self.generation {
+            self.buckets.fill(Bucket::default());
+            self.generation = 1;
+        }
+    }
+
+    #[inline(always)]
+    fn index(&self, key: Key) -> usize {
+        (key.0 >> 32) as usize & self.mask
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, key: Key) -> Option<Known> {
+        let bucket = &self.buckets[self.index(key)];
+        let found = |entry: &&Entry| entry.key == key.0 && entry.packed.generation() == self.generation;
+        bucket.0.iter().find(found).map(|entry| entry.packed.unpack())
+    }
+
+    /// Remembers a result: over the same position, else an entry of another generation, else the cheapest one.
+    #[inline(always)]
+    pub(super) fn put(&mut self, key: Key, known: &Known) {
+        let generation = self.generation;
+        let index = self.index(key);
+        let bucket = &mut self.buckets[index];
+        let mut place = 0;
+        let mut least = u64::MAX;
+        for (index, entry) in bucket.0.iter().enumerate() {
+            let current = entry.packed.generation() == generation;
+            if current && entry.key == key.0 {
+                place = index;
+                break;
+            }
+            let worth = if current { 1 + entry.packed.worth() } else { 0 };
+            if worth < least {
+                (place, least) = (index, worth);
+            }
+        }
+        bucket.0[place] = Entry { key: key.0, packed: Packed::new(known, generation) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(depth: u8, lower: i32) -> Known {
+        Known { lower, upper: SCORE_MAX, depth, sureness: Sureness::FULL, best: Square::new(63) }
+    }
+
+    #[test]
+    fn what_is_put_is_what_is_got() {
+        let mut table = Table::new(10);
+        let key = Key::new(Position::START);
+        assert_eq!(table.get(key), None);
+        for lower in [-SCORE_MAX, -1, 0, SCORE_MAX] {
+            for best in [None, Square::new(0), Square::new(63)] {
+                let expected = Known { best, sureness: Sureness::new(MpcLevel::P95), ..known(60, lower) };
+                table.put(key, &expected);
+                assert_eq!(table.get(key), Some(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn clearing_forgets_through_every_generation() {
+        let mut table = Table::new(4);
+        for turn in 0..600 {
+            let key = Key(turn);
+            table.put(key, &known(1, 0));
+            assert!(table.get(key).is_some());
+            table.clear();
+            assert!((0..=turn).all(|turn| table.get(Key(turn)).is_none()));
+        }
+    }
+
+    #[test]
+    fn a_full_bucket_gives_up_its_cheapest_entry() {
+        let mut table = Table::new(4);
+        for (low, depth) in [(1, 7), (2, 3), (3, 9), (4, 5), (5, 4)] {
+            table.put(Key(low), &known(depth, 0));
+        }
+        let found: Vec<bool> = (1..=5).map(|low| table.get(Key(low)).is_some()).collect();
+        assert_eq!(found, [true, false, true, true, true]);
+    }
+}
