@@ -1,3 +1,10 @@
-//! renma makes Othello evaluation models by self-play: it generates games, trains, fits MPC statistics, gates and promotes.
+//! renma makes Othello evaluation models by self-play: it generates games, trains, fits MPC statistics, gates and
+//! promotes. docs/ARCHITECTURE.md is the map.
 
+pub mod artifact;
+pub mod cli;
+pub mod config;
 pub mod engine;
+pub mod exchange;
+pub mod pipeline;
+pub mod random;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The renma command.
+
+fn main() -> std::process::ExitCode {
+    renma::cli::main()
+}

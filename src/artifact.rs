@@ -1,0 +1,11 @@
+//! What lies on disk between stages: hashed, sealed, published whole, never changed.
+
+pub mod dataset;
+pub mod error;
+pub mod hash;
+pub mod lock;
+pub mod model;
+pub mod publish;
+pub mod seal;
+pub mod step;
+pub mod table;

@@ -1,0 +1,8 @@
+//! Datasets: folders of Parquet parts with a sealed manifest.
+
+pub mod folder;
+pub mod games;
+pub mod gate_games;
+pub mod manifest;
+pub mod mpc_samples;
+pub mod positions;

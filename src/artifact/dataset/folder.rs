@@ -1,0 +1,90 @@
+//! A dataset folder: its manifest and its parts, read part by part.
+
+use super::games::{self, GAMES, GameRow};
+use super::manifest::{DatasetKind, Manifest, Part, part_name};
+use super::positions::{self, POSITIONS, PositionRow};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::table::{FileEntry, Table};
+use arrow::array::RecordBatch;
+use std::path::{Path, PathBuf};
+
+/// A finished self-play dataset.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    folder: PathBuf,
+    manifest: Manifest,
+}
+
+/// The file of a part of a table.
+#[must_use]
+pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
+    folder.join(table.name).join(part_name(index))
+}
+
+impl Dataset {
+    /// Opens a finished dataset.
+    ///
+    /// # Errors
+    ///
+    /// A missing, unfinished or damaged one.
+    pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
+        let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
+        Ok(Self { folder: folder.to_owned(), manifest })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its manifest.
+    #[must_use]
+    pub const fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The number of parts.
+    #[must_use]
+    pub fn part_count(&self) -> usize {
+        self.manifest.parts.len()
+    }
+
+    /// The positions of a part, checked against the manifest.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn positions(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
+        let batch = self.batch(&POSITIONS, index)?;
+        Ok(positions::from_batch(&batch).collect())
+    }
+
+    /// The games of a part, checked against the manifest.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn games(&self, index: usize) -> Result<Vec<GameRow>, ArtifactError> {
+        let batch = self.batch(&GAMES, index)?;
+        Ok(games::from_batch(&batch).collect())
+    }
+
+    fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {
+        let path = part_path(&self.folder, table, index);
+        let entry = file_entry(&self.folder, &self.manifest.parts[index], table)?;
+        table.read(&path, entry)
+    }
+}
+
+/// What a manifest says of a part's file in a table.
+///
+/// # Errors
+///
+/// A manifest that lists no such file.
+pub fn file_entry<'a>(folder: &Path, part: &'a Part, table: &Table) -> Result<&'a FileEntry, ArtifactError> {
+    part.files.get(table.name).ok_or_else(|| {
+        let path = folder.join("manifest.json");
+        ArtifactError::damaged(&path, format!("the part from {} has no file in `{}`", part.first, table.name))
+    })
+}

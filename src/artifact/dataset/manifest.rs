@@ -1,0 +1,142 @@
+//! A dataset's manifest: what it was made from, its parts, and a hash of each.
+
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::table::FileEntry;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The version of everything a dataset folder holds.
+pub const FORMAT: u32 = 1;
+
+/// The rules the games were played by.
+pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
+
+/// What a dataset holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DatasetKind {
+    /// Self-play positions and games.
+    Selfplay,
+    /// Shallow and deep searches of sampled positions.
+    Mpc,
+    /// The games of a gate.
+    Gate,
+}
+
+/// A part: a fixed range of items, a file in each table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The first game, sample or pair.
+    pub first: u64,
+    /// How many there are.
+    pub count: u64,
+    /// The part's file in each table.
+    pub files: BTreeMap<String, FileEntry>,
+}
+
+/// The content of `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// What the dataset holds.
+    pub kind: DatasetKind,
+    /// [`RULES`].
+    pub rules: String,
+    /// The hash of everything that decides a game but how many there are.
+    pub recipe: ContentHash,
+    /// The run's seed.
+    pub seed: u64,
+    /// The generation, counted from 1.
+    pub generation: u32,
+    /// The models that played, by role, as content hashes.
+    pub models: BTreeMap<String, ContentHash>,
+    /// The stage's config table.
+    pub config: serde_json::Value,
+    /// Items asked for.
+    pub asked: u64,
+    /// Items done; fewer than asked when a budget was spent.
+    pub done: u64,
+    /// The parts, in order.
+    pub parts: Vec<Part>,
+    /// The hash of all values, in order.
+    pub content: ContentHash,
+}
+
+/// The name of part `index`.
+#[must_use]
+pub fn part_name(index: usize) -> String {
+    format!("part-{index:05}.parquet")
+}
+
+impl Manifest {
+    /// Rows of a table, in all parts.
+    #[must_use]
+    pub fn rows(&self, table: &str) -> u64 {
+        self.files(table).map(|file| file.rows).sum()
+    }
+
+    /// Bytes of a table, in all parts.
+    #[must_use]
+    pub fn bytes(&self, table: &str) -> u64 {
+        self.files(table).map(|file| file.bytes).sum()
+    }
+
+    fn files(&self, table: &str) -> impl Iterator<Item = &FileEntry> {
+        self.parts.iter().filter_map(move |part| part.files.get(table))
+    }
+
+    /// Publishes the manifest, which makes the folder a dataset.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn write(&self, folder: &Path) -> Result<(), ArtifactError> {
+        write_sealed(&folder.join("manifest.json"), self)
+    }
+
+    /// Reads and checks the manifest of a dataset folder.
+    ///
+    /// # Errors
+    ///
+    /// No manifest, a damaged one, or one of another format or kind.
+    pub fn read(folder: &Path, kind: DatasetKind) -> Result<Self, ArtifactError> {
+        let path = folder.join("manifest.json");
+        if folder.is_dir() && !path.exists() {
+            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
+        }
+        if !folder.exists() {
+            return Err(ArtifactError::Missing { path: folder.to_owned() });
+        }
+        let manifest: Self = read_sealed(&path)?;
+        if manifest.format != FORMAT {
+            let reason = format!("it has format {}, this renma reads format {FORMAT}", manifest.format);
+            return Err(ArtifactError::unfit(&path, reason));
+        }
+        if manifest.kind != kind {
+            return Err(ArtifactError::unfit(&path, format!("it holds {:?} data, {kind:?} expected", manifest.kind)));
+        }
+        if manifest.content != content_of(&manifest.parts) {
+            return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
+        }
+        Ok(manifest)
+    }
+}
+
+/// The content hash of a dataset, from those of its files in order.
+#[must_use]
+pub fn content_of(parts: &[Part]) -> ContentHash {
+    let mut hasher = FieldHasher::new("dataset");
+    for part in parts {
+        hasher.field("first", &part.first.to_le_bytes());
+        for (table, file) in &part.files {
+            hasher.field(table, file.content.to_string().as_bytes());
+        }
+    }
+    hasher.finish()
+}

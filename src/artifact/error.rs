@@ -1,0 +1,94 @@
+//! What can be wrong with an artifact.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why an artifact could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ArtifactError {
+    /// A path that does not exist.
+    #[error("cannot read {}: it does not exist", path.display())]
+    Missing {
+        /// What was to be read.
+        path: PathBuf,
+    },
+    /// Bytes that are not what was written.
+    #[error("cannot trust {}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        reason: String,
+    },
+    /// Sound, but not what the task needs.
+    #[error("cannot use {}: {reason}", path.display())]
+    Unfit {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is missing or different.
+        reason: String,
+    },
+    /// A setting that contradicts what is already there.
+    #[error("cannot continue {}: {reason}", path.display())]
+    Conflict {
+        /// The file or folder.
+        path: PathBuf,
+        /// The setting and both values.
+        reason: String,
+    },
+    /// Another run is at work in the folder.
+    #[error("{} is in use by process {owner}\nwait for it to end, or choose another folder", path.display())]
+    Busy {
+        /// The locked folder.
+        path: PathBuf,
+        /// The process that holds the lock, as it named itself.
+        owner: String,
+    },
+    /// The operating system said no.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// `read`, `write`, `create`, …
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// The system's own words.
+        source: io::Error,
+    },
+}
+
+impl ArtifactError {
+    /// An error of the operating system; a path that is not there becomes [`ArtifactError::Missing`].
+    #[must_use]
+    pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        if action == "read" && source.kind() == io::ErrorKind::NotFound {
+            return Self::Missing { path };
+        }
+        Self::Io { action, path, source }
+    }
+
+    /// Bytes that are not what was written.
+    #[must_use]
+    pub fn damaged(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Damaged { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// Sound, but not what the task needs.
+    #[must_use]
+    pub fn unfit(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unfit { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// Whether trying again can help: a full disk or a busy lock.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Busy { .. } => true,
+            Self::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::Interrupted
+            ),
+            _ => false,
+        }
+    }
+}

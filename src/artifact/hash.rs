@@ -1,0 +1,125 @@
+//! Content hashes (BLAKE3, 256 bits).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The hash of some content, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The hash of bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// The first 12 digits, for people.
+    #[must_use]
+    pub fn short(self) -> String {
+        self.to_string()[..12].to_owned()
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<ContentHash> for String {
+    fn from(hash: ContentHash) -> Self {
+        hash.to_string()
+    }
+}
+
+/// A text that is not 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a hash is 64 lower-case hexadecimal digits")]
+pub struct HashError;
+
+impl FromStr for ContentHash {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<Self, HashError> {
+        let digit = |byte: u8| match byte {
+            b'0'..=b'9' => Ok(byte - b'0'),
+            b'a'..=b'f' => Ok(byte - b'a' + 10),
+            _ => Err(HashError),
+        };
+        let digits = text.as_bytes();
+        if digits.len() != 64 {
+            return Err(HashError);
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = digit(pair[0])? * 16 + digit(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl TryFrom<String> for ContentHash {
+    type Error = HashError;
+
+    fn try_from(text: String) -> Result<Self, HashError> {
+        text.parse()
+    }
+}
+
+/// Hashes named fields, each with its length, so that no two lists of fields run together.
+#[derive(Clone, Debug)]
+pub struct FieldHasher(blake3::Hasher);
+
+impl FieldHasher {
+    /// A hasher for one kind of content.
+    #[must_use]
+    pub fn new(kind: &str) -> Self {
+        let mut hasher = Self(blake3::Hasher::new());
+        hasher.field("kind", kind.as_bytes());
+        hasher
+    }
+
+    /// Adds a field.
+    pub fn field(&mut self, name: &str, value: &[u8]) -> &mut Self {
+        for part in [name.as_bytes(), value] {
+            self.0.update(&(part.len() as u64).to_le_bytes());
+            self.0.update(part);
+        }
+        self
+    }
+
+    /// The hash of all fields so far.
+    #[must_use]
+    pub fn finish(&self) -> ContentHash {
+        ContentHash(*self.0.finalize().as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_survives_text() {
+        let hash = ContentHash::of(b"renma");
+        assert_eq!(hash.to_string().parse(), Ok(hash));
+        assert_eq!("xyz".parse::<ContentHash>(), Err(HashError));
+    }
+
+    #[test]
+    fn fields_do_not_run_together() {
+        let hash = |first: &str, second: &str| {
+            FieldHasher::new("t").field("a", first.as_bytes()).field("b", second.as_bytes()).finish()
+        };
+        assert_ne!(hash("ab", "c"), hash("a", "bc"));
+    }
+}

@@ -1,0 +1,58 @@
+//! A courtesy between two runs of one machine: the second is told of the first.
+//!
+//! Correctness never rests on it: published bytes are the same whoever writes them.
+
+use super::error::ArtifactError;
+use super::publish::create_folder;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+/// Held while a folder is written; the system drops it when its owner ends, however it ends.
+#[derive(Debug)]
+pub struct FolderLock {
+    _file: File,
+}
+
+impl FolderLock {
+    /// Locks a folder, creating it first.
+    ///
+    /// # Errors
+    ///
+    /// [`ArtifactError::Busy`] if a living process holds it, or whatever the system refuses.
+    pub fn take(folder: &Path) -> Result<Self, ArtifactError> {
+        create_folder(folder)?;
+        let path = folder.join(".lock");
+        let failed = |source| ArtifactError::io("lock", &path, source);
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                // The owner's name is for the message only; an empty one does no harm.
+                file.take(64).read_to_string(&mut owner).unwrap_or_default();
+                return Err(ArtifactError::Busy { path: folder.to_owned(), owner: owner.trim().to_owned() });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;
+        writeln!(file, "{}", std::process::id()).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_lock_is_told_of_the_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = FolderLock::take(folder.path()).unwrap();
+        let error = FolderLock::take(folder.path()).unwrap_err();
+        assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        drop(first);
+        assert!(FolderLock::take(folder.path()).is_ok());
+    }
+}

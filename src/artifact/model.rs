@@ -1,0 +1,11 @@
+//! Models: immutable numbered versions in a registry, and the champion.
+
+pub mod builtin;
+pub mod champion;
+pub mod document;
+pub mod features_file;
+pub mod mpc_file;
+pub mod reference;
+pub mod registry;
+pub mod version;
+pub mod weights_file;

@@ -1,0 +1,56 @@
+//! `champion.json`: which version of a registry is its best, and every promotion before.
+
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::seal::{read_sealed, write_sealed};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A promotion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promotion {
+    /// The version that became champion.
+    pub id: String,
+    /// The hash of its content.
+    pub content: ContentHash,
+    /// The step id of the gate that accepted it; none for a promotion by hand.
+    pub gate: Option<ContentHash>,
+}
+
+/// The content of `champion.json`: promotions, the latest last.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChampionFile {
+    /// The promotions that stand.
+    pub history: Vec<Promotion>,
+}
+
+impl ChampionFile {
+    /// Reads the file of a registry; one without it has no champion.
+    ///
+    /// # Errors
+    ///
+    /// A damaged file.
+    pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
+        match read_sealed(&registry.join("champion.json")) {
+            Err(ArtifactError::Missing { .. }) => Ok(Self::default()),
+            other => other,
+        }
+    }
+
+    /// Replaces the file of a registry, atomically.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
+        write_sealed(&registry.join("champion.json"), self)
+    }
+
+    /// The champion.
+    #[must_use]
+    pub fn champion(&self) -> Option<&Promotion> {
+        self.history.last()
+    }
+}

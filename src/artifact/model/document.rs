@@ -1,0 +1,95 @@
+//! `model.json`: what a version is, what it was made from, and a hash of each of its files.
+
+use crate::artifact::hash::ContentHash;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The version of everything a model folder holds.
+pub const FORMAT: u32 = 1;
+
+/// What a version is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModelKind {
+    /// Weights without MPC statistics of their own.
+    Draft,
+    /// Weights with MPC statistics fitted to them.
+    Model,
+}
+
+/// A model that another was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ParentEntry {
+    /// Its version id or built-in name.
+    pub id: String,
+    /// The hash of its content.
+    pub content: ContentHash,
+}
+
+/// A dataset that a model was trained on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetEntry {
+    /// Its generation.
+    pub generation: u32,
+    /// The hash of what decides its games.
+    pub recipe: ContentHash,
+    /// The hash of its values.
+    pub content: ContentHash,
+    /// Games it holds.
+    pub games: u64,
+    /// Positions it holds.
+    pub positions: u64,
+}
+
+/// A file of a version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelFile {
+    /// Its size.
+    pub bytes: u64,
+    /// The hash of its bytes.
+    pub hash: ContentHash,
+}
+
+/// Where a version came from: everything but its number and its files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// Draft or model.
+    pub kind: ModelKind,
+    /// The stage that made it: `train`, `fit-mpc` or `import`.
+    pub stage: String,
+    /// The step id of that stage.
+    pub step: ContentHash,
+    /// The version of the stage's algorithm.
+    pub algorithm: u32,
+    /// The model it started from, if any.
+    pub parent: Option<ParentEntry>,
+    /// The datasets it was trained on, oldest first.
+    pub datasets: Vec<DatasetEntry>,
+    /// The stage's config table.
+    pub config: serde_json::Value,
+    /// The stage's figures.
+    pub metrics: serde_json::Value,
+}
+
+/// The content of `model.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelDocument {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version id, `v0001` and so on.
+    pub id: String,
+    /// Where it came from.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// The hash of patterns, weights and MPC statistics.
+    pub content: ContentHash,
+    /// The hash of patterns and weights.
+    pub weights: ContentHash,
+    /// The weights to which the MPC statistics were fitted.
+    pub mpc_weights: Option<ContentHash>,
+    /// Its files, by name.
+    pub files: BTreeMap<String, ModelFile>,
+}

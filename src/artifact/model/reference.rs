@@ -1,0 +1,103 @@
+//! How people name a model: a folder, a version id, `champion` or a built-in.
+
+use super::builtin::Builtin;
+use super::champion::ChampionFile;
+use super::document::{ModelDocument, ParentEntry};
+use super::version::Model;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use std::path::{Path, PathBuf};
+
+/// A model with its name and, if it lies on disk, where.
+#[derive(Clone, Debug)]
+pub struct LoadedModel {
+    /// A version id or the name of a built-in.
+    pub id: String,
+    /// The hash of its content.
+    pub content: ContentHash,
+    /// The model itself.
+    pub model: Model,
+    /// Its `model.json`; none for a built-in.
+    pub document: Option<ModelDocument>,
+    /// Its folder; none for a built-in.
+    pub folder: Option<PathBuf>,
+}
+
+impl LoadedModel {
+    /// A built-in.
+    #[must_use]
+    pub fn builtin(builtin: Builtin) -> Self {
+        let model = builtin.model();
+        Self { id: builtin.name().to_owned(), content: model.content_hash(), model, document: None, folder: None }
+    }
+
+    /// How lineage names this model.
+    #[must_use]
+    pub fn as_parent(&self) -> ParentEntry {
+        ParentEntry { id: self.id.clone(), content: self.content }
+    }
+
+    /// Reads a version's folder.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged one.
+    pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
+        let (model, document) = Model::read(folder)?;
+        Ok(Self {
+            id: document.id.clone(),
+            content: document.content,
+            model,
+            folder: Some(folder.to_owned()),
+            document: Some(document),
+        })
+    }
+}
+
+/// Whether a text has the form of a version id: `v` and at least four digits.
+#[must_use]
+pub fn is_version_id(text: &str) -> bool {
+    text.strip_prefix('v').is_some_and(|digits| 4 <= digits.len() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Loads the model that `name` means, with `registry` for version ids and `champion`.
+///
+/// # Errors
+///
+/// A name that means nothing here, or a missing or damaged model.
+pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactError> {
+    if let Some(builtin) = Builtin::ALL.into_iter().find(|builtin| builtin.name() == name) {
+        return Ok(LoadedModel::builtin(builtin));
+    }
+    if name.starts_with("builtin:") {
+        let names = Builtin::ALL.map(Builtin::name).join(", ");
+        return Err(ArtifactError::Conflict {
+            path: name.into(),
+            reason: format!("there is no such built-in model\nchoose one of {names}"),
+        });
+    }
+    if name == "champion" {
+        let champion = load_champion(registry)?;
+        return champion.ok_or_else(|| ArtifactError::Missing { path: registry.join("champion.json") });
+    }
+    if is_version_id(name) {
+        return LoadedModel::read(&registry.join(name));
+    }
+    LoadedModel::read(Path::new(name))
+}
+
+/// The champion of a registry, if it has one.
+///
+/// # Errors
+///
+/// A damaged `champion.json` or champion.
+pub fn load_champion(registry: &Path) -> Result<Option<LoadedModel>, ArtifactError> {
+    let file = ChampionFile::read(registry)?;
+    let Some(champion) = file.champion() else { return Ok(None) };
+    let loaded = LoadedModel::read(&registry.join(&champion.id))?;
+    if loaded.content != champion.content {
+        let reason = format!("{} is not the model that was promoted", champion.id);
+        return Err(ArtifactError::damaged(&registry.join("champion.json"), reason));
+    }
+    Ok(Some(loaded))
+}

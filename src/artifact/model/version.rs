@@ -1,0 +1,185 @@
+//! A model in memory, and a version of it as a folder.
+
+use super::document::{FORMAT, ModelDocument, ModelFile, ModelKind, Origin};
+use super::features_file::{features_text, parse_features};
+use super::mpc_file::{self, MPC};
+use super::weights_file::{self, WEIGHTS};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::publish::{publish_bytes, read_bounded};
+use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::table::Footer;
+use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::eval::pattern_set::{PatternKind, PatternSet};
+use crate::engine::search::mpc::MpcTable;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const SIZE_MAX: u64 = 4 << 30;
+
+/// Weights, how often training reached each, and MPC statistics.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Patterns and weights.
+    pub evaluation: Evaluation,
+    /// Training updates that reached each weight, `[phase][feature]`; zero at mirrors that are not canonical.
+    pub visits: Vec<u32>,
+    /// MPC statistics; empty for a draft.
+    pub mpc: MpcTable,
+    /// The number of samples behind each MPC entry.
+    pub mpc_samples: Vec<u64>,
+    /// The weights to which the MPC statistics were fitted.
+    pub mpc_weights: Option<ContentHash>,
+}
+
+impl Model {
+    /// A model without MPC statistics.
+    #[must_use]
+    pub fn draft(evaluation: Evaluation, visits: Vec<u32>) -> Self {
+        Self { evaluation, visits, mpc: MpcTable::empty(), mpc_samples: Vec::new(), mpc_weights: None }
+    }
+
+    /// The hash of patterns and weights.
+    #[must_use]
+    pub fn weights_hash(&self) -> ContentHash {
+        let set = self.evaluation.set();
+        let bytes: Vec<u8> = self.evaluation.weights().iter().flat_map(|weight| weight.to_le_bytes()).collect();
+        FieldHasher::new("weights")
+            .field("patterns", pattern_set_hash(set).to_string().as_bytes())
+            .field("weights", &bytes)
+            .finish()
+    }
+
+    /// The hash of everything that decides how the model plays.
+    #[must_use]
+    pub fn content_hash(&self) -> ContentHash {
+        let mut hasher = FieldHasher::new("model");
+        hasher.field("weights", self.weights_hash().to_string().as_bytes());
+        for entry in self.mpc.entries() {
+            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep, entry.shallow]);
+            hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
+            hasher.field("offset", &entry.offset.to_le_bytes());
+            hasher.field("sigma", &entry.sigma.to_le_bytes());
+        }
+        hasher.finish()
+    }
+
+    /// Writes the files of a version into an empty folder.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn write(&self, folder: &Path, id: &str, origin: &Origin) -> Result<(), ArtifactError> {
+        publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
+        let batch = weights_file::to_batch(&self.evaluation, &self.visits);
+        WEIGHTS.write(&folder.join("weights.parquet"), &batch, &Footer::new())?;
+        let mut names = vec!["features.toml", "weights.parquet"];
+        if origin.kind == ModelKind::Model {
+            let batch = mpc_file::to_batch(&self.mpc, &self.mpc_samples);
+            MPC.write(&folder.join("mpc.parquet"), &batch, &Footer::new())?;
+            names.push("mpc.parquet");
+        }
+        let mut files = BTreeMap::new();
+        for name in names {
+            let bytes = read_bounded(&folder.join(name), SIZE_MAX)?;
+            files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
+        }
+        let document = ModelDocument {
+            format: FORMAT,
+            id: id.to_owned(),
+            origin: origin.clone(),
+            content: self.content_hash(),
+            weights: self.weights_hash(),
+            mpc_weights: self.mpc_weights,
+            files,
+        };
+        write_sealed(&folder.join("model.json"), &document)
+    }
+
+    /// Reads a version and checks every byte of it.
+    ///
+    /// # Errors
+    ///
+    /// A missing, damaged or foreign file.
+    pub fn read(folder: &Path) -> Result<(Self, ModelDocument), ArtifactError> {
+        let document = read_document(folder)?;
+        let file = |name: &str| read_file(folder, &document, name);
+        let features = folder.join("features.toml");
+        let text = String::from_utf8_lossy(&file("features.toml")?).into_owned();
+        let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
+        let path = folder.join("weights.parquet");
+        let batch = WEIGHTS.decode(&path, file("weights.parquet")?)?.0;
+        let (evaluation, visits) =
+            weights_file::from_batch(&Arc::new(set), &batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
+        let mut model = Self::draft(evaluation, visits);
+        if document.origin.kind == ModelKind::Model {
+            let path = folder.join("mpc.parquet");
+            let batch = MPC.decode(&path, file("mpc.parquet")?)?.0;
+            (model.mpc, model.mpc_samples) =
+                mpc_file::from_batch(&batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
+            model.mpc_weights = document.mpc_weights;
+        }
+        if model.content_hash() != document.content || model.weights_hash() != document.weights {
+            let reason = "its content hash is not that of its patterns, weights and statistics";
+            return Err(ArtifactError::damaged(&folder.join("model.json"), reason));
+        }
+        Ok((model, document))
+    }
+}
+
+/// Reads `model.json` alone.
+///
+/// # Errors
+///
+/// A folder without one, a damaged one, or one of another format.
+pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
+    if !folder.exists() {
+        return Err(ArtifactError::Missing { path: folder.to_owned() });
+    }
+    let path = folder.join("model.json");
+    if !path.exists() {
+        return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
+    }
+    let document: ModelDocument = read_sealed(&path)?;
+    if document.format != FORMAT {
+        let reason = format!("it has format {}, this renma reads format {FORMAT}", document.format);
+        return Err(ArtifactError::unfit(&path, reason));
+    }
+    Ok(document)
+}
+
+fn read_file(folder: &Path, document: &ModelDocument, name: &str) -> Result<Vec<u8>, ArtifactError> {
+    let entry = document
+        .files
+        .get(name)
+        .ok_or_else(|| ArtifactError::damaged(&folder.join("model.json"), format!("it does not list {name}")))?;
+    let path = folder.join(name);
+    if !path.exists() {
+        return Err(ArtifactError::damaged(&path, "it is gone, and model.json lists it"));
+    }
+    let bytes = read_bounded(&path, SIZE_MAX)?;
+    if bytes.len() as u64 != entry.bytes || ContentHash::of(&bytes) != entry.hash {
+        return Err(ArtifactError::damaged(&path, "its hash is not the one in model.json"));
+    }
+    Ok(bytes)
+}
+
+/// The hash of what a pattern set computes; its names do not count.
+#[must_use]
+pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
+    let mut hasher = FieldHasher::new("pattern set");
+    hasher.field("phase starts", set.phase_starts());
+    for pattern in set.patterns() {
+        match &pattern.kind {
+            PatternKind::Squares(squares) => {
+                let numbers: Vec<u8> = squares.iter().map(|square| square.number()).collect();
+                hasher.field("squares", &numbers);
+            }
+            PatternKind::Parity => {
+                hasher.field("parity", &[]);
+            }
+        }
+    }
+    hasher.finish()
+}

@@ -1,0 +1,95 @@
+//! `weights.parquet`: one row a canonical feature.
+
+use crate::artifact::table::{Column, Layout, Table};
+use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::eval::pattern_set::PatternSet;
+use arrow::array::{AsArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type};
+use std::sync::Arc;
+
+/// The columns of `weights.parquet`.
+pub static WEIGHTS: Table = Table {
+    name: "weights",
+    columns: &[
+        Column::new("phase", DataType::UInt8, Layout::Dictionary, "range of disc counts, counted from 0"),
+        Column::new("pattern", DataType::Utf8, Layout::Dictionary, "name of the pattern"),
+        Column::new("index", DataType::UInt32, Layout::Delta, "configuration, base 3, the smallest of its mirrors"),
+        Column::new("weight", DataType::Int32, Layout::Split, "millidiscs for the side to move"),
+        Column::new("visits", DataType::UInt32, Layout::Split, "training updates that reached this weight"),
+    ],
+};
+
+/// The phase, pattern and configuration of every canonical feature, in file order.
+fn canonical_features(set: &PatternSet) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
+    (0..set.phase_count()).flat_map(move |phase| {
+        set.patterns().iter().enumerate().flat_map(move |(pattern, kind)| {
+            let offset = set.offset(pattern);
+            (0..kind.configuration_count())
+                .filter(move |index| set.canonical()[offset + index] as usize == offset + index)
+                .map(move |index| (phase, pattern, index))
+        })
+    })
+}
+
+/// The weights and visits, `[phase][feature]`, as rows.
+#[must_use]
+pub fn to_batch(evaluation: &Evaluation, visits: &[u32]) -> RecordBatch {
+    let set = evaluation.set();
+    let place = |phase: usize, pattern: usize, index: usize| phase * set.feature_count() + set.offset(pattern) + index;
+    let features: Vec<_> = canonical_features(set).collect();
+    let weight = |&(phase, pattern, index): &_| i32::from(evaluation.weights()[place(phase, pattern, index)]);
+    let visits = |&(phase, pattern, index): &_| visits[place(phase, pattern, index)];
+    WEIGHTS.batch(vec![
+        Arc::new(UInt8Array::from_iter_values(features.iter().map(|feature| feature.0 as u8))),
+        Arc::new(StringArray::from_iter_values(features.iter().map(|feature| &set.patterns()[feature.1].name))),
+        Arc::new(UInt32Array::from_iter_values(features.iter().map(|feature| feature.2 as u32))),
+        Arc::new(Int32Array::from_iter_values(features.iter().map(weight))),
+        Arc::new(UInt32Array::from_iter_values(features.iter().map(visits))),
+    ])
+}
+
+/// The evaluation and visits that the rows of a batch hold.
+///
+/// # Errors
+///
+/// Rows that are not the canonical features of the set, each once, in order, or weights beyond 16 bits.
+pub fn from_batch(set: &Arc<PatternSet>, batch: &RecordBatch) -> Result<(Evaluation, Vec<u32>), String> {
+    let phases = batch.column(0).as_primitive::<UInt8Type>().values();
+    let patterns = batch.column(1).as_string::<i32>();
+    let indices = batch.column(2).as_primitive::<UInt32Type>().values();
+    let weights = batch.column(3).as_primitive::<Int32Type>().values();
+    let counts = batch.column(4).as_primitive::<UInt32Type>().values();
+    let mut row = 0;
+    let feature_count = set.feature_count();
+    let mut table = vec![0_i16; set.phase_count() * feature_count];
+    let mut visits = vec![0; table.len()];
+    for (phase, pattern, index) in canonical_features(set) {
+        let name = &set.patterns()[pattern].name;
+        if row == batch.num_rows() {
+            return Err(format!("it ends before phase {phase}, pattern {name}, index {index}"));
+        }
+        if usize::from(phases[row]) != phase || patterns.value(row) != name || indices[row] as usize != index {
+            return Err(format!("row {row} is not phase {phase}, pattern {name}, index {index}"));
+        }
+        let weight = weights[row];
+        let place = phase * feature_count + set.offset(pattern) + index;
+        table[place] = i16::try_from(weight).map_err(|_| format!("row {row}: weight {weight} is beyond ±32767"))?;
+        visits[place] = counts[row];
+        row += 1;
+    }
+    if row != batch.num_rows() {
+        return Err(format!("{} rows too many", batch.num_rows() - row));
+    }
+    spread(set, &mut table);
+    let evaluation = Evaluation::new(Arc::clone(set), table).map_err(|error| error.to_string())?;
+    Ok((evaluation, visits))
+}
+
+/// Gives every mirror the weight at its canonical place.
+pub fn spread(set: &PatternSet, weights: &mut [i16]) {
+    for weights in weights.chunks_exact_mut(set.feature_count()) {
+        for (feature, &canonical) in set.canonical().iter().enumerate() {
+            weights[feature] = weights[canonical as usize];
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The only way to disk: files and folders appear whole or not at all.
+//!
+//! A temporary file is written in the same folder, synced, renamed over its name, and the folder is synced.
+
+use super::error::ArtifactError;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, TempDir};
+
+/// Every temporary name begins so; a run that died may leave one behind, and nobody reads it.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// Writes a file and gives it its name when it is complete.
+///
+/// # Errors
+///
+/// Whatever the system refuses; then there is no new file, and an old one stays.
+pub fn publish_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("write", path, source);
+    let folder = parent(path);
+    create_folder(folder)?;
+    let file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder).map_err(failed)?;
+    readable_by_all(file.path()).map_err(failed)?;
+    let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
+    write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
+    drop(writer);
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    sync_folder(folder)
+}
+
+/// Writes bytes as a whole file.
+///
+/// # Errors
+///
+/// As [`publish_file`].
+pub fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+    publish_file(path, |writer| writer.write_all(bytes))
+}
+
+/// A folder being filled; it appears under its name only by [`Draft::publish`], and vanishes otherwise.
+#[derive(Debug)]
+pub struct Draft {
+    folder: TempDir,
+    parent: PathBuf,
+}
+
+impl Draft {
+    /// An empty folder beside the future ones in `parent`.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn new(parent: &Path) -> Result<Self, ArtifactError> {
+        create_folder(parent)?;
+        let folder = Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .tempdir_in(parent)
+            .map_err(|source| ArtifactError::io("create", parent, source))?;
+        Ok(Self { folder, parent: parent.to_owned() })
+    }
+
+    /// Where to write.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Gives the folder its name. `false`: the name was taken, and the draft is still ours.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
+    pub fn publish(&mut self, name: &str) -> Result<bool, ArtifactError> {
+        let path = self.parent.join(name);
+        sync_folder(self.path())?;
+        folder_readable_by_all(self.path()).map_err(|source| ArtifactError::io("write", &path, source))?;
+        match fs::rename(self.path(), &path) {
+            Ok(()) => {
+                self.folder.disable_cleanup(true);
+                sync_folder(&self.parent)?;
+                Ok(true)
+            }
+            Err(error) if path.exists() && error.kind() != io::ErrorKind::StorageFull => Ok(false),
+            Err(source) => Err(ArtifactError::io("write", &path, source)),
+        }
+    }
+}
+
+/// Creates a folder and those above it.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
+    fs::create_dir_all(path).map_err(|source| ArtifactError::io("create", path, source))
+}
+
+/// Reads a file of at most `size_max` bytes.
+///
+/// # Errors
+///
+/// A missing file, a larger one, or whatever the system refuses.
+pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    let failed = |source| ArtifactError::io("read", path, source);
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(ArtifactError::unfit(path, "it is not a file"));
+    }
+    if size_max < metadata.len() {
+        let reason = format!("it has {} bytes, at most {size_max} expected", metadata.len());
+        return Err(ArtifactError::damaged(path, reason));
+    }
+    fs::read(path).map_err(failed)
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(|source| ArtifactError::io("sync", path, source))
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+fn readable_by_all(path: &Path) -> io::Result<()> {
+    set_mode(path, 0o644)
+}
+
+fn folder_readable_by_all(path: &Path) -> io::Result<()> {
+    set_mode(path, 0o755)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        publish_bytes(&path, b"old").unwrap();
+        let result = publish_file(&path, |writer| {
+            writer.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(result.unwrap_err().may_pass());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_draft_appears_whole_and_never_over_another() {
+        let parent = tempfile::tempdir().unwrap();
+        for expected in [true, false] {
+            let mut draft = Draft::new(parent.path()).unwrap();
+            publish_bytes(&draft.path().join("file"), b"1").unwrap();
+            assert_eq!(draft.publish("v0001").unwrap(), expected);
+        }
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+    }
+}

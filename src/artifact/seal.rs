@@ -1,0 +1,80 @@
+//! Sealed JSON: an object in canonical form whose last field, `hash`, covers the others.
+
+use super::error::ArtifactError;
+use super::hash::ContentHash;
+use super::publish::{publish_bytes, read_bounded};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::Path;
+
+/// No sealed file of ours comes near this size; a larger one is not read.
+const SIZE_MAX: u64 = 64 << 20;
+
+/// The text of a sealed file: fields sorted by name, two spaces of indent, `hash` last, a line end.
+///
+/// # Panics
+///
+/// If the value is not a JSON object, which would be our own mistake.
+#[must_use]
+pub fn seal(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).expect("our artifacts are plain data");
+    assert!(value.is_object(), "a sealed file is an object");
+    let text = serde_json::to_string_pretty(&value).expect("a JSON value has a text");
+    let hash = ContentHash::of(text.as_bytes());
+    let body = text.strip_suffix("\n}").expect("an object with fields ends with a brace on a line of its own");
+    format!("{body},\n  \"hash\": \"{hash}\"\n}}\n")
+}
+
+/// Writes a sealed file.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
+    publish_bytes(path, seal(value).as_bytes())
+}
+
+/// Reads a sealed file and checks that not one byte of it has changed.
+///
+/// # Errors
+///
+/// A missing file, a changed byte, or fields that are not those of `T`.
+pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
+    let bytes = read_bounded(path, SIZE_MAX)?;
+    let damaged = |reason: String| ArtifactError::damaged(path, reason);
+    let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let mut value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let fields = value.as_object_mut().ok_or_else(|| damaged("it is not an object".into()))?;
+    fields.remove("hash").ok_or_else(|| damaged("its hash is missing".into()))?;
+    if fields.is_empty() || seal(&value) != text {
+        return Err(damaged("its hash does not match its content".into()));
+    }
+    serde_json::from_value(value).map_err(|error| damaged(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_flipped_bit_and_every_truncation_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sealed.json");
+        let value = BTreeMap::from([("b", Value::from("text \u{e9}")), ("a", Value::from(0.1))]);
+        write_sealed(&path, &value).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(read_sealed::<Value>(&path).is_ok());
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            publish_bytes(&path, &changed).unwrap();
+            assert!(read_sealed::<Value>(&path).is_err(), "bit {bit}");
+        }
+        for length in 0..bytes.len() {
+            publish_bytes(&path, &bytes[..length]).unwrap();
+            assert!(read_sealed::<Value>(&path).is_err(), "length {length}");
+        }
+    }
+}

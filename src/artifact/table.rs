@@ -1,0 +1,262 @@
+//! Tables on disk: one Parquet file a part, its columns typed once, its bytes repeatable.
+
+use super::error::ArtifactError;
+use super::hash::{ContentHash, FieldHasher};
+use super::publish::{publish_bytes, read_bounded};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Rows of a row group at most.
+const ROW_GROUP_ROWS: usize = 1 << 18;
+
+/// A larger part is refused before it is read.
+const PART_SIZE_MAX: u64 = 4 << 30;
+
+/// A part that claims more rows is refused before anything is allocated for them.
+const PART_ROWS_MAX: i64 = 1 << 28;
+
+/// How the values of a column are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// As they are: for bitboards, which repeat too little for a dictionary.
+    Plain,
+    /// The first bytes of all values, then the second, …: for scores.
+    Split,
+    /// Differences: for ids that ascend.
+    Delta,
+    /// A dictionary: for small numbers, flags and short texts.
+    Dictionary,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub data_type: DataType,
+    /// How it is laid out.
+    pub layout: Layout,
+    /// Meaning and unit, kept in the file.
+    pub description: &'static str,
+}
+
+impl Column {
+    /// A column whose values are never missing.
+    #[must_use]
+    pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
+        Self { name, data_type, layout, description }
+    }
+}
+
+/// The columns of a kind of file.
+#[derive(Debug)]
+pub struct Table {
+    /// The folder of its parts: `positions`, `games`, ….
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: &'static [Column],
+}
+
+/// What a manifest says of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileEntry {
+    /// Rows.
+    pub rows: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// The hash of the bytes.
+    pub hash: ContentHash,
+    /// The hash of the values, which does not depend on the Parquet writer.
+    pub content: ContentHash,
+}
+
+/// The footer's own texts, by key.
+pub type Footer = BTreeMap<String, String>;
+
+impl Table {
+    /// The Arrow schema; each field's `description` says meaning and unit.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        let field = |column: &Column| {
+            let description = HashMap::from([("description".to_owned(), column.description.to_owned())]);
+            Field::new(column.name, column.data_type.clone(), false).with_metadata(description)
+        };
+        Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()))
+    }
+
+    /// Joins columns, in the order of the table, to a batch of rows.
+    ///
+    /// # Panics
+    ///
+    /// If the columns are not those of the table, which would be our own mistake.
+    #[must_use]
+    pub fn batch(&self, columns: Vec<ArrayRef>) -> RecordBatch {
+        RecordBatch::try_new(self.schema(), columns).expect("the columns are those of the table")
+    }
+
+    /// Publishes a part.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses; then there is no part.
+    pub fn write(&self, path: &Path, batch: &RecordBatch, footer: &Footer) -> Result<FileEntry, ArtifactError> {
+        let content = content_hash(batch);
+        let mut footer = footer.clone();
+        footer.insert("renma.content".into(), content.to_string());
+        let bytes = self
+            .encode(batch, &footer)
+            .map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
+        publish_bytes(path, &bytes)?;
+        Ok(FileEntry {
+            rows: batch.num_rows() as u64,
+            bytes: bytes.len() as u64,
+            hash: ContentHash::of(&bytes),
+            content,
+        })
+    }
+
+    fn encode(&self, batch: &RecordBatch, footer: &Footer) -> parquet::errors::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let properties = self.properties(footer);
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
+        writer.write(batch)?;
+        writer.close()?;
+        Ok(bytes)
+    }
+
+    fn properties(&self, footer: &Footer) -> WriterProperties {
+        let pairs = footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
+        let mut properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_2_0)
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("zstd has a level 3")))
+            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_key_value_metadata(Some(pairs));
+        for column in self.columns {
+            let encoding = match column.layout {
+                Layout::Plain => Some(Encoding::PLAIN),
+                Layout::Split => Some(Encoding::BYTE_STREAM_SPLIT),
+                Layout::Delta => Some(Encoding::DELTA_BINARY_PACKED),
+                Layout::Dictionary => None,
+            };
+            properties = properties.set_column_dictionary_enabled(column.name.into(), encoding.is_none());
+            if let Some(encoding) = encoding {
+                properties = properties.set_column_encoding(column.name.into(), encoding);
+            }
+        }
+        properties.build()
+    }
+
+    /// Reads a part that a manifest vouches for: size, hash, schema, rows and content are checked.
+    ///
+    /// # Errors
+    ///
+    /// Anything that is not as the manifest says.
+    pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
+        let damaged = |reason: String| ArtifactError::damaged(path, reason);
+        let bytes = read_bounded(path, PART_SIZE_MAX)?;
+        if bytes.len() as u64 != entry.bytes {
+            return Err(damaged(format!("it has {} bytes, the manifest says {}", bytes.len(), entry.bytes)));
+        }
+        if ContentHash::of(&bytes) != entry.hash {
+            return Err(damaged("its hash is not the one in the manifest".into()));
+        }
+        let (batch, _) = self.decode(path, bytes)?;
+        if batch.num_rows() as u64 != entry.rows {
+            return Err(damaged(format!("it has {} rows, the manifest says {}", batch.num_rows(), entry.rows)));
+        }
+        if content_hash(&batch) != entry.content {
+            return Err(damaged("its values are not those the manifest vouches for".into()));
+        }
+        Ok(batch)
+    }
+
+    /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer vouches for its values.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn read_unlisted(&self, path: &Path) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
+        let bytes = read_bounded(path, PART_SIZE_MAX)?;
+        let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
+        let (batch, footer) = self.decode(path, bytes)?;
+        let content = content_hash(&batch);
+        if footer.get("renma.content") != Some(&content.to_string()) {
+            return Err(ArtifactError::damaged(path, "its values are not those its footer vouches for"));
+        }
+        let entry = FileEntry { rows: batch.num_rows() as u64, bytes: size, hash, content };
+        Ok((entry, footer, batch))
+    }
+
+    /// Decodes bytes that are already known to be those that were written.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are not a file of this table.
+    pub fn decode(&self, path: &Path, bytes: Vec<u8>) -> Result<(RecordBatch, Footer), ArtifactError> {
+        // Damaged footers can make the parser panic (measured: 4 of 900); here that is one more error.
+        let result = catch_unwind(AssertUnwindSafe(|| self.decode_unguarded(bytes)));
+        let reason = match result {
+            Ok(Ok(decoded)) => return Ok(decoded),
+            Ok(Err(reason)) => reason,
+            Err(_) => "the Parquet reader gave up on it".to_owned(),
+        };
+        Err(ArtifactError::damaged(path, reason))
+    }
+
+    fn decode_unguarded(&self, bytes: Vec<u8>) -> Result<(RecordBatch, Footer), String> {
+        let text = |error: parquet::errors::ParquetError| error.to_string();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(text)?;
+        let schema = self.schema();
+        if builder.schema().fields() != schema.fields() {
+            return Err(format!("its columns are not those of `{}`", self.name));
+        }
+        let metadata = builder.metadata().file_metadata();
+        if !(0..=PART_ROWS_MAX).contains(&metadata.num_rows()) {
+            return Err(format!("it claims {} rows", metadata.num_rows()));
+        }
+        let pairs = metadata.key_value_metadata().cloned().unwrap_or_default();
+        let footer = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
+        let batches = builder.with_batch_size(1 << 16).build().map_err(text)?;
+        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        let batch = concat_batches(&schema, &batches).map_err(|error| error.to_string())?;
+        Ok((batch, footer))
+    }
+}
+
+/// The hash of a batch's values, column by column.
+fn content_hash(batch: &RecordBatch) -> ContentHash {
+    let mut hasher = FieldHasher::new("table");
+    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
+        hasher.field(field.name(), &value_bytes(column));
+    }
+    hasher.finish()
+}
+
+fn value_bytes(column: &dyn Array) -> Vec<u8> {
+    match column.data_type() {
+        DataType::Boolean => column.as_boolean().values().iter().map(u8::from).collect(),
+        DataType::Utf8 => {
+            let texts = column.as_string::<i32>().iter().map(Option::unwrap_or_default);
+            texts.flat_map(|text| (text.len() as u32).to_le_bytes().into_iter().chain(text.bytes())).collect()
+        }
+        _ => {
+            let data = column.to_data();
+            let width = data.data_type().primitive_width().expect("tables hold numbers, flags and texts");
+            data.buffers()[0].as_slice()[data.offset() * width..][..data.len() * width].to_vec()
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Talks to people: arguments, progress, reports and exit codes. The only printer.
+
+mod arguments;
+mod bench;
+mod eval;
+mod failure;
+mod fit_mpc;
+mod gate;
+mod generate;
+mod model;
+mod output;
+mod progress;
+mod promote;
+mod session;
+mod status;
+mod train;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use failure::exit_code;
+use session::Session;
+use std::process::ExitCode;
+
+/// Runs the command that the arguments name.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let session = match Session::start(&arguments.common) {
+        Ok(session) => session,
+        Err(error) => return failure::report(&error),
+    };
+    match run(&session, arguments.command) {
+        Ok(code) => code,
+        Err(error) => failure::report(&error),
+    }
+}
+
+fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Generate(arguments) => generate::run(session, &arguments)?,
+        Command::Train(arguments) => train::run(session, &arguments)?,
+        Command::FitMpc(arguments) => fit_mpc::run(session, &arguments)?,
+        Command::Gate(arguments) => return gate::run(session, &arguments),
+        Command::Promote(arguments) => promote::run(session, &arguments)?,
+        Command::Status(arguments) => status::run(session, &arguments)?,
+        Command::Model(command) => model::run(session, command)?,
+        Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
+        Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
+        Command::Bench(command) => bench::run(session, command)?,
+    }
+    Ok(exit_code::DONE)
+}

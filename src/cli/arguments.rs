@@ -1,0 +1,369 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Makes strong Othello evaluation models by self-play.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    propagate_version = true,
+    after_help = "Run ./pipeline.sh for whole generations; each command has an example in its --help."
+)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+/// What every command takes.
+#[derive(Args, Debug)]
+pub(super) struct Common {
+    /// Print one machine-readable result on stdout
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// How to show progress on stderr
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "HOW")]
+    pub(super) progress: ProgressMode,
+    /// Threads to work with; they never change a byte [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(super) threads: Option<u16>,
+}
+
+/// How to show progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ProgressMode {
+    /// A bar on a terminal, else lines
+    Auto,
+    /// A bar
+    Bar,
+    /// A line every few seconds
+    Plain,
+    /// Nothing
+    None,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Play games and write their positions with deep-search scores
+    Generate(GenerateArguments),
+    /// Train a new model version on datasets
+    Train(TrainArguments),
+    /// Fit MPC statistics to a model, as a new version
+    FitMpc(FitMpcArguments),
+    /// Play a paired match and give a verdict
+    Gate(GateArguments),
+    /// Move the champion of a registry
+    Promote(PromoteArguments),
+    /// Show what a run has done
+    Status(StatusArguments),
+    /// List, show, verify, import and export models
+    #[command(subcommand)]
+    Model(ModelCommand),
+    /// Print the static or searched value of positions
+    Eval(EvalArguments),
+    /// Print the exact score of positions
+    Solve(SolveArguments),
+    /// Measure speed, with node counts
+    #[command(subcommand)]
+    Bench(BenchCommand),
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma generate --config configs/default.toml --generation 1 --output datasets/try/selfplay/generation=0001"
+)]
+pub(super) struct GenerateArguments {
+    /// The config file
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// Who plays: a folder, a version id, `champion` or a built-in [default: champion, else run.start]
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// The generation, counted from 1
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) generation: u32,
+    /// The dataset folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: PathBuf,
+    /// The registry for version ids and `champion` [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma train --config configs/default.toml --dataset datasets/try/selfplay/generation=0001 --models models/try"
+)]
+pub(super) struct TrainArguments {
+    /// The config file
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// Dataset folders, oldest first
+    #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
+    pub(super) dataset: Vec<PathBuf>,
+    /// The model to improve upon [default: zero weights]
+    #[arg(long, value_name = "MODEL")]
+    pub(super) parent: Option<String>,
+    /// The registry [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma fit-mpc --config configs/default.toml --model v0001 --models models/try")]
+pub(super) struct FitMpcArguments {
+    /// The config file
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// The model to measure
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: String,
+    /// The generation the samples belong to, counted from 1
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) generation: u32,
+    /// Keep the samples in this dataset folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// The registry [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --output datasets/try/gate/generation=0001"
+)]
+pub(super) struct GateArguments {
+    /// The config file
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// Who wants to be champion
+    #[arg(long, value_name = "MODEL")]
+    pub(super) candidate: String,
+    /// Whom it plays
+    #[arg(long, value_name = "MODEL")]
+    pub(super) baseline: String,
+    /// The generation, counted from 1; each has openings of its own
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) generation: u32,
+    /// The dataset folder of the games
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: PathBuf,
+    /// The registry for version ids and `champion` [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+    /// Play the games of a finished gate again and compare
+    #[arg(long)]
+    pub(super) recheck: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma promote models/try/v0002 --verdict datasets/try/gate/generation=0001")]
+pub(super) struct PromoteArguments {
+    /// The version: a folder, or an id with --models
+    #[arg(required_unless_present = "rollback", conflicts_with = "rollback", value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// Take the last promotion back
+    #[arg(long)]
+    pub(super) rollback: bool,
+    /// Promote only if this gate accepted the model; acts once
+    #[arg(long, value_name = "DIR", conflicts_with = "rollback")]
+    pub(super) verdict: Option<PathBuf>,
+    /// The registry [default: the model's, else models/default]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma status --config configs/default.toml")]
+pub(super) struct StatusArguments {
+    /// The config file
+    #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
+    pub(super) config: PathBuf,
+    /// Print the value of one key, `table.key`, and nothing else
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<String>,
+    /// The registry [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+    /// The datasets of the run [default: datasets/RUN]
+    #[arg(long, value_name = "DIR")]
+    pub(super) datasets: Option<PathBuf>,
+}
+
+/// The `model` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum ModelCommand {
+    /// Print the versions of a registry as a table
+    #[command(after_help = "Example: renma model list --models models/default")]
+    List {
+        /// The registry
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+    /// Print one model with its lineage
+    #[command(after_help = "Example: renma model show models/default/v0002")]
+    Show {
+        /// The model
+        #[arg(value_name = "MODEL")]
+        model: String,
+        /// The registry for version ids and `champion`
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+    /// Check every byte of every version of a registry
+    #[command(after_help = "Example: renma model verify --models models/default")]
+    Verify {
+        /// The registry
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+    /// Make a version from another program's file
+    #[command(after_help = "Example: renma model import eval.dat --format es-cube-eval --models models/try")]
+    Import {
+        /// The file
+        #[arg(value_name = "FILE")]
+        input: PathBuf,
+        /// Its format
+        #[arg(long, value_enum)]
+        format: ModelFormat,
+        /// With mpc-dat: the model whose weights the statistics belong to
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// With mpc-dat: its deviations are this many sigmas
+        #[arg(long, default_value_t = 1.4, value_name = "T")]
+        t: f64,
+        /// The registry
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+    /// Write a model in another program's format
+    #[command(
+        after_help = "Example: renma model export --model models/try/v0001 --format es-cube-eval --output eval.dat"
+    )]
+    Export {
+        /// The model
+        #[arg(long, value_name = "MODEL")]
+        model: String,
+        /// The format
+        #[arg(long, value_enum)]
+        format: ModelFormat,
+        /// The file
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+        /// With mpc-dat: write deviations of this many sigmas
+        #[arg(long, default_value_t = 1.4, value_name = "T")]
+        t: f64,
+        /// The registry for version ids and `champion`
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+}
+
+/// Other programs' model formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ModelFormat {
+    /// eval.dat: the 42,608 weights of es-cube
+    EsCubeEval,
+    /// mpc.dat: depth, offset and deviation from depth 3
+    MpcDat,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --json")]
+pub(super) struct EvalArguments {
+    /// Positions in OBF, one a line
+    #[arg(value_name = "FILE")]
+    pub(super) input: PathBuf,
+    /// The model [default: champion, else builtin:square-weights]
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// Plies to search; 0 is the static value
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(super) depth: u8,
+    /// Solve exactly from this many empty squares
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(super) exact_empties: u8,
+    /// Selective search: 73, 87, 95, 98, 99, or 100 for full width
+    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
+    pub(super) mpc_level: u8,
+    /// The registry for version ids and `champion`
+    #[arg(long, value_name = "REG", default_value = "models/default")]
+    pub(super) models: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma solve positions.obf --threads 1 --json")]
+pub(super) struct SolveArguments {
+    /// Positions in OBF, one a line
+    #[arg(value_name = "FILE")]
+    pub(super) input: PathBuf,
+    /// The model that orders the moves [default: champion, else builtin:square-weights]
+    #[arg(long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+    /// The registry for version ids and `champion`
+    #[arg(long, value_name = "REG", default_value = "models/default")]
+    pub(super) models: PathBuf,
+}
+
+/// The `bench` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum BenchCommand {
+    /// Count move paths from the start, one thread, no hash
+    #[command(after_help = "Example: renma bench perft --depth 11 --json")]
+    Perft {
+        /// Plies
+        #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=14))]
+        depth: u8,
+    },
+    /// Search midgame positions, one thread; the node count is a signature
+    #[command(after_help = "Example: renma bench search --depth 8 --model models/default/v0002")]
+    Search(BenchSearchArguments),
+    /// Solve endgame positions, one thread
+    #[command(after_help = "Example: renma bench endgame --depth 16")]
+    Endgame(BenchSearchArguments),
+    /// Apply the delta rule to the rows of a dataset in memory
+    #[command(
+        after_help = "Example: renma bench train --config configs/default.toml --dataset datasets/default/selfplay/generation=0001"
+    )]
+    Train {
+        /// The config file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The dataset folder
+        #[arg(long, value_name = "DIR")]
+        dataset: PathBuf,
+    },
+    /// Play games into a temporary folder
+    #[command(after_help = "Example: renma bench generate --config configs/default.toml --games 200")]
+    Generate {
+        /// The config file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Games to play
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        games: u64,
+        /// Who plays [default: run.start]
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BenchSearchArguments {
+    /// Plies to search, or empty squares to solve from
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
+    pub(super) depth: u8,
+    /// Positions, made by random play
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) positions: u32,
+    /// The model
+    #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
+    pub(super) model: String,
+    /// Selective search: 73, 87, 95, 98, 99, or 100 for full width
+    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
+    pub(super) mpc_level: u8,
+}

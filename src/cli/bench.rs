@@ -1,0 +1,168 @@
+//! `renma bench`: figures with node counts.
+
+use super::arguments::{BenchCommand, BenchSearchArguments};
+use super::output::{print_json, say, thousands};
+use super::session::{Session, Stopwatch, level, load_run_model};
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::model::reference::load_model;
+use crate::artifact::model::registry::Registry;
+use crate::config::load_config;
+use crate::engine::board::perft::perft;
+use crate::engine::board::position::Position;
+use crate::engine::board::square::Squares;
+use crate::engine::game::Game;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::searcher::Searcher;
+use crate::pipeline::generate::{GenerateConfig, GenerateTask, generate};
+use crate::pipeline::train::{TrainTask, fit, read_rows};
+use crate::random::{Stream, stream};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+const TABLE_BITS: u8 = 18;
+
+pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()> {
+    match command {
+        BenchCommand::Perft { depth } => bench_perft(session, depth),
+        BenchCommand::Search(arguments) => bench_search(session, &arguments, false),
+        BenchCommand::Endgame(arguments) => bench_search(session, &arguments, true),
+        BenchCommand::Train { config, dataset } => bench_train(session, &config, &dataset),
+        BenchCommand::Generate { config, games, model } => bench_generate(session, &config, games, model.as_deref()),
+    }
+}
+
+fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
+    let stopwatch = Stopwatch::start();
+    let nodes = perft(Position::START, depth);
+    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+    say(&format!(
+        "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass being a ply, last ply counted in bulk",
+        thousands(nodes)
+    ));
+    if session.json {
+        print_json(&json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds}))?;
+    }
+    Ok(())
+}
+
+/// Positions by random play, with `empties` empty squares, or 20 to 50 for a midgame search.
+fn random_positions(count: u32, empties: Option<u8>) -> Vec<Position> {
+    let mut positions = Vec::new();
+    for id in 0.. {
+        if positions.len() == count as usize {
+            break;
+        }
+        let mut rng = stream(0, Stream::Game(0, id));
+        let wanted = empties.unwrap_or_else(|| 20 + rng.below(31) as u8);
+        let mut game = Game::new();
+        while !game.is_over() && wanted < game.current().position.empties() {
+            let square = rng.pick(Squares(game.current().position.legal_moves()));
+            game.play(square.expect("the side to move has a move")).expect("the move is legal");
+        }
+        if !game.is_over() {
+            positions.push(game.current().position);
+        }
+    }
+    positions
+}
+
+fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
+    let mpc = level(arguments.mpc_level)?;
+    let model = load_model(&arguments.model, Path::new("models/default"))?;
+    let positions = random_positions(arguments.positions, endgame.then_some(arguments.depth));
+    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS);
+    let stopwatch = Stopwatch::start();
+    let limits = Limits { mpc, ..Limits::full_width(arguments.depth) };
+    let mut nodes = 0;
+    for &position in &positions {
+        searcher.clear();
+        let result = if endgame { searcher.solve(position) } else { searcher.search(position, limits) };
+        nodes += result.nodes;
+    }
+    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+    let rate = positions.len() as f64 / cpu_seconds;
+    let name = if endgame { "endgame" } else { "search" };
+    say(&format!(
+        "{name} {}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {rate:.1} positions/s, {:.1} ns a node",
+        arguments.depth,
+        thousands(nodes),
+        positions.len(),
+        model.id,
+        1e9 * cpu_seconds / nodes.max(1) as f64
+    ));
+    if session.json {
+        print_json(&json!({
+            "depth": arguments.depth, "model": model.id, "positions": positions.len(), "nodes": nodes,
+            "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": rate,
+        }))?;
+    }
+    Ok(())
+}
+
+fn bench_train(session: &Session, config: &Path, dataset: &Path) -> anyhow::Result<()> {
+    let config = load_config(config)?;
+    let registry = Registry::new(Path::new("models/default"));
+    let task = TrainTask {
+        config: &config.config.train,
+        seed: config.config.run.seed,
+        features: Arc::clone(&config.features),
+        datasets: Vec::new(),
+        parent: None,
+        registry: &registry,
+    };
+    let context = session.context();
+    let reading = Stopwatch::start();
+    let rows = read_rows(&task, &[Dataset::open(dataset)?], context)?;
+    let (read_seconds, row_count) = (reading.processor_seconds(), rows.training.len() + rows.validation.len());
+    let stopwatch = Stopwatch::start();
+    let (_, metrics) = fit(&task, &rows, context)?;
+    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+    let updates_per_second = metrics.updates as f64 / seconds;
+    say(&format!(
+        "train: {} updates in {seconds:.2} s ({cpu_seconds:.2} CPU s): {:.2} M updates/s, error tables included; {} rows decoded in {read_seconds:.3} CPU s",
+        thousands(metrics.updates),
+        updates_per_second / 1e6,
+        thousands(row_count as u64)
+    ));
+    if session.json {
+        print_json(&json!({
+            "updates": metrics.updates, "seconds": seconds, "cpu_seconds": cpu_seconds,
+            "updates_per_second": updates_per_second,
+        }))?;
+    }
+    Ok(())
+}
+
+fn bench_generate(session: &Session, config: &Path, games: u64, model: Option<&str>) -> anyhow::Result<()> {
+    let config = load_config(config)?;
+    let registry = Path::new("models").join(&config.name);
+    let model = load_run_model(model.unwrap_or(&config.config.run.start), &registry, &config)?;
+    let folder = tempfile::tempdir()?;
+    let stopwatch = Stopwatch::start();
+    let task = GenerateTask {
+        config: &GenerateConfig { games, ..config.config.generate.clone() },
+        seed: config.config.run.seed,
+        generation: 1,
+        model: &model,
+        output: folder.path(),
+    };
+    let report = generate(task, session.context())?;
+    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+    let games_per_second = games as f64 / seconds;
+    let positions_per_second = report.positions as f64 / seconds;
+    let bytes_per_position = report.bytes as f64 / report.positions.max(1) as f64;
+    say(&format!(
+        "generate: {games_per_second:.1} games/s, {positions_per_second:.0} positions/s with {} threads, {:.0} positions a CPU second, {bytes_per_position:.1} bytes a position",
+        session.threads,
+        report.positions as f64 / cpu_seconds
+    ));
+    if session.json {
+        print_json(&json!({
+            "games": games, "positions": report.positions, "seconds": seconds, "cpu_seconds": cpu_seconds,
+            "games_per_second": games_per_second, "positions_per_second": positions_per_second,
+            "bytes_per_position": bytes_per_position, "threads": session.threads,
+        }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,164 @@
+//! `renma eval` and `renma solve`: values of positions, one thread a position.
+
+use super::arguments::{EvalArguments, SolveArguments};
+use super::output::{print, print_json, table, thousands};
+use super::session::{Session, Stopwatch, level};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::builtin::Builtin;
+use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
+use crate::engine::board::notation::ColoredPosition;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::searcher::{SearchResult, Searcher};
+use crate::exchange::obf::read_obf;
+use crate::pipeline::StageError;
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use serde::Serialize;
+use std::path::Path;
+
+/// A search table of 2^20 entries a thread: 16 MiB.
+const TABLE_BITS: u8 = 20;
+
+/// A position with its value.
+#[derive(Debug, Serialize)]
+struct PositionValue {
+    board: String,
+    side: &'static str,
+    score: i32,
+    discs: f64,
+    #[serde(rename = "move")]
+    best_move: Option<String>,
+    line: Vec<String>,
+    depth: u8,
+    exact: bool,
+    nodes: u64,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Total {
+    positions: usize,
+    nodes: u64,
+    seconds: f64,
+    cpu_seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Values {
+    model: String,
+    positions: Vec<PositionValue>,
+    total: Total,
+}
+
+pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
+    let mpc = level(arguments.mpc_level)?;
+    let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    let limits =
+        Limits { depth: arguments.depth, exact_empties: arguments.exact_empties, wld_empties: 0, nodes: None, mpc };
+    run(session, &arguments.input, &model, |searcher, position| {
+        if limits.depth == 0 && limits.exact_empties < position.position.empties() {
+            return static_result(&model, position);
+        }
+        searcher.search(position.position, limits)
+    })
+}
+
+pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
+    let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    run(session, &arguments.input, &model, |searcher, position| searcher.solve(position.position))
+}
+
+fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
+    match named {
+        Some(name) => load_model(name, models),
+        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::SquareWeights))),
+    }
+}
+
+/// The sum of the weights as it is: only a search clamps.
+fn static_result(model: &LoadedModel, position: &ColoredPosition) -> SearchResult {
+    SearchResult {
+        score: model.model.evaluation.static_value(position.position),
+        best_move: None,
+        depth: 0,
+        exact: false,
+        nodes: 1,
+        line: Vec::new(),
+        complete: true,
+    }
+}
+
+fn run(
+    session: &Session,
+    input: &Path,
+    model: &LoadedModel,
+    value: impl Fn(&mut Searcher<'_>, &ColoredPosition) -> SearchResult + Sync,
+) -> anyhow::Result<()> {
+    let lines = read_obf(input)?;
+    let context = session.context();
+    let stopwatch = Stopwatch::start();
+    let new_searcher = || Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS);
+    context.progress.begin("search", lines.len() as u64, "positions");
+    let values: Result<Vec<PositionValue>, StageError> = context.pool()?.install(|| {
+        lines
+            .par_iter()
+            .map_init(new_searcher, |searcher, line| {
+                context.check()?;
+                let stopwatch = Stopwatch::start();
+                searcher.clear();
+                let result = value(searcher, &line.colored);
+                context.progress.advance(1, 0);
+                Ok(position_value(&line.colored, &result, stopwatch.seconds()))
+            })
+            .collect()
+    });
+    context.progress.end();
+    let positions = values?;
+    let total = Total {
+        positions: positions.len(),
+        nodes: positions.iter().map(|position| position.nodes).sum(),
+        seconds: stopwatch.seconds(),
+        cpu_seconds: stopwatch.processor_seconds(),
+    };
+    let values = Values { model: model.id.clone(), positions, total };
+    if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
+}
+
+fn position_value(position: &ColoredPosition, result: &SearchResult, seconds: f64) -> PositionValue {
+    PositionValue {
+        board: position.board_text(),
+        side: position.side_text(),
+        score: result.score,
+        discs: f64::from(result.score) / 1000.0,
+        best_move: result.best_move.map(|square| square.to_string()),
+        line: result.line.iter().map(ToString::to_string).collect(),
+        depth: result.depth,
+        exact: result.exact,
+        nodes: result.nodes,
+        seconds,
+    }
+}
+
+fn describe(values: &Values) -> String {
+    let mut rows = vec![["position", "discs", "move", "depth", "nodes", "seconds", "line"].map(str::to_owned).to_vec()];
+    for (number, value) in (1..).zip(&values.positions) {
+        rows.push(vec![
+            number.to_string(),
+            format!("{:+.2}", value.discs),
+            value.best_move.clone().unwrap_or("-".into()),
+            if value.exact { "exact".into() } else { value.depth.to_string() },
+            thousands(value.nodes),
+            format!("{:.3}", value.seconds),
+            value.line.join(""),
+        ]);
+    }
+    let total = &values.total;
+    format!(
+        "{}\n{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
+        table(&rows),
+        total.positions,
+        values.model,
+        thousands(total.nodes),
+        total.seconds,
+        total.cpu_seconds
+    )
+}

@@ -1,0 +1,77 @@
+//! Errors as people read them, and as exit codes.
+
+use crate::artifact::error::ArtifactError;
+use crate::config::ConfigError;
+use crate::pipeline::StageError;
+use std::error::Error;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What each exit code means, everywhere.
+pub(super) mod exit_code {
+    use std::process::ExitCode;
+
+    pub(in crate::cli) const DONE: ExitCode = ExitCode::SUCCESS;
+    pub(super) const OTHER: u8 = 1;
+    pub(super) const USAGE: u8 = 2;
+    pub(in crate::cli) const REJECTED: u8 = 10;
+    pub(in crate::cli) const INCONCLUSIVE: u8 = 11;
+    pub(super) const BAD_INPUT: u8 = 65;
+    pub(super) const TRY_AGAIN: u8 = 75;
+    pub(super) const INTERRUPTED: u8 = 130;
+}
+
+/// An argument that clap cannot judge.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct UsageError(pub(super) String);
+
+/// Prints an error with its causes and gives its exit code.
+pub(super) fn report(error: &anyhow::Error) -> ExitCode {
+    let code = code_of(error);
+    let mut stderr = std::io::stderr().lock();
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text = if text.is_empty() { cause } else { insert_before_remedy(&text, &cause) };
+        }
+    }
+    // Nothing is left to tell when stderr is closed.
+    writeln!(stderr, "error: {text}").ok();
+    ExitCode::from(code)
+}
+
+/// Causes follow what failed on its line; the remedy, on a line of its own, stays last.
+fn insert_before_remedy(text: &str, cause: &str) -> String {
+    match text.split_once('\n') {
+        Some((what, remedy)) => format!("{what}: {cause}\n{remedy}"),
+        None => format!("{text}: {cause}"),
+    }
+}
+
+fn code_of(error: &anyhow::Error) -> u8 {
+    error.chain().find_map(code_of_cause).unwrap_or(exit_code::OTHER)
+}
+
+fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
+    if let Some(error) = cause.downcast_ref::<ArtifactError>() {
+        return Some(match error {
+            ArtifactError::Missing { .. } | ArtifactError::Conflict { .. } => exit_code::USAGE,
+            ArtifactError::Damaged { .. } | ArtifactError::Unfit { .. } => exit_code::BAD_INPUT,
+            error if error.may_pass() => exit_code::TRY_AGAIN,
+            _ => exit_code::OTHER,
+        });
+    }
+    if let Some(error) = cause.downcast_ref::<StageError>() {
+        return match error {
+            StageError::Artifact(error) => code_of_cause(error),
+            StageError::Setting(_) => Some(exit_code::USAGE),
+            StageError::NoRows(_) => Some(exit_code::BAD_INPUT),
+            StageError::Interrupted => Some(exit_code::INTERRUPTED),
+            StageError::Threads(_) => Some(exit_code::TRY_AGAIN),
+        };
+    }
+    let usage = cause.is::<ConfigError>() || cause.is::<UsageError>();
+    usage.then_some(exit_code::USAGE)
+}

@@ -1,0 +1,63 @@
+//! `renma gate`.
+
+use super::arguments::GateArguments;
+use super::failure::exit_code;
+use super::output::{print_json, say};
+use super::session::{Session, load_run_model, registry_folder};
+use crate::config::load_config;
+use crate::pipeline::gate::{GateReport, GateTask, Verdict, gate};
+use std::process::ExitCode;
+
+pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
+    let config = load_config(&arguments.config)?;
+    let folder = registry_folder(arguments.models.as_deref(), &config.name);
+    let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
+    let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
+    let task = GateTask {
+        config: &config.config.gate,
+        seed: config.config.run.seed,
+        generation: arguments.generation,
+        candidate: &candidate,
+        baseline: &baseline,
+        output: &arguments.output,
+        recheck: arguments.recheck,
+    };
+    let report = gate(task, session.context())?;
+    say(&describe(&report, arguments.recheck));
+    if session.json {
+        print_json(&report)?;
+    }
+    Ok(match report.verdict.verdict {
+        Verdict::Accepted => exit_code::DONE,
+        Verdict::Rejected => exit_code::REJECTED.into(),
+        Verdict::Inconclusive => exit_code::INCONCLUSIVE.into(),
+    })
+}
+
+fn describe(report: &GateReport, rechecked: bool) -> String {
+    let verdict = &report.verdict;
+    let score = &verdict.score;
+    let word = match verdict.verdict {
+        Verdict::Accepted => "accepted",
+        Verdict::Rejected => "rejected",
+        Verdict::Inconclusive => "inconclusive",
+    };
+    let told = match (rechecked, report.skipped) {
+        (true, _) => " (every game played out the same again)",
+        (false, true) => " (decided already)",
+        (false, false) => "",
+    };
+    format!(
+        "gate: {word}{told}: {} over {}: +{} ={} -{}, {:.1} % of points, {:+.2} discs a game, Elo {:+.0} [{:+.0}, {:+.0}]",
+        verdict.candidate.id,
+        verdict.baseline.id,
+        score.wins,
+        score.draws,
+        score.losses,
+        100.0 * score.points,
+        score.discs_mean,
+        score.elo,
+        score.elo_low,
+        score.elo_high
+    )
+}

@@ -1,0 +1,37 @@
+//! `renma generate`.
+
+use super::arguments::GenerateArguments;
+use super::output::{print_json, say, thousands};
+use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use crate::config::load_config;
+use crate::pipeline::generate::{GenerateTask, generate};
+
+pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<()> {
+    let config = load_config(&arguments.config)?;
+    let registry = registry_folder(arguments.models.as_deref(), &config.name);
+    let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
+    let stopwatch = Stopwatch::start();
+    let task = GenerateTask {
+        config: &config.config.generate,
+        seed: config.config.run.seed,
+        generation: arguments.generation,
+        model: &model,
+        output: &arguments.output,
+    };
+    let report = generate(task, session.context())?;
+    let (games, positions) = (thousands(report.games), thousands(report.positions));
+    let output = arguments.output.display();
+    if report.skipped {
+        say(&format!("generate: {output} has its {games} games already ({positions} positions)"));
+    } else {
+        let seconds = stopwatch.seconds();
+        say(&format!(
+            "generate: {games} games by {}, {positions} positions in {output}: {:.1} games/s, {:.0} positions/s, {:.1} bytes a position",
+            model.id,
+            report.games_played as f64 / seconds,
+            report.positions_written as f64 / seconds,
+            report.bytes as f64 / report.positions.max(1) as f64
+        ));
+    }
+    if session.json { print_json(&report) } else { Ok(()) }
+}

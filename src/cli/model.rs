@@ -1,0 +1,154 @@
+//! `renma model`.
+
+use super::arguments::{ModelCommand, ModelFormat};
+use super::failure::UsageError;
+use super::output::{print, print_json, say, table};
+use super::session::Session;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::champion::ChampionFile;
+use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
+use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::Model;
+use crate::artifact::publish::read_bounded;
+use crate::exchange::es_cube_eval::{export_es_cube_eval, import_es_cube_eval};
+use crate::exchange::mpc_dat::{export_mpc_dat, import_mpc_dat};
+use serde_json::{Value, json};
+use std::path::Path;
+
+pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
+    match command {
+        ModelCommand::List { models } => list(session, &models),
+        ModelCommand::Show { model, models } => show(session, &model, &models),
+        ModelCommand::Verify { models } => verify(session, &models),
+        ModelCommand::Import { input, format, model, t, models } => {
+            import(session, &input, format, model.as_deref(), t, &models)
+        }
+        ModelCommand::Export { model, format, output, t, models } => {
+            let loaded = load_model(&model, &models)?;
+            match format {
+                ModelFormat::EsCubeEval => export_es_cube_eval(&loaded.model.evaluation, &output)?,
+                ModelFormat::MpcDat => export_mpc_dat(&loaded.model.mpc, t, &output)?,
+            }
+            say(&format!("model export: {} written to {}", loaded.id, output.display()));
+            if session.json { print_json(&json!({"model": loaded.id, "output": output})) } else { Ok(()) }
+        }
+    }
+}
+
+fn list(session: &Session, models: &Path) -> anyhow::Result<()> {
+    let documents = Registry::new(models).documents()?;
+    let champion = ChampionFile::read(models)?.champion().map(|promotion| promotion.id.clone());
+    if session.json {
+        return print_json(&json!({"champion": champion, "models": documents}));
+    }
+    let mut rows =
+        vec![["id", "kind", "stage", "parent", "datasets", "MAE", "content", ""].map(str::to_owned).to_vec()];
+    rows.extend(documents.iter().map(|document| {
+        let origin = &document.origin;
+        let error = origin.metrics.pointer("/after/mae").and_then(Value::as_f64);
+        vec![
+            document.id.clone(),
+            kind_word(origin.kind).to_owned(),
+            origin.stage.clone(),
+            origin.parent.as_ref().map_or("-".to_owned(), |parent| parent.id.clone()),
+            origin.datasets.len().to_string(),
+            error.map_or("-".to_owned(), |error| format!("{error:.2}")),
+            document.content.short(),
+            if champion.as_ref() == Some(&document.id) { "champion".into() } else { String::new() },
+        ]
+    }));
+    Ok(print(&table(&rows))?)
+}
+
+const fn kind_word(kind: ModelKind) -> &'static str {
+    match kind {
+        ModelKind::Draft => "draft",
+        ModelKind::Model => "model",
+    }
+}
+
+fn show(session: &Session, name: &str, models: &Path) -> anyhow::Result<()> {
+    let loaded = load_model(name, models)?;
+    let set = loaded.model.evaluation.set();
+    let value = json!({
+        "id": loaded.id,
+        "content": loaded.content,
+        "features": set.name(),
+        "instances": set.instances().len(),
+        "phases": set.phase_count(),
+        "weights": loaded.model.evaluation.weights().len(),
+        "mpc_entries": loaded.model.mpc.entries().len(),
+        "document": loaded.document,
+    });
+    if session.json { print_json(&value) } else { Ok(print(&serde_json::to_string_pretty(&value)?)?) }
+}
+
+fn verify(session: &Session, models: &Path) -> anyhow::Result<()> {
+    let ids = Registry::new(models).ids()?;
+    for id in &ids {
+        LoadedModel::read(&models.join(id))?;
+    }
+    let champion = load_champion(models)?.map(|champion| champion.id);
+    say(&format!("model verify: {} versions of {} are sound", ids.len(), models.display()));
+    if session.json { print_json(&json!({"versions": ids, "champion": champion})) } else { Ok(()) }
+}
+
+fn import(
+    session: &Session,
+    input: &Path,
+    format: ModelFormat,
+    base: Option<&str>,
+    t: f64,
+    models: &Path,
+) -> anyhow::Result<()> {
+    if !(t.is_finite() && 0.0 < t) {
+        return Err(UsageError(format!("--t {t}: expected a positive number of sigmas")).into());
+    }
+    let registry = Registry::new(models);
+    let base = base.map(|name| load_model(name, models)).transpose()?;
+    let (model, kind) = match (format, &base) {
+        (ModelFormat::EsCubeEval, None) => {
+            let evaluation = import_es_cube_eval(input)?;
+            let visits = vec![0; evaluation.weights().len()];
+            (Model::draft(evaluation, visits), ModelKind::Draft)
+        }
+        (ModelFormat::MpcDat, Some(base)) => {
+            let mpc = import_mpc_dat(input, t)?;
+            let mpc_samples = vec![0; mpc.entries().len()];
+            let mpc_weights = Some(base.model.weights_hash());
+            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, ModelKind::Model)
+        }
+        (ModelFormat::EsCubeEval, Some(_)) => {
+            return Err(UsageError("--model goes with --format mpc-dat only".into()).into());
+        }
+        (ModelFormat::MpcDat, None) => {
+            return Err(
+                UsageError("--format mpc-dat needs --model, whose weights the statistics belong to".into()).into()
+            );
+        }
+    };
+    let step =
+        ContentHash::of(&[&read_bounded(input, 1 << 30)?[..], model.content_hash().to_string().as_bytes()].concat());
+    let existing = registry.made_by(step)?;
+    let id = match existing {
+        Some(made) => made.id,
+        None => registry.publish(&model, &import_origin(kind, step, base.as_ref()))?,
+    };
+    say(&format!("model import: {} is {id} in {}", input.display(), models.display()));
+    if session.json { print_json(&json!({"id": id, "content": model.content_hash()})) } else { Ok(print(&id)?) }
+}
+
+fn import_origin(kind: ModelKind, step: ContentHash, base: Option<&LoadedModel>) -> Origin {
+    let document = base.and_then(|base| base.document.as_ref());
+    Origin {
+        kind,
+        stage: "import".into(),
+        step,
+        algorithm: 1,
+        parent: base.map(LoadedModel::as_parent),
+        datasets: document.map(|document: &ModelDocument| document.origin.datasets.clone()).unwrap_or_default(),
+        config: Value::Null,
+        metrics: Value::Null,
+    }
+}

@@ -1,0 +1,49 @@
+//! Text for people on stderr, results for machines on stdout.
+
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+
+/// Prints a line on stdout; a closed pipe is not an error.
+pub(super) fn print(text: &str) -> io::Result<()> {
+    match writeln!(io::stdout().lock(), "{text}") {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Prints a result as one line of JSON on stdout.
+pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    Ok(print(&serde_json::to_string(value)?)?)
+}
+
+/// Prints a line for people on stderr; nobody is told when nobody listens.
+pub(super) fn say(text: &str) {
+    writeln!(io::stderr().lock(), "{text}").ok();
+}
+
+/// Columns of text, the first aligned left and the others right.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A number with its thousands set apart: 1,234,567.
+pub(super) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if 0 < index && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,40 @@
+//! `renma promote`.
+
+use super::arguments::PromoteArguments;
+use super::output::{print_json, say};
+use super::session::Session;
+use crate::artifact::model::reference::load_model;
+use crate::artifact::model::registry::Registry;
+use crate::pipeline::gate::read_verdict;
+use crate::pipeline::promote::{PromoteReport, promote, rollback};
+use std::path::{Path, PathBuf};
+
+pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<()> {
+    let report = match &arguments.model {
+        Some(name) => promote_model(name, arguments)?,
+        None => rollback(&Registry::new(&named_registry(arguments)))?,
+    };
+    let champion = report.champion.as_deref().unwrap_or("none");
+    let before = report.before.as_deref().unwrap_or("none");
+    if report.skipped {
+        say(&format!("promote: done before; the champion is {champion}"));
+    } else {
+        say(&format!("promote: the champion is {champion}, before {before}"));
+    }
+    if session.json { print_json(&report) } else { Ok(()) }
+}
+
+fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
+    let model = load_model(name, &named_registry(arguments))?;
+    let folder = model.folder.as_deref().and_then(Path::parent);
+    let registry = Registry::new(arguments.models.as_deref().or(folder).unwrap_or(Path::new("models/default")));
+    let verdict = arguments.verdict.as_deref().map(read_verdict).transpose()?;
+    if verdict.is_none() {
+        say("promote: no gate's verdict is named, so this is recorded as a promotion by hand");
+    }
+    Ok(promote(&model, &registry, verdict.as_ref())?)
+}
+
+fn named_registry(arguments: &PromoteArguments) -> PathBuf {
+    arguments.models.clone().unwrap_or_else(|| "models/default".into())
+}

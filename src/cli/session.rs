@@ -1,0 +1,104 @@
+//! What a command works with: threads, the stop flag, progress, and how to name things.
+
+use super::arguments::Common;
+use super::failure::UsageError;
+use super::output::say;
+use super::progress::Watcher;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
+use crate::config::LoadedConfig;
+use crate::pipeline::Context;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// One run of the program.
+pub(super) struct Session {
+    pub(super) json: bool,
+    pub(super) threads: usize,
+    watcher: Watcher,
+}
+
+impl Session {
+    /// Takes the first Ctrl-C as a wish to stop, and the second as an order.
+    pub(super) fn start(common: &Common) -> anyhow::Result<Self> {
+        ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            say("stopping after what is in flight; press Ctrl-C again to abort");
+        })?;
+        let cores = available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            json: common.json,
+            threads: common.threads.map_or(cores, usize::from),
+            watcher: Watcher::new(common.progress),
+        })
+    }
+
+    pub(super) fn context(&self) -> Context<'_> {
+        Context { threads: self.threads, stop: &STOP, progress: &self.watcher }
+    }
+}
+
+/// The registry that a command names, else that of the run.
+pub(super) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
+    named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
+}
+
+/// The model that a command names, else the registry's champion, else the run's start.
+pub(super) fn model_or_champion(
+    named: Option<&str>,
+    registry: &Path,
+    config: &LoadedConfig,
+) -> Result<LoadedModel, ArtifactError> {
+    match named {
+        Some(name) => load_run_model(name, registry, config),
+        None => match load_champion(registry)? {
+            Some(champion) => Ok(champion),
+            None => load_model(&config.config.run.start, registry),
+        },
+    }
+}
+
+/// The model that a command names; before its first promotion, the champion of a run is its start.
+pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig) -> Result<LoadedModel, ArtifactError> {
+    if name == "champion" {
+        return model_or_champion(None, registry, config);
+    }
+    load_model(name, registry)
+}
+
+/// A level from a percentage on the command line.
+pub(super) fn level(percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, UsageError> {
+    crate::pipeline::mpc_level("--mpc-level", percent).map_err(|error| UsageError(error.to_string()))
+}
+
+/// Wall and processor time since a moment.
+pub(super) struct Stopwatch {
+    began: std::time::Instant,
+    processor: Duration,
+}
+
+impl Stopwatch {
+    pub(super) fn start() -> Self {
+        Self { began: std::time::Instant::now(), processor: processor_time() }
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    /// Processor seconds of all threads of this process.
+    pub(super) fn processor_seconds(&self) -> f64 {
+        processor_time().saturating_sub(self.processor).as_secs_f64()
+    }
+}
+
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
+}

@@ -1,0 +1,61 @@
+//! `renma train`.
+
+use super::arguments::TrainArguments;
+use super::output::{print, print_json, say, table, thousands};
+use super::session::{Session, Stopwatch, load_run_model, registry_folder};
+use crate::artifact::model::registry::Registry;
+use crate::config::load_config;
+use crate::pipeline::train::{TrainMetrics, TrainTask, train};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Result<()> {
+    let config = load_config(&arguments.config)?;
+    let folder = registry_folder(arguments.models.as_deref(), &config.name);
+    let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
+    let stopwatch = Stopwatch::start();
+    let task = TrainTask {
+        config: &config.config.train,
+        seed: config.config.run.seed,
+        features: Arc::clone(&config.features),
+        datasets: arguments.dataset.iter().map(PathBuf::as_path).collect(),
+        parent: parent.as_ref(),
+        registry: &Registry::new(&folder),
+    };
+    let report = train(&task, session.context())?;
+    let metrics = &report.metrics;
+    if report.skipped {
+        say(&format!("train: {} is trained on this already", report.id));
+    } else {
+        let updates = thousands(metrics.updates);
+        say(&format!(
+            "train: {} in {}: {updates} updates in {:.1} s",
+            report.id,
+            folder.display(),
+            stopwatch.seconds()
+        ));
+        say(&error_table(metrics));
+    }
+    if session.json { print_json(&report) } else { Ok(print(&report.id)?) }
+}
+
+fn error_table(metrics: &TrainMetrics) -> String {
+    let judged = if metrics.held_out { "held-out" } else { "training" };
+    let mut rows = vec![["empties", "rows", "MAE before", "after", "RMSE before", "after"].map(str::to_owned).to_vec()];
+    let discs = |value: f64| format!("{value:.2}");
+    for (before, after) in metrics.before.by_empties.iter().zip(&metrics.after.by_empties) {
+        rows.push(vec![
+            format!("{}-{}", after.empties_min, after.empties_max),
+            thousands(after.rows),
+            discs(before.mae),
+            discs(after.mae),
+            discs(before.rmse),
+            discs(after.rmse),
+        ]);
+    }
+    let (before, after) = (&metrics.before, &metrics.after);
+    let count = if metrics.held_out { metrics.validation_rows } else { metrics.rows };
+    let total = [before.mae, after.mae, before.rmse, after.rmse].map(discs);
+    rows.push([vec!["all".to_owned(), thousands(count)], total.to_vec()].concat());
+    format!("error on {judged} rows, in discs\n{}", table(&rows))
+}

@@ -1,0 +1,102 @@
+//! The stages: each reads artifacts, does its work on all cores and publishes artifacts; they meet on disk alone.
+
+pub mod fit_mpc;
+pub mod gate;
+pub mod generate;
+pub mod promote;
+pub mod train;
+
+use crate::artifact::error::ArtifactError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Who watches a stage at work.
+pub trait Progress: Sync {
+    /// A task of `total` items begins.
+    fn begin(&self, task: &str, total: u64, unit: &str);
+
+    /// `items` are done; they made `rows` rows, or 0 where that means nothing.
+    fn advance(&self, items: u64, rows: u64);
+
+    /// The task is over.
+    fn end(&self);
+}
+
+/// What a stage needs from the world.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The threads to work with, at least 1; they never change a byte.
+    pub threads: usize,
+    /// Raised when the run is to stop.
+    pub stop: &'a AtomicBool,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+}
+
+/// Why a stage did not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// An artifact could not be read or written.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// A setting that no run can have.
+    #[error("{0}")]
+    Setting(String),
+    /// Sound input that has nothing to work on.
+    #[error("{0}")]
+    NoRows(String),
+    /// The run was told to stop; what is finished stays.
+    #[error("interrupted; run the same command again to go on")]
+    Interrupted,
+    /// The threads could not be started.
+    #[error("cannot start the threads")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl Context<'_> {
+    /// A pool of the threads to work with.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn pool(&self) -> Result<rayon::ThreadPool, StageError> {
+        Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build()?)
+    }
+
+    /// Whether the run is to stop.
+    #[must_use]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// An error if the run is to stop.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError::Interrupted`].
+    pub fn check(&self) -> Result<(), StageError> {
+        if self.stopped() { Err(StageError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// An error unless `value` lies between `min` and `max`.
+///
+/// # Errors
+///
+/// The key with its value and its range.
+pub fn check_range<T: PartialOrd + std::fmt::Display>(key: &str, value: T, min: T, max: T) -> Result<(), StageError> {
+    if min <= value && value <= max {
+        return Ok(());
+    }
+    Err(StageError::Setting(format!("{key} = {value}: expected {min} to {max}")))
+}
+
+/// The search level of a percentage.
+///
+/// # Errors
+///
+/// The key with its value and the named levels.
+pub fn mpc_level(key: &str, percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, StageError> {
+    crate::engine::search::mpc::MpcLevel::from_percent(percent).ok_or_else(|| {
+        StageError::Setting(format!("{key} = {percent}: expected 73, 87, 95, 98, 99 or 100 (full width)"))
+    })
+}

@@ -1,0 +1,237 @@
+//! Self-play: games by the current model, their positions with deep-search scores, as a dataset.
+
+mod parts;
+mod play;
+mod recipe;
+
+use super::{Context, StageError, check_range, mpc_level};
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::games::{self, GAMES, GameRow};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use crate::artifact::lock::FolderLock;
+use crate::artifact::model::reference::LoadedModel;
+use crossbeam::channel::{Receiver, Sender, bounded};
+use parts::{PartRange, Parts};
+use play::{Player, SelfplayGame};
+use recipe::Recipe;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The `[generate]` table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
+pub struct GenerateConfig {
+    pub games: u64,
+    pub part_games: u64,
+    pub random_plies: u8,
+    pub exploration: f64,
+    pub exploration_empties: u8,
+    pub play_depth: u8,
+    pub label_depth: u8,
+    pub exact_empties: u8,
+    pub mpc_level: u8,
+    pub label_from_ply: u8,
+    pub table_bits: u8,
+}
+
+impl GenerateConfig {
+    /// Checks every key against its range.
+    ///
+    /// # Errors
+    ///
+    /// The first key that is out of range.
+    pub fn check(&self) -> Result<(), StageError> {
+        if self.games == 0 {
+            return Err(StageError::Setting("generate.games = 0: at least one game is needed".into()));
+        }
+        check_range("generate.games", self.games, 1, 1 << 40)?;
+        check_range("generate.part_games", self.part_games, 1, 100_000)?;
+        check_range("generate.random_plies", self.random_plies, 0, 60)?;
+        check_range("generate.exploration", self.exploration, 0.0, 1.0)?;
+        check_range("generate.exploration_empties", self.exploration_empties, 0, 60)?;
+        check_range("generate.play_depth", self.play_depth, 0, 30)?;
+        check_range("generate.label_depth", self.label_depth, 0, 30)?;
+        check_range("generate.exact_empties", self.exact_empties, 0, 30)?;
+        check_range("generate.label_from_ply", self.label_from_ply, 0, 60)?;
+        check_range("generate.table_bits", self.table_bits, 8, 28)?;
+        mpc_level("generate.mpc_level", self.mpc_level).map(|_| ())
+    }
+}
+
+/// One call of the stage.
+#[derive(Clone, Copy, Debug)]
+pub struct GenerateTask<'a> {
+    /// The `[generate]` table.
+    pub config: &'a GenerateConfig,
+    /// The run's seed.
+    pub seed: u64,
+    /// The generation, counted from 1.
+    pub generation: u32,
+    /// Who plays.
+    pub model: &'a LoadedModel,
+    /// The dataset folder.
+    pub output: &'a Path,
+}
+
+/// What the stage did.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GenerateReport {
+    /// Whether there was nothing left to do.
+    pub skipped: bool,
+    /// Games in the dataset.
+    pub games: u64,
+    /// Games played by this call.
+    pub games_played: u64,
+    /// Rows of the positions table.
+    pub positions: u64,
+    /// Rows written by this call.
+    pub positions_written: u64,
+    /// Bytes of both tables.
+    pub bytes: u64,
+    /// The hash of all values.
+    pub content: crate::artifact::hash::ContentHash,
+}
+
+/// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
+///
+/// # Errors
+///
+/// A bad setting, a folder that holds something else, a model that cannot search, or whatever the system refuses; finished parts stay.
+pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
+    task.config.check()?;
+    let recipe = Recipe::new(&task);
+    let _lock = FolderLock::take(task.output)?;
+    if let Some(manifest) = recipe.finished(task.output)? {
+        return Ok(report(&manifest, 0, 0));
+    }
+    let parts = Parts::find(task.output, &recipe)?;
+    let missing = parts.missing();
+    let games_played = missing.iter().map(|part| part.count).sum();
+    context.progress.begin("generate", games_played, "games");
+    let written = play_parts(task, &recipe, &missing, context);
+    context.progress.end();
+    let written = written?;
+    let positions_written = written.values().map(|part| part.files[POSITIONS.name].rows).sum();
+    let parts = parts.complete(written)?;
+    let manifest = Manifest {
+        format: FORMAT,
+        kind: DatasetKind::Selfplay,
+        rules: RULES.to_owned(),
+        recipe: recipe.hash,
+        seed: task.seed,
+        generation: task.generation,
+        models: BTreeMap::from([("player".to_owned(), task.model.content)]),
+        config: recipe.config.clone(),
+        asked: task.config.games,
+        done: task.config.games,
+        content: content_of(&parts),
+        parts,
+    };
+    manifest.write(task.output)?;
+    Ok(report(&manifest, games_played, positions_written))
+}
+
+fn report(manifest: &Manifest, games_played: u64, positions_written: u64) -> GenerateReport {
+    GenerateReport {
+        skipped: games_played == 0,
+        games: manifest.done,
+        games_played,
+        positions: manifest.rows(POSITIONS.name),
+        positions_written,
+        bytes: manifest.bytes(POSITIONS.name) + manifest.bytes(GAMES.name),
+        content: manifest.content,
+    }
+}
+
+/// Games that may wait for the writer; more would only cost memory.
+const WAITING_GAMES: usize = 256;
+
+/// Plays the games of the parts on all threads, claimed in order, and writes each part when its last game is in.
+fn play_parts(
+    task: GenerateTask<'_>,
+    recipe: &Recipe,
+    missing: &[PartRange],
+    context: Context<'_>,
+) -> Result<BTreeMap<usize, Part>, StageError> {
+    let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
+    let pool = context.pool()?;
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let (sender, receiver) = bounded(WAITING_GAMES);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let result = write_parts(task, recipe, missing, receiver, context);
+            failed.store(result.is_err(), Ordering::Relaxed);
+            result
+        });
+        let senders = (sender, &next, &failed);
+        pool.broadcast(|_| play_games(task, &ids, &senders, context));
+        drop(senders);
+        let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        context.check()?;
+        Ok(written)
+    })
+}
+
+fn play_games(
+    task: GenerateTask<'_>,
+    ids: &[u64],
+    (sender, next, failed): &(Sender<SelfplayGame>, &AtomicUsize, &AtomicBool),
+    context: Context<'_>,
+) {
+    let mut player = Player::new(task.config, task.seed, task.generation, &task.model.model);
+    while !context.stopped() && !failed.load(Ordering::Relaxed) {
+        let Some(&id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+        if sender.send(player.play(id)).is_err() {
+            return;
+        }
+    }
+}
+
+fn write_parts(
+    task: GenerateTask<'_>,
+    recipe: &Recipe,
+    missing: &[PartRange],
+    receiver: Receiver<SelfplayGame>,
+    context: Context<'_>,
+) -> Result<BTreeMap<usize, Part>, StageError> {
+    let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
+    let mut written = BTreeMap::new();
+    for game in receiver {
+        context.progress.advance(1, game.positions.len() as u64);
+        let index = (game.game.game_id / task.config.part_games) as usize;
+        let games = waiting.entry(index).or_default();
+        games.insert(game.game.game_id, game);
+        let range = missing.iter().find(|part| part.index == index).expect("only missing games are played");
+        if games.len() as u64 == range.count {
+            let games = waiting.remove(&index).expect("it was just found");
+            written.insert(index, write_part(task.output, recipe, range, games)?);
+        }
+    }
+    Ok(written)
+}
+
+/// Publishes a part: games first, then positions, whose presence says that the part is done.
+fn write_part(
+    output: &Path,
+    recipe: &Recipe,
+    range: &PartRange,
+    games: BTreeMap<u64, SelfplayGame>,
+) -> Result<Part, StageError> {
+    let mut game_rows: Vec<GameRow> = Vec::new();
+    let mut position_rows: Vec<PositionRow> = Vec::new();
+    for game in games.into_values() {
+        position_rows.extend(game.positions);
+        game_rows.push(game.game);
+    }
+    let footer = recipe.footer(range);
+    let write_games = GAMES.write(&part_path(output, &GAMES, range.index), &games::to_batch(&game_rows), &footer)?;
+    let batch = positions::to_batch(&position_rows);
+    let write_positions = POSITIONS.write(&part_path(output, &POSITIONS, range.index), &batch, &footer)?;
+    let files = BTreeMap::from([(GAMES.name.to_owned(), write_games), (POSITIONS.name.to_owned(), write_positions)]);
+    Ok(Part { first: range.first, count: range.count, files })
+}

@@ -1,0 +1,89 @@
+//! Which parts of a dataset are there: finished work is a set, found by looking.
+
+use super::recipe::Recipe;
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::games::GAMES;
+use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::table::{FileEntry, Footer, Table};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+/// The games of a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PartRange {
+    pub(super) index: usize,
+    pub(super) first: u64,
+    pub(super) count: u64,
+}
+
+impl PartRange {
+    pub(super) fn ids(&self) -> Range<u64> {
+        self.first..self.first + self.count
+    }
+}
+
+/// All parts of a dataset, with those that are done.
+#[derive(Debug)]
+pub(super) struct Parts {
+    ranges: Vec<PartRange>,
+    done: BTreeMap<usize, Part>,
+}
+
+impl Parts {
+    /// Looks at what a folder holds. A part that is damaged or shorter than asked is made again.
+    pub(super) fn find(folder: &Path, recipe: &Recipe) -> Result<Self, ArtifactError> {
+        let mut ranges = Vec::new();
+        let mut done = BTreeMap::new();
+        let part_count = recipe.games.div_ceil(recipe.part_games);
+        for index in 0..part_count {
+            let first = index * recipe.part_games;
+            let count = recipe.part_games.min(recipe.games - first);
+            let range = PartRange { index: index as usize, first, count };
+            if let Some(part) = find_part(folder, recipe, &range)? {
+                done.insert(range.index, part);
+            }
+            ranges.push(range);
+        }
+        Ok(Self { ranges, done })
+    }
+
+    pub(super) fn missing(&self) -> Vec<PartRange> {
+        self.ranges.iter().filter(|range| !self.done.contains_key(&range.index)).cloned().collect()
+    }
+
+    /// All parts in order, once the missing ones are written.
+    pub(super) fn complete(mut self, written: BTreeMap<usize, Part>) -> Result<Vec<Part>, super::StageError> {
+        self.done.extend(written);
+        if self.done.len() != self.ranges.len() {
+            return Err(super::StageError::Interrupted);
+        }
+        Ok(self.done.into_values().collect())
+    }
+}
+
+fn find_part(folder: &Path, recipe: &Recipe, range: &PartRange) -> Result<Option<Part>, ArtifactError> {
+    let mut files = BTreeMap::new();
+    for table in [&GAMES, &POSITIONS] {
+        let Some((entry, footer)) = find_file(folder, table, range.index)? else { return Ok(None) };
+        if let Some(conflict) = recipe.footer_conflict(folder, &footer) {
+            return Err(conflict);
+        }
+        let says = |key: &str, value: u64| footer.get(key) == Some(&value.to_string());
+        if !says("renma.first_game", range.first) || !says("renma.games", range.count) {
+            return Ok(None);
+        }
+        files.insert(table.name.to_owned(), entry);
+    }
+    Ok(Some(Part { first: range.first, count: range.count, files }))
+}
+
+fn find_file(folder: &Path, table: &Table, index: usize) -> Result<Option<(FileEntry, Footer)>, ArtifactError> {
+    match table.read_unlisted(&part_path(folder, table, index)) {
+        Ok((entry, footer, _)) => Ok(Some((entry, footer))),
+        Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,125 @@
+//! The clipped delta rule: every weight of a position moves by the same truncated share of its error.
+//!
+//! A mirror shares the slot of its canonical configuration, so the two can never differ. The published C code of the
+//! rule differs there: it mirrors short diagonals by a wrong table, and refreshes only the index just visited.
+
+use super::{TrainConfig, TrainingRow, TrainingSet};
+use crate::artifact::model::version::Model;
+use crate::artifact::model::weights_file::spread;
+use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::eval::features::{FeatureIndex, FeatureVisitor, visit_features};
+use crate::engine::eval::pattern_set::{INSTANCES_MAX, PatternSet};
+use crate::pipeline::{Context, StageError};
+use crate::random::{Stream, stream};
+use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use std::sync::Arc;
+
+/// Rows between two looks at the stop flag.
+const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
+
+/// The weights of one phase, and the rows that teach them.
+struct PhaseLearner {
+    weights: Vec<i16>, // [feature], current at canonical features only
+    visits: Vec<u32>,  // [feature], counted at canonical features only
+    rows: Vec<u32>,    // places in the training rows, in order
+}
+
+/// Phases share no weight, so each learns on a thread of its own, row after row.
+pub(super) struct Learner<'a> {
+    set: Arc<PatternSet>,
+    config: &'a TrainConfig,
+    seed: u64,
+    rows: &'a [TrainingRow],
+    phases: Vec<PhaseLearner>,
+}
+
+impl<'a> Learner<'a> {
+    pub(super) fn new(model: Model, config: &'a TrainConfig, seed: u64, set: &'a TrainingSet) -> Self {
+        let pattern_set = Arc::clone(model.evaluation.set());
+        let count = pattern_set.feature_count();
+        let weights = model.evaluation.weights().chunks_exact(count);
+        let mut phases: Vec<PhaseLearner> = weights
+            .zip(model.visits.chunks_exact(count))
+            .map(|(weights, visits)| PhaseLearner { weights: weights.into(), visits: visits.into(), rows: Vec::new() })
+            .collect();
+        for (place, row) in (0..).zip(&set.training) {
+            phases[pattern_set.phase(row.position.empties())].rows.push(place);
+        }
+        Self { set: pattern_set, config, seed, rows: &set.training, phases }
+    }
+
+    /// All epochs, on the threads of the current pool.
+    pub(super) fn run(&mut self, context: Context<'_>) -> Result<(), StageError> {
+        let Self { set, config, seed, rows, phases } = self;
+        let mut ratio = config.ratio;
+        for epoch in 0..config.epochs {
+            phases.par_iter_mut().enumerate().try_for_each(|(phase, learner)| {
+                if config.shuffle {
+                    let purpose = Stream::Shuffle(epoch * set.phase_count() as u32 + phase as u32);
+                    stream(*seed, purpose).shuffle(&mut learner.rows);
+                }
+                learner.epoch(set, rows, ratio, config.clip, context)
+            })?;
+            ratio *= config.ratio_decay;
+            context.progress.advance(1, rows.len() as u64);
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_model(self) -> Model {
+        let mut weights = self.phases.iter().flat_map(|phase| phase.weights.iter().copied()).collect::<Vec<i16>>();
+        let visits = self.phases.into_iter().flat_map(|phase| phase.visits).collect();
+        spread(&self.set, &mut weights);
+        let evaluation = Evaluation::new(self.set, weights).expect("mirrors were just made equal");
+        Model::draft(evaluation, visits)
+    }
+}
+
+impl PhaseLearner {
+    fn epoch(
+        &mut self,
+        set: &PatternSet,
+        rows: &[TrainingRow],
+        ratio: f64,
+        clip: i32,
+        context: Context<'_>,
+    ) -> Result<(), StageError> {
+        for places in self.rows.chunks(ROWS_BETWEEN_CHECKS) {
+            context.check()?;
+            for &place in places {
+                let row = &rows[place as usize];
+                let mut slots = Slots { canonical: set.canonical(), count: 0, slots: [0; SLOTS_MAX] };
+                visit_features(set, row.position, &mut slots);
+                let slots = &slots.slots[..slots.count];
+                let value: i32 = slots.iter().map(|&slot| i32::from(self.weights[slot as usize])).sum();
+                // The product of doubles cut toward zero, as a C cast does.
+                let step = (f64::from(row.target - value) * ratio) as i32;
+                for &slot in slots {
+                    let weight = &mut self.weights[slot as usize];
+                    *weight = (i32::from(*weight) + step).clamp(-clip, clip) as i16;
+                    let visits = &mut self.visits[slot as usize];
+                    *visits = visits.saturating_add(1);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Instances and a few parity patterns.
+const SLOTS_MAX: usize = INSTANCES_MAX + 8;
+
+/// The canonical features of a position.
+struct Slots<'a> {
+    canonical: &'a [u32],
+    count: usize,
+    slots: [u32; SLOTS_MAX],
+}
+
+impl FeatureVisitor for Slots<'_> {
+    #[inline]
+    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
+        self.slots[self.count] = self.canonical[index];
+        self.count += 1;
+    }
+}

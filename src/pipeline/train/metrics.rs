@@ -1,0 +1,91 @@
+//! The error of an evaluation on labeled rows.
+
+use super::TrainingRow;
+use crate::engine::eval::evaluation::{DISC, Evaluation};
+use rayon::prelude::{ParallelIterator, ParallelSlice};
+use serde::{Deserialize, Serialize};
+
+/// The width of a row of the error table, in empty squares.
+const EMPTIES_STEP: usize = 5;
+
+const RANGES: usize = 60 / EMPTIES_STEP + 1;
+
+/// The error of one range of empty squares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EmptiesError {
+    /// The fewest empty squares.
+    pub empties_min: u8,
+    /// The most empty squares.
+    pub empties_max: u8,
+    /// Rows.
+    pub rows: u64,
+    /// The mean absolute error, in discs.
+    pub mae: f64,
+    /// The root of the mean squared error, in discs.
+    pub rmse: f64,
+}
+
+/// The error over all rows, and by empty squares.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    /// The mean absolute error, in discs.
+    pub mae: f64,
+    /// The root of the mean squared error, in discs.
+    pub rmse: f64,
+    /// Ranges that have rows, fewest empty squares first.
+    pub by_empties: Vec<EmptiesError>,
+}
+
+/// Integer sums, which add up to the same bits in any order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    rows: u64,
+    absolute: u64,
+    squared: u128,
+}
+
+impl Sums {
+    fn add(self, other: Self) -> Self {
+        Self {
+            rows: self.rows + other.rows,
+            absolute: self.absolute + other.absolute,
+            squared: self.squared + other.squared,
+        }
+    }
+
+    fn mae(self) -> f64 {
+        self.absolute as f64 / self.rows.max(1) as f64 / f64::from(DISC)
+    }
+
+    fn rmse(self) -> f64 {
+        (self.squared as f64 / self.rows.max(1) as f64).sqrt() / f64::from(DISC)
+    }
+}
+
+/// The error of static values against the rows' targets, on the threads of the current pool.
+#[must_use]
+pub fn errors(evaluation: &Evaluation, rows: &[TrainingRow]) -> Errors {
+    let sums = rows
+        .par_chunks(1 << 14)
+        .map(|rows| chunk_sums(evaluation, rows))
+        .reduce(|| [Sums::default(); RANGES], |left, right| std::array::from_fn(|range| left[range].add(right[range])));
+    let total = sums.iter().fold(Sums::default(), |total, &sums| total.add(sums));
+    let by_empties = sums.iter().enumerate().filter(|(_, sums)| 0 < sums.rows).map(|(range, sums)| EmptiesError {
+        empties_min: (range * EMPTIES_STEP) as u8,
+        empties_max: ((range + 1) * EMPTIES_STEP - 1).min(60) as u8,
+        rows: sums.rows,
+        mae: sums.mae(),
+        rmse: sums.rmse(),
+    });
+    Errors { mae: total.mae(), rmse: total.rmse(), by_empties: by_empties.collect() }
+}
+
+fn chunk_sums(evaluation: &Evaluation, rows: &[TrainingRow]) -> [Sums; RANGES] {
+    let mut sums = [Sums::default(); RANGES];
+    for row in rows {
+        let error = u64::from(evaluation.static_value(row.position).abs_diff(row.target));
+        let range = &mut sums[usize::from(row.position.empties()) / EMPTIES_STEP];
+        *range = range.add(Sums { rows: 1, absolute: error, squared: u128::from(error * error) });
+    }
+    sums
+}

@@ -1,0 +1,132 @@
+//! Named random streams: each is a function of the run's seed and of what it is for, never of threads or order.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// What a stream of random numbers is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// The moves of a self-play game: generation and game id.
+    Game(u32, u64),
+    /// The order of training rows: epoch.
+    Shuffle(u32),
+    /// Whether a game belongs to the validation split: dataset number and game id are mixed in by the caller.
+    Validation,
+    /// The game from which a position for MPC statistics is taken: generation and sample.
+    MpcSample(u32, u64),
+    /// The opening of a pair of gate games: generation and try.
+    GateOpening(u32, u64),
+}
+
+impl Stream {
+    fn words(self) -> [u64; 3] {
+        match self {
+            Self::Game(generation, id) => [1, u64::from(generation), id],
+            Self::Shuffle(epoch) => [2, u64::from(epoch), 0],
+            Self::Validation => [3, 0, 0],
+            Self::MpcSample(generation, id) => [4, u64::from(generation), id],
+            Self::GateOpening(generation, id) => [5, u64::from(generation), id],
+        }
+    }
+}
+
+/// A stream of random numbers (ChaCha with 8 rounds, keyed by a BLAKE3 hash of seed and purpose).
+#[derive(Clone, Debug)]
+pub struct RandomStream(ChaCha8Rng);
+
+/// The stream for a purpose within a run.
+#[must_use]
+pub fn stream(seed: u64, purpose: Stream) -> RandomStream {
+    RandomStream(ChaCha8Rng::from_seed(key(seed, purpose)))
+}
+
+fn key(seed: u64, purpose: Stream) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("renma 2026 random stream");
+    hasher.update(&seed.to_le_bytes());
+    for word in purpose.words() {
+        hasher.update(&word.to_le_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
+
+/// Whether an item belongs to a share of all items, decided by seed, purpose and the item's name alone.
+#[must_use]
+pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
+    let hash = blake3::keyed_hash(&key(seed, purpose), item);
+    let mut word = [0; 8];
+    word.copy_from_slice(&hash.as_bytes()[..8]);
+    unit(u64::from_le_bytes(word)) < share
+}
+
+/// The top 53 bits as a number in [0, 1), the same on every machine.
+fn unit(word: u64) -> f64 {
+    (word >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+impl RandomStream {
+    /// A number in [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        unit(self.0.next_u64())
+    }
+
+    /// Whether an event of this probability happens.
+    pub fn chance(&mut self, probability: f64) -> bool {
+        self.unit() < probability
+    }
+
+    /// A number below `bound`, every one as likely (Lemire, "Fast random integer generation in an interval", 2019).
+    ///
+    /// # Panics
+    ///
+    /// If `bound` is 0.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        assert!(0 < bound, "there is no number below 0");
+        let threshold = bound.wrapping_neg() % bound;
+        loop {
+            let product = u64::from(self.0.next_u32()) * u64::from(bound);
+            if threshold <= product as u32 {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+
+    /// One of the items, every one as likely; `None` if there is none.
+    pub fn pick<T>(&mut self, mut items: impl ExactSizeIterator<Item = T>) -> Option<T> {
+        let count = u32::try_from(items.len()).expect("few items are picked from");
+        if count == 0 { None } else { items.nth(self.below(count) as usize) }
+    }
+
+    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for index in (1..items.len()).rev() {
+            let bound = u32::try_from(index + 1).expect("a training set has fewer than 2^32 rows");
+            items.swap(index, self.below(bound) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_depends_on_seed_and_purpose_alone() {
+        let draw = |seed, purpose| stream(seed, purpose).below(u32::MAX);
+        assert_eq!(draw(1, Stream::Game(1, 7)), draw(1, Stream::Game(1, 7)));
+        assert_ne!(draw(1, Stream::Game(1, 7)), draw(1, Stream::Game(7, 1)));
+        assert_ne!(draw(1, Stream::Game(1, 7)), draw(2, Stream::Game(1, 7)));
+        assert_ne!(draw(1, Stream::MpcSample(1, 7)), draw(1, Stream::GateOpening(1, 7)));
+    }
+
+    #[test]
+    fn numbers_are_spread_evenly() {
+        let mut rng = stream(1, Stream::Shuffle(0));
+        let mut counts = [0_u32; 6];
+        for _ in 0..60_000 {
+            counts[rng.below(6) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
+        let hits = (0..20_000_u32).filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1)).count();
+        assert!((1_800..2_200).contains(&hits), "{hits}");
+    }
+}
