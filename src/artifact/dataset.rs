@@ -6,3 +6,4 @@ pub mod gate_games;
 pub mod manifest;
 pub mod mpc_samples;
 pub mod positions;
+pub mod verdict;

@@ -4,8 +4,9 @@ use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say};
 use super::session::{Session, load_run_model, registry_folder};
+use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
-use crate::pipeline::gate::{GateReport, GateTask, Verdict, gate};
+use crate::pipeline::gate::{GateReport, GateTask, gate};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {

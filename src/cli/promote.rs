@@ -3,9 +3,9 @@
 use super::arguments::PromoteArguments;
 use super::output::{print_json, say};
 use super::session::Session;
+use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
-use crate::pipeline::gate::read_verdict;
 use crate::pipeline::promote::{PromoteReport, promote, rollback};
 use std::path::{Path, PathBuf};
 

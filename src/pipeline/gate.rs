@@ -7,15 +7,15 @@ use super::{Context, StageError, check_range, mpc_level};
 use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::model::document::ParentEntry;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::seal::write_sealed;
 use crate::artifact::step::step_id;
 use crate::artifact::table::Footer;
-pub use elo::Score;
+use elo::score;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -58,36 +58,6 @@ impl GateConfig {
         check_range("gate.table_bits", self.table_bits, 8, 28)?;
         mpc_level("gate.mpc_level", self.mpc_level).map(|_| ())
     }
-}
-
-/// What the gate decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The candidate is stronger.
-    Accepted,
-    /// The candidate is weaker.
-    Rejected,
-    /// The games do not tell.
-    Inconclusive,
-}
-
-/// The content of `verdict.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct VerdictFile {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The step id of the gate.
-    pub step: ContentHash,
-    /// Who wants to be champion.
-    pub candidate: ParentEntry,
-    /// Whom it played.
-    pub baseline: ParentEntry,
-    /// The match, from the candidate's side.
-    pub score: Score,
-    /// The gate's config table.
-    pub config: serde_json::Value,
 }
 
 /// One call of the stage.
@@ -149,21 +119,6 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     Ok(GateReport { skipped: false, verdict })
 }
 
-/// Reads the verdict of a gate's folder, which must be that of the games beside it.
-///
-/// # Errors
-///
-/// A missing or damaged verdict.
-pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
-    let manifest = Manifest::read(folder, DatasetKind::Gate)?;
-    let path = folder.join("verdict.json");
-    let verdict: VerdictFile = read_sealed(&path)?;
-    if manifest.recipe != verdict.step {
-        return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
-    }
-    Ok(verdict)
-}
-
 fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {
     if candidate.document.is_none() || candidate.model.mpc_weights == Some(candidate.model.weights_hash()) {
         return Ok(());
@@ -203,7 +158,7 @@ fn conflict(task: &GateTask<'_>, found: &VerdictFile) -> ArtifactError {
 }
 
 fn judge(task: GateTask<'_>, step: ContentHash, rows: &[GateGameRow]) -> VerdictFile {
-    let score = Score::of(rows, task.config.interval);
+    let score = score(rows, task.config.interval);
     let verdict = if 0.0 < score.elo_low {
         Verdict::Accepted
     } else if score.elo_high < 0.0 {

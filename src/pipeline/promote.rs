@@ -1,7 +1,7 @@
 //! Promotion: the champion of a registry moves.
 
 use super::StageError;
-use super::gate::{Verdict, VerdictFile};
+use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::champion::{ChampionFile, Promotion};

@@ -1,58 +1,31 @@
 //! The score of a paired match, and Elo with an interval from the spread of the pairs.
 
 use crate::artifact::dataset::gate_games::GateGameRow;
-use serde::{Deserialize, Serialize};
+use crate::artifact::dataset::verdict::Score;
 
-/// A match from the candidate's side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Score {
-    /// Games won.
-    pub wins: u64,
-    /// Games drawn.
-    pub draws: u64,
-    /// Games lost.
-    pub losses: u64,
-    /// Pairs by points, from none to two in halves: LL, LD, DD or WL, WD, WW.
-    pub pairs: [u64; 5],
-    /// Points a game, a draw being half a point.
-    pub points: f64,
-    /// The mean disc difference of a game, in discs.
-    pub discs_mean: f64,
-    /// The Elo difference that `points` stands for.
-    pub elo: f64,
-    /// The low end of its interval.
-    pub elo_low: f64,
-    /// The high end of its interval.
-    pub elo_high: f64,
-}
-
-impl Score {
-    /// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
-    ///
-    /// Pairs, not games, are counted: the two games of a pair share their opening and are not independent.
-    #[must_use]
-    pub fn of(rows: &[GateGameRow], interval: f64) -> Self {
-        let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
-        let mut pairs = [0; 5];
-        for pair in rows.chunks_exact(2) {
-            let half_points: i8 = pair.iter().map(|row| row.result.signum() + 1).sum();
-            pairs[half_points as usize] += 1;
-        }
-        let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
-        let (points, error) = mean_and_error(pairs);
-        let [elo, elo_low, elo_high] = [0.0, -interval, interval].map(|errors| elo(points + errors * error));
-        Self {
-            wins: count(1),
-            draws: count(0),
-            losses: count(-1),
-            pairs,
-            points,
-            discs_mean: discs as f64 / rows.len().max(1) as f64,
-            elo,
-            elo_low,
-            elo_high,
-        }
+/// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
+///
+/// Pairs, not games, are counted: the two games of a pair share their opening and are not independent.
+pub(super) fn score(rows: &[GateGameRow], interval: f64) -> Score {
+    let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
+    let mut pairs = [0; 5];
+    for pair in rows.chunks_exact(2) {
+        let half_points: i8 = pair.iter().map(|row| row.result.signum() + 1).sum();
+        pairs[half_points as usize] += 1;
+    }
+    let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
+    let (points, error) = mean_and_error(pairs);
+    let [elo, elo_low, elo_high] = [0.0, -interval, interval].map(|errors| elo(points + errors * error));
+    Score {
+        wins: count(1),
+        draws: count(0),
+        losses: count(-1),
+        pairs,
+        points,
+        discs_mean: discs as f64 / rows.len().max(1) as f64,
+        elo,
+        elo_low,
+        elo_high,
     }
 }
 
@@ -97,21 +70,21 @@ mod tests {
 
     #[test]
     fn a_match_is_counted_by_games_and_by_pairs() {
-        let score = Score::of(&rows(&[2, -2, 4, 0, -6, -8, 10, 12]), 1.96);
-        assert_eq!((score.wins, score.draws, score.losses), (4, 1, 3));
-        assert_eq!(score.pairs, [1, 0, 1, 1, 1]);
-        assert!((score.points - 4.5 / 8.0).abs() < 1e-12);
-        assert!((score.discs_mean - 12.0 / 8.0).abs() < 1e-12);
-        assert!(score.elo_low < score.elo && score.elo < score.elo_high);
+        let counted = score(&rows(&[2, -2, 4, 0, -6, -8, 10, 12]), 1.96);
+        assert_eq!((counted.wins, counted.draws, counted.losses), (4, 1, 3));
+        assert_eq!(counted.pairs, [1, 0, 1, 1, 1]);
+        assert!((counted.points - 4.5 / 8.0).abs() < 1e-12);
+        assert!((counted.discs_mean - 12.0 / 8.0).abs() < 1e-12);
+        assert!(counted.elo_low < counted.elo && counted.elo < counted.elo_high);
     }
 
     #[test]
     fn sweeps_have_finite_intervals_on_the_right_side_of_zero() {
-        let won = Score::of(&rows(&[2; 40]), 1.96);
+        let won = score(&rows(&[2; 40]), 1.96);
         assert!(0.0 < won.elo_low && won.elo_high.is_finite(), "{won:?}");
-        let lost = Score::of(&rows(&[-2; 40]), 1.96);
+        let lost = score(&rows(&[-2; 40]), 1.96);
         assert!(lost.elo_high < 0.0 && lost.elo_low.is_finite(), "{lost:?}");
-        let drawn = Score::of(&rows(&[0; 40]), 1.96);
+        let drawn = score(&rows(&[0; 40]), 1.96);
         assert!(drawn.elo_low < 0.0 && 0.0 < drawn.elo_high, "{drawn:?}");
     }
 
