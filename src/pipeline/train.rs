@@ -1,8 +1,8 @@
 //! Training: weights fitted to the labels of datasets, as a new model version.
 
 mod delta;
-mod metrics;
-mod rows;
+pub mod metrics;
+pub mod rows;
 
 use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::Dataset;
@@ -17,8 +17,8 @@ use crate::artifact::step::step_id;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use delta::Learner;
-pub use metrics::{EmptiesError, Errors, errors};
-pub use rows::{TrainingRow, TrainingSet, read_rows};
+use metrics::{Errors, errors};
+use rows::{TrainingRow, TrainingSet, read_rows};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
