@@ -1,5 +1,6 @@
 //! The board: squares, symmetries, positions, legal moves and notation.
 
+pub mod kernel;
 pub mod moves;
 pub mod notation;
 pub mod perft;

@@ -1,6 +1,8 @@
 //! Legal moves and flips.
 
-mod portable;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx2;
+pub(super) mod portable;
 
 use super::square::Square;
 
@@ -15,5 +17,41 @@ pub fn legal_moves(player: u64, opponent: u64) -> u64 {
 #[must_use]
 #[inline]
 pub fn flips(player: u64, opponent: u64, square: Square) -> u64 {
-    portable::flips(player, opponent, square)
+    portable::flips(player, opponent, square.index())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
+
+    kernel_entry! {
+        fn answers(boards: &[(u64, u64)]) -> Vec<u64> = answers_body
+    }
+
+    fn answers_body<K: Kernel>(boards: &[(u64, u64)]) -> Vec<u64> {
+        let mut answers = Vec::new();
+        for &(player, opponent) in boards {
+            answers.push(K::legal_moves(player, opponent));
+            answers.extend((0..64).map(|square| K::flips(player, opponent, square)));
+        }
+        answers
+    }
+
+    #[test]
+    fn kernels_agree_on_random_boards() {
+        let mut state = 1_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state ^ (state >> 29)
+        };
+        let boards: Vec<(u64, u64)> = (0..20_000)
+            .map(|turn| {
+                let (player, mask) = (next(), if turn % 2 == 0 { next() } else { u64::MAX });
+                (player & mask, next() & !player)
+            })
+            .collect();
+        let [plain, fast] =
+            [KernelChoice::PORTABLE, KernelChoice::detect()].map(|kernel| with_kernel!(kernel, answers(&boards)));
+        assert!(plain == fast);
+    }
 }

@@ -1,24 +1,62 @@
 //! Counts move paths, the usual check of a move generator.
 
+use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use super::position::Position;
 
 /// The number of paths of `depth` plies. A pass is a ply; a game that has ended counts once.
 ///
-/// From the start: 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288, 24571284, 212258800.
+/// The last ply is counted without being played. From the start: 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288,
+/// 24571284, 212258800.
 #[must_use]
 pub fn perft(position: Position, depth: u8) -> u64 {
-    let moves = position.legal_moves();
-    if depth == 0 {
-        return 1;
+    perft_with(KernelChoice::detect(), position, depth)
+}
+
+/// As [`perft`], with a kernel of the caller's choice.
+#[must_use]
+pub fn perft_with(kernel: KernelChoice, position: Position, depth: u8) -> u64 {
+    let (player, opponent) = (position.player(), position.opponent());
+    match depth {
+        0 => 1,
+        depth => with_kernel!(kernel, paths(player, opponent, depth)),
     }
+}
+
+kernel_entry! {
+    /// The paths of `depth` plies, at least one.
+    fn paths(player: u64, opponent: u64, depth: u8) -> u64 = paths_body
+}
+
+#[inline(always)]
+fn paths_body<K: Kernel>(player: u64, opponent: u64, depth: u8) -> u64 {
+    let mut moves = K::legal_moves(player, opponent);
     if moves == 0 {
-        let passed = position.pass();
-        return if passed.legal_moves() == 0 { 1 } else { perft(passed, depth - 1) };
+        return passed_paths::<K>(player, opponent, depth);
     }
     if depth == 1 {
         return u64::from(moves.count_ones());
     }
-    position.children().map(|(_, next)| perft(next, depth - 1)).sum()
+    let mut count = 0;
+    while moves != 0 {
+        let square = moves.trailing_zeros() as usize;
+        moves &= moves - 1;
+        let flips = K::flips(player, opponent, square);
+        let (next_player, next_opponent) = (opponent ^ flips, player ^ flips ^ 1 << square);
+        if depth == 2 {
+            let replies = u64::from(K::legal_moves(next_player, next_opponent).count_ones());
+            // A position without a move counts once, passed or over.
+            count += replies.max(1);
+        } else {
+            count += paths::<K>(next_player, next_opponent, depth - 1);
+        }
+    }
+    count
+}
+
+#[inline(always)]
+fn passed_paths<K: Kernel>(player: u64, opponent: u64, depth: u8) -> u64 {
+    let over = K::legal_moves(opponent, player) == 0;
+    if over || depth == 1 { 1 } else { paths::<K>(opponent, player, depth - 1) }
 }
 
 #[cfg(test)]
@@ -27,9 +65,11 @@ mod tests {
 
     #[test]
     fn the_counts_from_the_start_are_the_known_ones() {
-        let known = [1, 4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288];
-        for (depth, &count) in (0..).zip(&known) {
-            assert_eq!(perft(Position::START, depth), count, "depth {depth}");
+        let known = [1, 4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288, 24_571_284];
+        for kernel in [KernelChoice::PORTABLE, KernelChoice::detect()] {
+            for (depth, &count) in (0..).zip(&known) {
+                assert_eq!(perft_with(kernel, Position::START, depth), count, "{} depth {depth}", kernel.name());
+            }
         }
     }
 }

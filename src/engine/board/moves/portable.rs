@@ -1,11 +1,10 @@
 //! Move generation in plain 64-bit arithmetic, for any machine; the twin that faster backends are tested against.
 
-use crate::engine::board::square::Square;
-
 /// Columns b to g: a disc that is flanked along a row or a diagonal stands on one of them.
 const INNER_COLUMNS: u64 = 0x7E7E_7E7E_7E7E_7E7E;
 
-pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
+#[inline]
+pub(in crate::engine::board) fn legal_moves(player: u64, opponent: u64) -> u64 {
     let inner = opponent & INNER_COLUMNS;
     let reached = reach::<1>(player, inner)
         | reach::<7>(player, inner)
@@ -14,9 +13,10 @@ pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
     reached & !(player | opponent)
 }
 
-pub(super) fn flips(player: u64, opponent: u64, square: Square) -> u64 {
+#[inline]
+pub(in crate::engine::board) fn flips(player: u64, opponent: u64, square: usize) -> u64 {
     let inner = opponent & INNER_COLUMNS;
-    let from = square.bit();
+    let from = 1 << square;
     line::<1>(from, player, inner)
         | line::<7>(from, player, inner)
         | line::<8>(from, player, opponent)
@@ -56,6 +56,7 @@ fn line<const STEP: u32>(from: u64, player: u64, flanked: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::board::square::Square;
 
     /// Walks the board square by square, as one would with fingers.
     fn flips_by_walking(player: u64, opponent: u64, square: Square) -> u64 {
@@ -94,7 +95,7 @@ mod tests {
             let mut moves = 0;
             for square in Square::all().filter(|square| (player | opponent) & square.bit() == 0) {
                 let expected = flips_by_walking(player, opponent, square);
-                assert_eq!(flips(player, opponent, square), expected, "{player:#x} {opponent:#x} {square}");
+                assert_eq!(flips(player, opponent, square.index()), expected, "{player:#x} {opponent:#x} {square}");
                 if expected != 0 {
                     moves |= square.bit();
                 }
