@@ -3,4 +3,5 @@
 pub mod builtin;
 pub mod evaluation;
 pub mod features;
+pub(in crate::engine) mod incremental;
 pub mod pattern_set;

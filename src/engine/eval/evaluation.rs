@@ -1,6 +1,7 @@
 //! A pattern set with its weights: what the search evaluates with.
 
 use super::features::{FeatureIndex, FeatureVisitor, visit_features};
+use super::incremental::Incremental;
 use super::pattern_set::PatternSet;
 use crate::engine::board::position::Position;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ pub const SCORE_MAX: i32 = 64 * DISC;
 pub struct Evaluation {
     set: Arc<PatternSet>,
     weights: Vec<i16>, // [phase][feature]
+    incremental: Arc<Incremental>,
 }
 
 /// Why weights do not fit a pattern set.
@@ -57,14 +59,16 @@ impl Evaluation {
                 }
             }
         }
-        Ok(Self { set, weights })
+        let incremental = Arc::new(Incremental::new(&set, &weights));
+        Ok(Self { set, weights, incremental })
     }
 
     /// Every weight zero.
     #[must_use]
     pub fn zero(set: Arc<PatternSet>) -> Self {
         let weights = vec![0; set.phase_count() * set.feature_count()];
-        Self { set, weights }
+        let incremental = Arc::new(Incremental::new(&set, &weights));
+        Self { set, weights, incremental }
     }
 
     /// The pattern set.
@@ -77,6 +81,12 @@ impl Evaluation {
     #[must_use]
     pub fn weights(&self) -> &[i16] {
         &self.weights
+    }
+
+    /// The same weights, laid out for the search.
+    #[inline]
+    pub(in crate::engine) fn incremental(&self) -> &Incremental {
+        &self.incremental
     }
 
     /// The weights of the phase of a position with this many empty squares.
