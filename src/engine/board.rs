@@ -6,4 +6,5 @@ pub mod notation;
 pub mod perft;
 pub mod position;
 pub mod square;
+pub(in crate::engine) mod stability;
 pub mod symmetry;

@@ -5,4 +5,10 @@
 pub mod limits;
 pub mod mpc;
 pub mod searcher;
+
+mod candidates;
+mod endgame;
+mod midgame;
+mod root;
+mod run;
 mod table;

@@ -19,6 +19,9 @@ pub(in crate::engine) trait Kernel: Copy + 'static {
 
     /// See [`super::moves::flips`]; `square` is below 64.
     fn flips(player: u64, opponent: u64, square: usize) -> u64;
+
+    /// The number of discs that `player` turns over on `square`, the last empty one.
+    fn last_flip_count(player: u64, square: usize) -> u32;
 }
 
 /// Runs anywhere.
@@ -37,6 +40,11 @@ impl Kernel for Portable {
     fn flips(player: u64, opponent: u64, square: usize) -> u64 {
         portable::flips(player, opponent, square)
     }
+
+    #[inline(always)]
+    fn last_flip_count(player: u64, square: usize) -> u32 {
+        portable::flips(player, !(player | 1 << square), square).count_ones()
+    }
 }
 
 /// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only inside [`kernel_entry!`] and for choices that found them.
@@ -50,14 +58,20 @@ impl Kernel for Avx2 {
 
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
-        // SAFETY: `Avx2` is used only where `KernelChoice::Avx2` was found to run.
+        // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
         unsafe { avx2::legal_moves(player, opponent) }
     }
 
     #[inline(always)]
     fn flips(player: u64, opponent: u64, square: usize) -> u64 {
-        // SAFETY: `Avx2` is used only where `KernelChoice::Avx2` was found to run.
+        // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
         unsafe { avx2::flips(player, opponent, square) }
+    }
+
+    #[inline(always)]
+    fn last_flip_count(player: u64, square: usize) -> u32 {
+        // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
+        unsafe { avx2::last_flip_count(player, square) }
     }
 }
 

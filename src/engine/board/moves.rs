@@ -33,6 +33,7 @@ mod tests {
         for &(player, opponent) in boards {
             answers.push(K::legal_moves(player, opponent));
             answers.extend((0..64).map(|square| K::flips(player, opponent, square)));
+            answers.extend((0..64).map(|square| u64::from(K::last_flip_count(player & !(1 << square), square))));
         }
         answers
     }

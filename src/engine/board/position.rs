@@ -22,6 +22,14 @@ impl Position {
         if player & opponent == 0 { Some(Self { player, opponent }) } else { None }
     }
 
+    /// A position whose sets the caller knows to be disjoint.
+    #[must_use]
+    #[inline(always)]
+    pub(in crate::engine) const fn new_unchecked(player: u64, opponent: u64) -> Self {
+        debug_assert!(player & opponent == 0);
+        Self { player, opponent }
+    }
+
     /// The discs of the side to move.
     #[must_use]
     #[inline]

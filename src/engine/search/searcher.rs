@@ -1,12 +1,16 @@
 //! The searcher: an evaluation, MPC statistics and a table, ready to search one position after another.
 
 use super::limits::{DEPTH_MAX, Limits};
-use super::mpc::{MpcEntry, MpcLevel, MpcTable};
-use super::table::{Key, Known, Sureness, Table};
+use super::mpc::{MpcLevel, MpcTable};
+use super::root::{Iteration, iterate, solve, value_at_depth};
+use super::run::{Hits, PLIES, Run};
+use super::table::{Key, Table};
+use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::{DISC, Evaluation, SCORE_MAX};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::engine::eval::incremental::Accumulator;
+use std::sync::atomic::AtomicBool;
 
 /// The least won score: with empties counted for the winner, scores are even.
 const WIN_MIN: i32 = 2 * DISC;
@@ -34,19 +38,43 @@ pub struct SearchResult {
 pub struct Searcher<'m> {
     evaluation: &'m Evaluation,
     mpc: &'m MpcTable,
+    kernel: KernelChoice,
     table: Table,
+    local: Table,
+    accumulators: Box<[Accumulator; PLIES]>,
 }
+
+/// The size of the table for nodes near the end: 64 KiB, so that it stays in the second cache.
+const LOCAL_TABLE_BITS: u8 = 13;
+
+/// The final difference that nothing exceeds, in discs.
+const DISCS_MAX: i32 = SCORE_MAX / DISC;
 
 impl<'m> Searcher<'m> {
     /// A searcher with an empty table of 2^`table_bits` entries, 16 bytes each.
     #[must_use]
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8) -> Self {
-        Self { evaluation, mpc, table: Table::new(table_bits) }
+        Self::with_kernel(evaluation, mpc, table_bits, KernelChoice::detect())
+    }
+
+    /// As [`Searcher::new`], with a kernel of the caller's choice; results and node counts do not depend on it.
+    #[must_use]
+    pub fn with_kernel(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, kernel: KernelChoice) -> Self {
+        let accumulators = Box::new([Accumulator::ZERO; PLIES]);
+        Self {
+            evaluation,
+            mpc,
+            kernel,
+            table: Table::new(table_bits),
+            local: Table::new(LOCAL_TABLE_BITS),
+            accumulators,
+        }
     }
 
     /// Forgets all earlier searches: results are then those of a new searcher.
     pub fn clear(&mut self) {
         self.table.clear();
+        self.local.clear();
     }
 
     /// Searches a position within `limits`.
@@ -71,33 +99,32 @@ impl<'m> Searcher<'m> {
             return SearchResult { score: -result.score, best_move: None, nodes: result.nodes + 1, ..result };
         }
         let empties = position.empties();
-        let mut run = self.run(limits.mpc, Hits::AtLeast, limits.nodes, stop);
-        let exact = empties <= limits.exact_empties.max(limits.depth);
-        if exact
-            && limits.nodes.is_none()
-            && let Some(result) = run.solve(position, -SCORE_MAX, SCORE_MAX)
-        {
+        let kernel = self.kernel;
+        let mut run = self.run(stop);
+        run.set_level(limits.mpc);
+        let exact = empties <= limits.exact_empties;
+        let wld = !exact && empties <= limits.wld_empties;
+        let depth = limits.depth.min(empties);
+        let preview = if exact { preview_depth(empties) } else { depth };
+        let iteration = with_kernel!(kernel, iterate(&mut run, position, preview, limits.nodes));
+        let mut result = run.result(position, iteration);
+        result.complete = !run.stopped;
+        if run.stopped || !(exact || wld) {
             return result;
         }
-        let depth = limits.depth.min(DEPTH_MAX);
-        let mut result = run.iterate(position, depth);
-        if exact && result.complete {
-            match run.solve(position, -SCORE_MAX, SCORE_MAX) {
-                Some(exact) => return exact,
-                None => result.complete = false,
-            }
-        } else if empties <= limits.wld_empties && result.complete {
-            match run.solve(position, -DISC, DISC) {
-                Some(wld) if 0 < wld.score => {
-                    result = SearchResult { score: result.score.max(WIN_MIN), exact: false, depth, ..wld };
-                }
-                Some(wld) if wld.score == 0 => return wld,
-                Some(_) => result.score = result.score.min(-WIN_MIN),
-                None => result.complete = false,
-            }
+        run.set_level(MpcLevel::FullWidth);
+        let (alpha, beta) = if exact { (-DISCS_MAX, DISCS_MAX) } else { (-1, 1) };
+        let Some(solved) = with_kernel!(kernel, solve(&mut run, position, alpha, beta, iteration.value)) else {
+            return SearchResult { complete: false, nodes: run.nodes, ..result };
+        };
+        let solved = SearchResult { exact: true, ..run.result(position, solved) };
+        if exact || solved.score == 0 {
+            solved
+        } else if 0 < solved.score {
+            SearchResult { score: result.score.max(WIN_MIN), exact: false, depth: result.depth, ..solved }
+        } else {
+            SearchResult { score: result.score.min(-WIN_MIN), nodes: run.nodes, ..result }
         }
-        result.nodes = run.nodes;
-        result
     }
 
     /// The value of a full-window search of exactly this depth, and its nodes; never switches to the endgame solver.
@@ -106,33 +133,38 @@ impl<'m> Searcher<'m> {
     /// ±64,000, or of the final results of games that end sooner.
     pub fn score_at_depth(&mut self, position: Position, depth: u8, mpc: MpcLevel) -> (i32, u64) {
         let stop = AtomicBool::new(false);
-        let mut run = self.run(mpc, Hits::Exactly, None, &stop);
-        let depth = depth.min(DEPTH_MAX);
-        (run.node(position, -SCORE_MAX, SCORE_MAX, depth), run.nodes)
+        let kernel = self.kernel;
+        let mut run = self.run(&stop);
+        run.set_level(mpc);
+        run.hits = Hits::Exactly;
+        let value = with_kernel!(kernel, value_at_depth(&mut run, position, depth));
+        (value, run.nodes)
     }
 
     /// The exact score with the best move and line.
     pub fn solve(&mut self, position: Position) -> SearchResult {
-        let limits = Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) };
-        self.search(position, limits)
+        self.search(position, Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) })
     }
 
-    fn run<'r>(&'r mut self, level: MpcLevel, hits: Hits, nodes_max: Option<u64>, stop: &'r AtomicBool) -> Run<'r> {
-        let nodes_max = nodes_max.unwrap_or(u64::MAX);
-        Run {
-            evaluation: self.evaluation,
-            mpc: self.mpc,
-            table: &mut self.table,
-            sureness: Sureness::new(level),
-            level,
-            hits,
-            nodes: 0,
-            nodes_max,
+    fn run<'r>(&'r mut self, stop: &'r AtomicBool) -> Run<'r> {
+        Run::new(
+            self.evaluation.incremental(),
+            self.mpc,
+            [&mut self.table, &mut self.local],
+            &mut self.accumulators,
             stop,
-            stopped: false,
-        }
+        )
     }
 }
+
+/// The depth of the search that gives an exact one its first window and move order: about what pays for itself.
+const fn preview_depth(empties: u8) -> u8 {
+    match empties {
+        0..=PREVIEW_EMPTIES_MIN => 1,
+        _ => empties - PREVIEW_EMPTIES_MIN,
+    }
+}
+const PREVIEW_EMPTIES_MIN: u8 = 12;
 
 fn finished(position: Position) -> SearchResult {
     let score = position.final_discs() * DISC;
@@ -140,179 +172,20 @@ fn finished(position: Position) -> SearchResult {
     SearchResult { score, best_move: None, depth, exact: true, nodes: 1, line: Vec::new(), complete: true }
 }
 
-/// Which depths of the table answer a search.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hits {
-    AtLeast,
-    Exactly,
-}
-
-struct Run<'r> {
-    evaluation: &'r Evaluation,
-    mpc: &'r MpcTable,
-    table: &'r mut Table,
-    level: MpcLevel,
-    sureness: Sureness,
-    hits: Hits,
-    nodes: u64,
-    nodes_max: u64,
-    stop: &'r AtomicBool,
-    stopped: bool,
-}
-
 impl Run<'_> {
-    fn check_stop(&mut self) {
-        self.stopped |= self.nodes_max <= self.nodes || (self.nodes & 0xFFF == 0 && self.stop.load(Ordering::Relaxed));
-    }
-
-    fn result(&self, position: Position, score: i32, depth: u8, exact: bool) -> SearchResult {
-        let mut line = Vec::new();
-        let mut current = position;
-        while let Some(best) = self.table.get(Key::new(current)).and_then(|known| known.best) {
-            let Some(next) = current.play(best) else { break };
-            line.push(best);
-            current = if next.legal_moves() == 0 { next.pass() } else { next };
+    fn result(&self, position: Position, iteration: Iteration) -> SearchResult {
+        let Iteration { value: score, best, depth } = iteration;
+        let mut line = vec![best];
+        let mut current = position.play(best);
+        while let Some(position) = current {
+            let to_move = if position.legal_moves() == 0 { position.pass() } else { position };
+            let best = self.table.get(Key::new(to_move)).and_then(|known| known.best);
+            let next = best.and_then(|best| to_move.play(best));
+            line.extend(best.filter(|_| next.is_some()));
+            current = next;
         }
-        let best_move = line.first().copied();
-        SearchResult { score, best_move, depth, exact, nodes: self.nodes, line, complete: true }
-    }
-
-    fn solve(&mut self, position: Position, alpha: i32, beta: i32) -> Option<SearchResult> {
-        let (level, sureness) = (self.level, self.sureness);
-        (self.level, self.sureness) = (MpcLevel::FullWidth, Sureness::FULL);
-        let empties = position.empties();
-        let score = self.node(position, alpha, beta, empties);
-        (self.level, self.sureness) = (level, sureness);
-        (!self.stopped).then(|| self.result(position, score, empties, true))
-    }
-
-    fn iterate(&mut self, position: Position, depth: u8) -> SearchResult {
-        let static_value = self.evaluation.static_value(position).clamp(-SCORE_MAX, SCORE_MAX);
-        let nodes_max = std::mem::replace(&mut self.nodes_max, u64::MAX);
-        let score = self.node(position, -SCORE_MAX, SCORE_MAX, 1);
-        let mut result = self.result(position, score, 1.min(depth), false);
-        if depth == 0 {
-            result.score = static_value;
-        }
-        self.stopped = false;
-        self.nodes_max = nodes_max;
-        for depth in 2..=depth {
-            let score = self.node(position, -SCORE_MAX, SCORE_MAX, depth);
-            if self.stopped {
-                return SearchResult { complete: false, ..result };
-            }
-            result =
-                self.result(position, score, depth, depth == position.empties() && self.sureness == Sureness::FULL);
-        }
-        result
-    }
-
-    /// The value of a position, fail-soft.
-    fn node(&mut self, position: Position, mut alpha: i32, mut beta: i32, depth: u8) -> i32 {
-        self.nodes += 1;
-        self.check_stop();
-        if self.stopped {
-            return 0;
-        }
-        let moves = position.legal_moves();
-        if moves == 0 {
-            let passed = position.pass();
-            if passed.legal_moves() == 0 {
-                return position.final_discs() * DISC;
-            }
-            return -self.node(passed, -beta, -alpha, depth);
-        }
-        if depth == 0 {
-            return self.evaluation.static_value(position).clamp(-SCORE_MAX, SCORE_MAX);
-        }
-        let key = Key::new(position);
-        let known = self.table.get(key);
-        if let Some(known) = known {
-            let deep = known.depth == depth || (self.hits == Hits::AtLeast && depth < known.depth);
-            if deep && self.sureness <= known.sureness {
-                if beta <= known.lower || known.lower == known.upper {
-                    return known.lower;
-                }
-                if known.upper <= alpha {
-                    return known.upper;
-                }
-                alpha = alpha.max(known.lower);
-                beta = beta.min(known.upper);
-            }
-        }
-        if beta - alpha == 1
-            && let Some(value) = self.probe(position, alpha, beta, depth)
-        {
-            return value;
-        }
-        let (best_value, best) = self.best_child(position, alpha, beta, depth, known.and_then(|known| known.best));
-        if !self.stopped {
-            let lower = if alpha < best_value { best_value } else { -SCORE_MAX };
-            let upper = if best_value < beta { best_value } else { SCORE_MAX };
-            self.table.put(key, &Known { lower, upper, depth, sureness: self.sureness, best });
-        }
-        best_value
-    }
-
-    fn best_child(
-        &mut self,
-        position: Position,
-        alpha: i32,
-        beta: i32,
-        depth: u8,
-        first: Option<Square>,
-    ) -> (i32, Option<Square>) {
-        let mut children: Vec<(Square, Position)> = position.children().collect();
-        if 1 < depth {
-            children.sort_by_cached_key(|&(square, next)| (first != Some(square), next.legal_moves().count_ones()));
-        }
-        let (mut best_value, mut best) = (i32::MIN, None);
-        for (square, next) in children {
-            let low = alpha.max(best_value);
-            let mut value = low + 1;
-            if best.is_some() {
-                value = -self.node(next, -low - 1, -low, depth - 1);
-            }
-            if best.is_none() || (low < value && value < beta) {
-                value = -self.node(next, -beta, -low, depth - 1);
-            }
-            if self.stopped {
-                return (0, None);
-            }
-            if best_value < value {
-                (best_value, best) = (value, Some(square));
-                if beta <= value {
-                    break;
-                }
-            }
-        }
-        (best_value, best)
-    }
-
-    /// Bets that a shallow search far outside the window foretells the deep one.
-    fn probe(&mut self, position: Position, alpha: i32, beta: i32, depth: u8) -> Option<i32> {
-        if self.level == MpcLevel::FullWidth {
-            return None;
-        }
-        let mpc = self.mpc;
-        for &MpcEntry { shallow, slope, offset, sigma, .. } in mpc.probes(position.empties(), depth) {
-            let margin = self.level.t() * f64::from(sigma);
-            let high = ((f64::from(beta - offset) + margin) / slope).floor() + 1.0;
-            if high <= f64::from(SCORE_MAX) {
-                let high = high as i32;
-                if high <= self.node(position, high - 1, high, shallow) {
-                    return Some(beta);
-                }
-            }
-            let low = ((f64::from(alpha - offset) - margin) / slope).ceil() - 1.0;
-            if f64::from(-SCORE_MAX) <= low {
-                let low = low as i32;
-                if self.node(position, low, low + 1, shallow) <= low {
-                    return Some(alpha);
-                }
-            }
-        }
-        None
+        let exact = depth == position.empties() && self.level() == MpcLevel::FullWidth;
+        SearchResult { score, best_move: Some(best), depth, exact, nodes: self.nodes, line, complete: true }
     }
 }
 
@@ -352,5 +225,93 @@ mod tests {
             let count = position.children().count();
             position = position.children().nth(turn % count).unwrap().1;
         }
+    }
+
+    /// Positions with their number of empty squares, one in three of a few games.
+    fn positions(empties: std::ops::RangeInclusive<u8>) -> Vec<Position> {
+        let mut found = Vec::new();
+        for game in 0..8_usize {
+            let mut position = Position::START;
+            while !position.is_over() {
+                let moves = position.children().count();
+                let turn = game * 13 + usize::from(position.empties()) * 7;
+                position = match moves {
+                    0 => position.pass(),
+                    _ => position.children().nth(turn % moves).unwrap().1,
+                };
+                if empties.contains(&position.empties()) && turn % 3 == 0 {
+                    found.push(position);
+                }
+            }
+        }
+        assert!(20 < found.len());
+        found
+    }
+
+    #[test]
+    fn kernels_symmetries_and_cleared_tables_change_nothing() {
+        let evaluation = builtin::square_weights();
+        let entry = |deep, shallow| crate::engine::search::mpc::MpcEntry {
+            empties_min: 0,
+            empties_max: 60,
+            deep,
+            shallow,
+            slope: 1.0,
+            offset: 0,
+            sigma: 3000,
+        };
+        let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
+        let mut used = Searcher::new(&evaluation, &mpc, 12);
+        for position in positions(0..=60) {
+            let limits = Limits { depth: 6, exact_empties: 10, wld_empties: 12, nodes: None, mpc: MpcLevel::P87 };
+            let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
+            used.clear();
+            assert_eq!(used.search(position, limits), expected, "{position:?}");
+            let mut portable = Searcher::with_kernel(&evaluation, &mpc, 12, KernelChoice::PORTABLE);
+            assert_eq!(portable.search(position, limits), expected, "{position:?}");
+            for symmetry in crate::engine::board::symmetry::Symmetry::all() {
+                let full = Limits { mpc: MpcLevel::FullWidth, depth: 4, ..limits };
+                let image = position.transform(symmetry);
+                let score = Searcher::new(&evaluation, &mpc, 12).search(image, full).score;
+                assert_eq!(score, Searcher::new(&evaluation, &mpc, 12).search(position, full).score, "{position:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn exact_and_won_scores_are_those_of_minimax() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 12);
+        for position in positions(0..=8) {
+            let expected = minimax(&evaluation, position, 60);
+            let result = searcher.solve(position);
+            assert_eq!(result.score, expected, "{position:?}");
+            assert!(result.exact && result.complete);
+            assert_eq!(result.best_move.is_some(), position.legal_moves() != 0);
+            if let Some(next) = result.best_move.and_then(|best| position.play(best)) {
+                assert_eq!(-minimax(&evaluation, next, 60), expected, "{position:?} {result:?}");
+            }
+            let wld = searcher.search(position, Limits { wld_empties: 60, ..Limits::full_width(2) });
+            assert_eq!(wld.score.signum(), expected.signum(), "{position:?} {wld:?}");
+        }
+    }
+
+    #[test]
+    fn a_node_limit_gives_the_last_finished_iteration() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 16);
+        let whole = searcher.search(Position::START, Limits::full_width(8));
+        assert!(whole.complete && whole.depth == 8);
+        for nodes in [0, 1, 100, 3_000] {
+            searcher.clear();
+            let limited = searcher.search(Position::START, Limits { nodes: Some(nodes), ..Limits::full_width(8) });
+            assert!(!limited.complete && limited.depth < 8 && limited.best_move.is_some(), "{limited:?}");
+            searcher.clear();
+            let again = searcher.search(Position::START, Limits::full_width(limited.depth));
+            assert_eq!((limited.score, limited.best_move), (again.score, again.best_move));
+        }
+        searcher.clear();
+        let stopped = searcher.search_until(Position::START, Limits::full_width(8), &AtomicBool::new(true));
+        assert!(!stopped.complete && stopped.depth == 1);
     }
 }

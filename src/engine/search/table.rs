@@ -163,17 +163,27 @@ impl Table {
         bucket.0.iter().find(found).map(|entry| entry.packed.unpack())
     }
 
-    /// Remembers a result: over the same position, else an entry of another generation, else the cheapest one.
+    /// Remembers a result: over the same position, else over an entry of another generation, else over the cheapest one.
+    ///
+    /// A cheaper result does not replace a dearer one of the same position; equally dear ones are joined.
     #[inline(always)]
     pub(super) fn put(&mut self, key: Key, known: &Known) {
         let generation = self.generation;
         let index = self.index(key);
         let bucket = &mut self.buckets[index];
+        let mut packed = Packed::new(known, generation);
         let mut place = 0;
         let mut least = u64::MAX;
         for (index, entry) in bucket.0.iter().enumerate() {
             let current = entry.packed.generation() == generation;
             if current && entry.key == key.0 {
+                let (old, new) = (entry.packed.worth(), packed.worth());
+                if new < old {
+                    return;
+                }
+                if new == old {
+                    packed = Packed::new(&joined(known, &entry.packed.unpack()), generation);
+                }
                 place = index;
                 break;
             }
@@ -182,8 +192,31 @@ impl Table {
                 (place, least) = (index, worth);
             }
         }
-        bucket.0[place] = Entry { key: key.0, packed: Packed::new(known, generation) };
+        bucket.0[place] = Entry { key: key.0, packed };
     }
+
+    /// Asks the processor to load what `get` and `put` will touch.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, key: Key) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a prefetch has no effect that a program can see, and the bucket is in bounds.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const self.buckets[self.index(key)]).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = key;
+    }
+}
+
+/// Two results of equal worth for one position: the narrower bounds and the newer move.
+#[inline(always)]
+fn joined(new: &Known, old: &Known) -> Known {
+    let (lower, upper) = (new.lower.max(old.lower), new.upper.min(old.upper));
+    // Selective results may contradict each other; the newer one stands.
+    let (lower, upper) = if lower <= upper { (lower, upper) } else { (new.lower, new.upper) };
+    let best = if new.best.is_some() { new.best } else { old.best };
+    Known { lower, upper, best, ..*new }
 }
 
 #[cfg(test)]
@@ -202,10 +235,25 @@ mod tests {
         for lower in [-SCORE_MAX, -1, 0, SCORE_MAX] {
             for best in [None, Square::new(0), Square::new(63)] {
                 let expected = Known { best, sureness: Sureness::new(MpcLevel::P95), ..known(60, lower) };
+                table.clear();
                 table.put(key, &expected);
                 assert_eq!(table.get(key), Some(expected));
             }
         }
+    }
+
+    #[test]
+    fn results_of_one_position_are_joined_and_the_dearer_stays() {
+        let mut table = Table::new(10);
+        let key = Key::new(Position::START);
+        table.put(key, &Known { upper: 7000, ..known(5, -SCORE_MAX) });
+        table.put(key, &Known { upper: SCORE_MAX, best: None, ..known(5, 3000) });
+        let joined = Known { upper: 7000, ..known(5, 3000) };
+        assert_eq!(table.get(key), Some(joined));
+        table.put(key, &known(4, 0));
+        assert_eq!(table.get(key), Some(joined));
+        table.put(key, &known(6, 0));
+        assert_eq!(table.get(key), Some(known(6, 0)));
     }
 
     #[test]

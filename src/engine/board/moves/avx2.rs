@@ -4,6 +4,7 @@ use std::arch::x86_64::{
     __m256i, _mm_cvtsi128_si64, _mm_or_si128, _mm_unpackhi_epi64, _mm256_add_epi64, _mm256_and_si256,
     _mm256_andnot_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_extracti128_si256, _mm256_load_si256,
     _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_sub_epi64,
+    _pext_u64,
 };
 
 /// Four lanes, one a line: rows, columns, falling and rising diagonals.
@@ -119,4 +120,69 @@ pub(in crate::engine::board) fn flips(player: u64, opponent: u64, square: usize)
     let run_down = _mm256_andnot_si256(_mm256_cmpeq_epi64(end, zero), run);
 
     join(_mm256_or_si256(run_up, run_down))
+}
+
+/// A square's column and diagonals, itself included, and its place on each.
+struct Lines {
+    masks: [u64; 3],
+    places: [u8; 3],
+}
+
+static LINES: [Lines; 64] = lines();
+
+const fn lines() -> [Lines; 64] {
+    const DIRECTIONS: [(i8, i8); 3] = [(0, 1), (-1, 1), (1, 1)];
+    let mut table = [const { Lines { masks: [0; 3], places: [0; 3] } }; 64];
+    let mut square = 0;
+    while square < 64 {
+        let mut line = 0;
+        while line < 3 {
+            let (columns, rows) = DIRECTIONS[line];
+            let below = ray(square as i8, -columns, -rows);
+            table[square].masks[line] = ray(square as i8, columns, rows) | 1 << square | below;
+            table[square].places[line] = below.count_ones() as u8;
+            line += 1;
+        }
+        square += 1;
+    }
+    table
+}
+
+/// `[place][own discs of a line]` -> the discs turned over by filling `place`, everything else being the opponent's.
+static LINE_FLIPS: [[u8; 256]; 8] = line_flips();
+
+const fn line_flips() -> [[u8; 256]; 8] {
+    let mut table = [[0; 256]; 8];
+    let mut place = 0;
+    while place < 8 {
+        let mut own = 0_usize;
+        while own < 256 {
+            let above = own >> place >> 1;
+            if above != 0 {
+                table[place][own] += above.trailing_zeros() as u8;
+            }
+            let below = own & ((1 << place) - 1);
+            if below != 0 {
+                table[place][own] += (place as u32 - 1 - below.ilog2()) as u8;
+            }
+            own += 1;
+        }
+        place += 1;
+    }
+    table
+}
+
+/// Reads the four lines through the square out of the board and looks each up.
+#[inline]
+#[target_feature(enable = "bmi2")]
+pub(in crate::engine::board) fn last_flip_count(player: u64, square: usize) -> u32 {
+    let square = square & 63;
+    let lines = &LINES[square];
+    let row = (player >> (square & 56)) as usize & 255;
+    let mut count = LINE_FLIPS[square & 7][row];
+    for line in 0..3 {
+        let own = _pext_u64(player, lines.masks[line]) as usize & 255;
+        count += LINE_FLIPS[usize::from(lines.places[line] & 7)][own];
+    }
+    u32::from(count)
 }
