@@ -1,0 +1,188 @@
+//! A summary of a dataset: counts, histograms, duplicates, variety and errors.
+
+use super::folder::Dataset;
+use super::positions::PositionRow;
+use crate::artifact::error::ArtifactError;
+use crate::engine::board::position::Position;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The width of a bin of the histograms, in discs.
+pub const BIN_DISCS: i32 = 8;
+
+/// The number of bins, from −64 to 64 discs.
+pub const BINS: usize = 17;
+
+/// The width of a line of the table by empties.
+const EMPTIES_STEP: u8 = 5;
+
+/// The plies at which openings are counted.
+const OPENING_PLIES: [u8; 4] = [4, 8, 12, 16];
+
+/// Positions in one range of empty squares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EmptiesSummary {
+    /// The fewest empty squares.
+    pub empties_min: u8,
+    /// Rows.
+    pub rows: u64,
+    /// Rows solved to the end.
+    pub exact: u64,
+    /// Rows whose played move was random.
+    pub random: u64,
+    /// Sum of scores, in millidiscs.
+    #[serde(skip)]
+    score_sum: i64,
+    /// Sum of |score − static score|, in millidiscs.
+    #[serde(skip)]
+    static_error_sum: u64,
+    /// Sum of |score − result|, in millidiscs.
+    #[serde(skip)]
+    result_error_sum: u64,
+    /// Rows by score, in bins of [`BIN_DISCS`] around multiples of it.
+    pub scores: [u64; BINS],
+    /// Rows by result, in the same bins.
+    pub results: [u64; BINS],
+}
+
+impl EmptiesSummary {
+    /// The mean score, in discs.
+    #[must_use]
+    pub fn score_mean(&self) -> f64 {
+        self.score_sum as f64 / self.rows.max(1) as f64 / 1000.0
+    }
+
+    /// The mean of |score − static score|, in discs.
+    #[must_use]
+    pub fn static_error_mean(&self) -> f64 {
+        self.static_error_sum as f64 / self.rows.max(1) as f64 / 1000.0
+    }
+
+    /// The mean of |score − result|, in discs.
+    #[must_use]
+    pub fn result_error_mean(&self) -> f64 {
+        self.result_error_sum as f64 / self.rows.max(1) as f64 / 1000.0
+    }
+
+    fn add(&mut self, row: &PositionRow) {
+        let result = i32::from(row.result) * 1000;
+        self.rows += 1;
+        self.exact += u64::from(row.exact);
+        self.random += u64::from(row.random_move);
+        self.score_sum += i64::from(row.score);
+        self.static_error_sum += u64::from(row.score.abs_diff(row.static_score));
+        self.result_error_sum += u64::from(row.score.abs_diff(result));
+        self.scores[bin(row.score)] += 1;
+        self.results[bin(result)] += 1;
+    }
+}
+
+fn bin(millidiscs: i32) -> usize {
+    let width = BIN_DISCS * 1000;
+    ((millidiscs + 64_000 + width / 2).clamp(0, 2 * 64_000 + width / 2) / width) as usize
+}
+
+/// How many different openings there are after some plies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpeningVariety {
+    /// Half-moves from the start.
+    pub ply: u8,
+    /// Games that have a row there.
+    pub games: u64,
+    /// Different positions up to symmetry.
+    pub distinct: u64,
+}
+
+/// The summary of a dataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Games.
+    pub games: u64,
+    /// Rows of the positions table.
+    pub positions: u64,
+    /// Bytes of both tables on disk.
+    pub bytes: u64,
+    /// Rows whose board and side to move occurred before.
+    pub duplicates: u64,
+    /// The same up to symmetry and color.
+    pub duplicates_up_to_symmetry: u64,
+    /// Compressed bytes of each column, as `table.column`.
+    pub column_bytes: BTreeMap<String, u64>,
+    /// Variety by ply.
+    pub openings: Vec<OpeningVariety>,
+    /// Rows by empty squares, fewest first.
+    pub by_empties: Vec<EmptiesSummary>,
+}
+
+/// Gathers the summary, part by part; `column_bytes` and `bytes` are left to the caller's knowledge of the files.
+#[derive(Debug, Default)]
+pub struct Inspector {
+    games: u64,
+    positions: u64,
+    boards: HashSet<u64>,
+    canonical: HashSet<u64>,
+    openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
+    by_empties: BTreeMap<u8, EmptiesSummary>,
+}
+
+impl Inspector {
+    /// Adds the rows of a part.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn add_part(&mut self, dataset: &Dataset, index: usize) -> Result<(), ArtifactError> {
+        self.games += dataset.manifest().parts[index].count;
+        for row in dataset.positions(index)? {
+            self.add_row(&row);
+        }
+        Ok(())
+    }
+
+    fn add_row(&mut self, row: &PositionRow) {
+        self.positions += 1;
+        let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
+        let summary = self.by_empties.entry(range).or_default();
+        summary.empties_min = range;
+        summary.add(row);
+        self.boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
+        let (player, opponent) = if row.black_to_move { (row.black, row.white) } else { (row.white, row.black) };
+        // A row with overlapping boards is no position; `dataset verify` names it.
+        let Some(position) = Position::new(player, opponent) else { return };
+        let canonical = position.canonical();
+        self.canonical.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
+        if OPENING_PLIES.contains(&row.ply) {
+            let (games, distinct) = self.openings.entry(row.ply).or_default();
+            *games += 1;
+            distinct.insert(canonical);
+        }
+    }
+
+    /// The summary of all rows so far.
+    #[must_use]
+    pub fn finish(self, bytes: u64, column_bytes: BTreeMap<String, u64>) -> Summary {
+        Summary {
+            games: self.games,
+            positions: self.positions,
+            bytes,
+            duplicates: self.positions - self.boards.len() as u64,
+            duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
+            column_bytes,
+            openings: self
+                .openings
+                .into_iter()
+                .map(|(ply, (games, distinct))| OpeningVariety { ply, games, distinct: distinct.len() as u64 })
+                .collect(),
+            by_empties: self.by_empties.into_values().collect(),
+        }
+    }
+}
+
+/// 64 bits that stand for a board: two of a billion boards share them with a chance of a few percent.
+fn fingerprint(words: &[u64]) -> u64 {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let hash = blake3::hash(&bytes);
+    let mut word = [0; 8];
+    word.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(word)
+}
