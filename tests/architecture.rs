@@ -174,6 +174,8 @@ struct Reader<'a> {
     /// The brace depth at which each module written inside the file ends.
     inner: Vec<usize>,
     imports: BTreeMap<String, (Origin, Vec<String>)>,
+    /// The macros that the file defines.
+    macros: Vec<String>,
     facts: Facts,
 }
 
@@ -207,6 +209,9 @@ impl Reader<'_> {
                 }
                 Token::Word(_) if self.peek(1) == Some(&Token::Colons) => self.read_path(),
                 Token::Word(word) if self.peek(1) == Some(&Token::Mark('!')) => {
+                    if word == "macro_rules" {
+                        self.macros.extend(self.word(2).map(str::to_owned));
+                    }
                     self.facts.macros.push((self.line(), word));
                     self.index += 1;
                 }
@@ -230,11 +235,15 @@ impl Reader<'_> {
 
     fn read_use(&mut self) {
         let before = self.index.checked_sub(1).map(|index| &self.tokens[index].1);
-        if before.is_some_and(|token| token.is("pub") || *token == Token::Mark(')')) {
-            self.facts.public_uses.push(self.line());
-        }
+        let public = before.is_some_and(|token| token.is("pub") || *token == Token::Mark(')'));
+        let (line, known) = (self.line(), self.facts.paths.len());
         self.index += 1;
         self.read_use_tree(&[]);
+        // A macro has no other way to be named by its path.
+        let own_macro = |path: &[String]| path.len() == 1 && self.macros.contains(&path[0]);
+        if public && !self.facts.paths[known..].iter().all(|(_, _, path)| own_macro(path)) {
+            self.facts.public_uses.push(line);
+        }
     }
 
     fn read_use_tree(&mut self, prefix: &[String]) {
@@ -336,6 +345,7 @@ fn violations(name: &str, source: &str) -> Vec<String> {
         module: module.clone(),
         inner: Vec::new(),
         imports: BTreeMap::new(),
+        macros: Vec::new(),
         facts: Facts::default(),
     };
     let facts = reader.read();
@@ -515,6 +525,7 @@ fn what_the_rules_allow_passes() {
         ("engine/game.rs", "const A: &str = r#\"use \"crate::cli\" \"#; fn f<'a>(a: &'a str, b: char) { b == '\"'; }"),
         ("pipeline/gate.rs", "use super::{Context, StageError}; use crate::artifact::lock::FolderLock;"),
         ("pipeline/train/rows.rs", "use super::TrainConfig; use crate::pipeline::Context;"),
+        ("engine/board.rs", "macro_rules! kernel { () => {}; } pub(in crate::engine) use {kernel};"),
         ("pipeline.rs", "pub mod gate; fn f() { gate::gate(); } use std::time::Duration;"),
         ("cli/progress.rs", "use std::time::Instant; fn f() { eprintln!(\"x\"); }"),
         ("config.rs", "use crate::pipeline::gate::GateConfig; mod tests { use super::*; } fn g() { self::f(); }"),
