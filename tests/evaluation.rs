@@ -1,0 +1,184 @@
+//! The evaluation against a plain sum by squares, and the patterns against the list of the source.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/es_cube.rs"]
+mod es_cube;
+
+use es_cube::{INSTANCES, PARITY, PATTERNS, WEIGHT_COUNT, configuration, digit, instances, square_index};
+use renma::artifact::model::features_file::parse_features;
+use renma::engine::board::position::Position;
+use renma::engine::board::square::Squares;
+use renma::engine::eval::builtin;
+use renma::engine::eval::evaluation::Evaluation;
+use renma::engine::eval::pattern_set::{PatternKind, PatternSet};
+use renma::engine::game::Game;
+use renma::random::{RandomStream, Stream, stream};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const ES_CUBE: &str = include_str!("../configs/features/es-cube.toml");
+
+const SEED: u64 = 20_261;
+
+fn rng(id: u64) -> RandomStream {
+    stream(SEED, Stream::Game(1, id))
+}
+
+fn set_of(phase_starts: &str) -> Arc<PatternSet> {
+    let text = ES_CUBE.replace("phase_starts = [4]", &format!("phase_starts = [{phase_starts}]"));
+    Arc::new(parse_features(&text).unwrap())
+}
+
+/// Random weights, mirrors equal.
+fn random_evaluation(set: &Arc<PatternSet>) -> Evaluation {
+    let mut rng = rng(0);
+    let draws: Vec<i16> =
+        (0..set.phase_count() * set.feature_count()).map(|_| rng.below(40_001) as i16 - 20_000).collect();
+    let weights = draws
+        .chunks_exact(set.feature_count())
+        .flat_map(|draws| set.canonical().iter().map(|&canonical| draws[canonical as usize]))
+        .collect();
+    Evaluation::new(Arc::clone(set), weights).unwrap()
+}
+
+/// Every position of random games, the last ones of each included.
+fn random_positions(games: u64) -> Vec<Position> {
+    let mut positions = Vec::new();
+    for id in 1..=games {
+        let mut rng = rng(id);
+        let mut game = Game::new();
+        while !game.is_over() {
+            positions.push(game.current().position);
+            let square = rng.pick(Squares(game.current().position.legal_moves())).unwrap();
+            game.play(square).unwrap();
+        }
+        positions.push(game.current().position);
+    }
+    positions
+}
+
+/// The sum of the weights by squares, without anything of the engine but the numbers.
+fn plain_value(weights: &[i16], position: Position) -> i32 {
+    let (player, opponent) = (position.player(), position.opponent());
+    let features = instances().into_iter().map(|instance| {
+        let index = configuration(player, opponent, &instance.squares);
+        i32::from(weights[instance.offset + index])
+    });
+    let parity = (64 - (player | opponent).count_ones()) as usize % 2;
+    features.sum::<i32>() + i32::from(weights[PARITY + parity])
+}
+
+/// The eight images of a board, each disc moved by its column and row.
+fn images(position: Position) -> Vec<Position> {
+    let symmetries: [fn(usize, usize) -> (usize, usize); 8] = [
+        |column, row| (column, row),
+        |column, row| (7 - column, row),
+        |column, row| (column, 7 - row),
+        |column, row| (7 - column, 7 - row),
+        |column, row| (row, column),
+        |column, row| (7 - row, column),
+        |column, row| (row, 7 - column),
+        |column, row| (7 - row, 7 - column),
+    ];
+    let image = |set: u64, symmetry: fn(usize, usize) -> (usize, usize)| {
+        (0..64).filter(|square| set >> square & 1 == 1).fold(0, |image, square| {
+            let (column, row) = symmetry(square % 8, square / 8);
+            image | 1_u64 << (row * 8 + column)
+        })
+    };
+    symmetries
+        .into_iter()
+        .map(|symmetry| {
+            Position::new(image(position.player(), symmetry), image(position.opponent(), symmetry)).unwrap()
+        })
+        .collect()
+}
+
+fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Position) -> i32) {
+    for &position in positions {
+        let value = evaluation.static_value(position);
+        assert_eq!(value, plain(position), "{position:?}");
+        for image in images(position) {
+            assert_eq!(evaluation.static_value(image), value, "{position:?} as {image:?}");
+        }
+    }
+}
+
+#[test]
+fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
+    let set = set_of("4");
+    let listed: BTreeSet<(&str, BTreeSet<&str>)> =
+        INSTANCES.iter().map(|(pattern, squares)| (*pattern, squares.split(' ').collect())).collect();
+    assert_eq!(listed.len(), 42);
+    let names: Vec<(String, Vec<String>)> = set
+        .instances()
+        .iter()
+        .map(|instance| {
+            let name = set.patterns()[instance.pattern].name.clone();
+            (name, instance.squares.iter().map(ToString::to_string).collect())
+        })
+        .collect();
+    let derived: BTreeSet<(&str, BTreeSet<&str>)> = names
+        .iter()
+        .map(|(pattern, squares)| (pattern.as_str(), squares.iter().map(String::as_str).collect()))
+        .collect();
+    assert_eq!(names.len(), 42);
+    assert_eq!(derived, listed);
+    assert_eq!(set.feature_count(), WEIGHT_COUNT);
+    for (place, (name, offset, square_count)) in PATTERNS.into_iter().enumerate() {
+        let pattern = &set.patterns()[place];
+        assert_eq!((pattern.name.as_str(), set.offset(place)), (name, offset));
+        assert!(matches!(&pattern.kind, PatternKind::Squares(squares) if squares.len() == square_count), "{name}");
+    }
+    assert_eq!(set.patterns().len(), 11);
+    assert_eq!(set.patterns()[10].kind, PatternKind::Parity);
+    assert_eq!(set.parity_offsets(), [PARITY]);
+}
+
+#[test]
+fn each_board_feature_is_at_the_index_its_squares_spell() {
+    let position = Position::new(1 << square_index("a1") | 1 << square_index("b2"), 1 << square_index("b1")).unwrap();
+    let corner: Vec<usize> = ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3"].map(square_index).into();
+    assert_eq!(digit(position.player(), position.opponent(), square_index("b1")), 2);
+    assert_eq!(
+        configuration(position.player(), position.opponent(), &corner),
+        3_usize.pow(7) + 2 * 3_usize.pow(6) + 27
+    );
+}
+
+#[test]
+fn a_static_value_is_the_plain_sum_by_squares_on_every_image_of_the_board() {
+    let evaluation = random_evaluation(&set_of("4"));
+    check(&evaluation, &random_positions(20), |position| plain_value(evaluation.weights(), position));
+}
+
+#[test]
+fn every_phase_has_weights_of_its_own() {
+    let evaluation = random_evaluation(&set_of("4, 20, 33, 64"));
+    check(&evaluation, &random_positions(10), |position| {
+        let discs = (position.player() | position.opponent()).count_ones();
+        let phase = [4, 20, 33, 64].iter().filter(|&&start| start <= discs).count() - 1;
+        plain_value(&evaluation.weights()[phase * WEIGHT_COUNT..], position)
+    });
+}
+
+#[test]
+fn the_built_in_evaluations_are_plain_sums_over_the_squares() {
+    #[rustfmt::skip]
+    const SQUARES: [i32; 64] = [
+        120, -20, 20,  5,  5, 20, -20, 120,
+        -20, -40, -5, -5, -5, -5, -40, -20,
+         20,  -5, 15,  3,  3, 15,  -5,  20,
+          5,  -5,  3,  3,  3,  3,  -5,   5,
+          5,  -5,  3,  3,  3,  3,  -5,   5,
+         20,  -5, 15,  3,  3, 15,  -5,  20,
+        -20, -40, -5, -5, -5, -5, -40, -20,
+        120, -20, 20,  5,  5, 20, -20, 120,
+    ];
+    let positions = random_positions(10);
+    let sum = |set: u64| (0..64).filter(|square| set >> square & 1 == 1).map(|square| SQUARES[square]).sum::<i32>();
+    check(&builtin::square_weights(), &positions, |position| 50 * (sum(position.player()) - sum(position.opponent())));
+    check(&builtin::disc_count(), &positions, |position| {
+        1000 * (position.player().count_ones() as i32 - position.opponent().count_ones() as i32)
+    });
+}

@@ -1,0 +1,161 @@
+//! A temporary folder with the shipped configs, and the renma program at work in it.
+#![allow(dead_code, reason = "no suite needs every helper")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use renma::artifact::publish::publish_bytes;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A folder that vanishes with the test.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    folder: TempDir,
+}
+
+/// What a finished program said.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// None if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Workspace {
+    pub(crate) fn new() -> Self {
+        let workspace = Self { folder: tempfile::tempdir().unwrap() };
+        workspace.write("configs/features/es-cube.toml", &shipped("features/es-cube.toml"));
+        workspace
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        publish_bytes(&self.path(name), content.as_ref()).unwrap();
+    }
+
+    /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
+    pub(crate) fn config(&self, name: &str, base: &str, changes: &[(&str, &str)]) -> String {
+        let path = format!("configs/{name}.toml");
+        self.write(&path, with_keys(&shipped(&format!("{base}.toml")), changes));
+        path
+    }
+
+    /// The program, to be started in this folder.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
+        command.current_dir(self.root()).args(["--progress", "none"]).args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program with these arguments, which hold no blanks of their own.
+    pub(crate) fn run(&self, arguments: &str) -> Outcome {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        self.command(&arguments).output().unwrap().into()
+    }
+
+    /// Runs the program and expects it to succeed.
+    pub(crate) fn done(&self, arguments: &str) -> String {
+        let outcome = self.run(arguments);
+        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+        outcome.stdout.trim_end().to_owned()
+    }
+
+    /// Starts the program, to be killed or interrupted.
+    pub(crate) fn start(&self, arguments: &str) -> Child {
+        let arguments: Vec<&str> = arguments.split_whitespace().collect();
+        self.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+}
+
+impl From<Output> for Outcome {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// A file of the project's `configs/`.
+pub(crate) fn shipped(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// A config's text with other values for some keys.
+pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (name, value) in changes {
+        let (table, key) = name.split_once('.').unwrap();
+        let begin = lines.iter().position(|line| *line == format!("[{table}]")).unwrap();
+        let place = (begin..lines.len()).find(|&place| lines[place].starts_with(&format!("{key} = "))).unwrap();
+        lines[place] = format!("{key} = {value}");
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Every file under a folder by its path from there, hidden ones (locks, unfinished files) left out.
+pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let paths = all_paths(folder);
+    let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+    let shown = paths.iter().filter(|path| !path.file_name().unwrap().to_str().unwrap().starts_with('.'));
+    shown.map(|path| (name(path), std::fs::read(path).unwrap())).collect()
+}
+
+/// Every file under a folder, hidden ones too.
+pub(crate) fn all_paths(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            paths.extend(all_paths(&path));
+        } else {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+}
+
+/// Copies a folder, locks left out.
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
+    for (name, bytes) in files(from) {
+        publish_bytes(&to.join(name), &bytes).unwrap();
+    }
+}
+
+/// Fails unless two folders hold the same files with the same bytes.
+pub(crate) fn check_same(left: &Path, right: &Path, what: &str) {
+    let (left, right) = (files(left), files(right));
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert!(!left.is_empty(), "{what}: no files");
+    assert_eq!(names(&left), names(&right), "{what}");
+    for (name, bytes) in &left {
+        assert!(*bytes == right[name], "{what}: {name} differs");
+    }
+}
+
+/// Waits until a child has got so far; false if it ended first.
+pub(crate) fn reached(child: &mut Child, so_far: impl Fn() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() {
+        if so_far() {
+            return true;
+        }
+        assert!(Instant::now() < deadline, "the child makes no progress");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    false
+}
