@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
 impl Workspace {
     pub(crate) fn new() -> Self {
         let workspace = Self { folder: tempfile::tempdir().unwrap() };
-        workspace.write("configs/features/es-cube.toml", &shipped("features/es-cube.toml"));
+        workspace.write("configs/features/es-cube.toml", shipped("features/es-cube.toml"));
         workspace
     }
 

@@ -1,0 +1,280 @@
+//! Self-play datasets: the same bytes whoever makes them and however often they are stopped, and rows that are true.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::folder::Dataset;
+use renma::artifact::dataset::games::GameRow;
+use renma::artifact::dataset::positions::PositionRow;
+use renma::artifact::lock::FolderLock;
+use renma::artifact::model::builtin::Builtin;
+use renma::engine::board::notation::parse_moves;
+use renma::engine::game::Game;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+use workspace::{Workspace, all_paths, check_same, copy_folder, files, reached};
+
+/// Games of a few milliseconds.
+const QUICK: [(&str, &str); 5] = [
+    ("generate.games", "45"),
+    ("generate.part_games", "10"),
+    ("generate.play_depth", "1"),
+    ("generate.label_depth", "1"),
+    ("generate.exact_empties", "5"),
+];
+
+/// Games slow enough to be caught in the middle of.
+const SLOW: [(&str, &str); 5] = [
+    ("generate.games", "96"),
+    ("generate.part_games", "3"),
+    ("generate.play_depth", "3"),
+    ("generate.label_depth", "3"),
+    ("generate.exact_empties", "9"),
+];
+
+fn quick(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
+    workspace.config(name, "smoke", &[&QUICK, changes].concat())
+}
+
+#[test]
+fn one_seed_gives_the_same_bytes_with_any_number_of_threads() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    for threads in [1, 2, 7] {
+        workspace.done(&format!("generate --config {config} --output t{threads} --threads {threads}"));
+    }
+    let names: Vec<String> = files(&workspace.path("t1")).into_keys().collect();
+    let part = |table: &str| (0..5).map(|part| format!("{table}/part-0000{part}.parquet")).collect::<Vec<_>>();
+    assert_eq!(names, [part("games"), vec!["manifest.json".into()], part("positions")].concat());
+    check_same(&workspace.path("t1"), &workspace.path("t2"), "1 and 2 threads");
+    check_same(&workspace.path("t1"), &workspace.path("t7"), "1 and 7 threads");
+    let other = quick(&workspace, "b", &[("run.seed", "2")]);
+    workspace.done(&format!("generate --config {other} --output other"));
+    workspace.done(&format!("generate --config {config} --generation 2 --output second"));
+    let first = &files(&workspace.path("t1"))["positions/part-00000.parquet"];
+    for folder in ["other", "second"] {
+        assert!(files(&workspace.path(folder))["positions/part-00000.parquet"] != *first, "{folder}");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_to_the_bytes_of_an_undisturbed_one() {
+    let workspace = Workspace::new();
+    let config = workspace.config("slow", "smoke", &SLOW);
+    let output = workspace.path("killed");
+    let published = || files(&output).len();
+    let mut kills = 0;
+    for files_before_kill in [1, 2, 9, 20, 33, 48] {
+        let mut child = workspace.start(&format!("generate --config {config} --output killed"));
+        if reached(&mut child, || files_before_kill <= published()) {
+            child.kill().unwrap();
+            kills += usize::from(!output.join("manifest.json").exists());
+        }
+        child.wait().unwrap();
+    }
+    assert!(4 <= kills, "only {kills} runs were killed before their end");
+    workspace.done(&format!("generate --config {config} --output killed"));
+    workspace.done(&format!("generate --config {config} --output whole"));
+    check_same(&output, &workspace.path("whole"), "killed and undisturbed");
+}
+
+#[test]
+fn an_interrupted_run_says_so_and_goes_on_to_the_same_bytes() {
+    let workspace = Workspace::new();
+    let config = workspace.config("slow", "smoke", &SLOW);
+    let output = workspace.path("stopped");
+    let mut child = workspace.start(&format!("generate --config {config} --output stopped"));
+    assert!(reached(&mut child, || 4 <= files(&output).len()), "it ended before it could be interrupted");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let outcome = workspace::Outcome::from(child.wait_with_output().unwrap());
+    assert_eq!(outcome.code, Some(130), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("error: interrupted"), "{}", outcome.stderr);
+    assert!(!output.join("manifest.json").exists());
+    let hidden = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(".tmp");
+    assert!(!all_paths(&output).iter().any(hidden), "half-written files: {:?}", all_paths(&output));
+    workspace.done(&format!("generate --config {config} --output stopped"));
+    workspace.done(&format!("generate --config {config} --output whole"));
+    check_same(&output, &workspace.path("whole"), "interrupted and undisturbed");
+}
+
+#[test]
+fn more_games_keep_the_parts_that_are_there() {
+    let workspace = Workspace::new();
+    let fewer = quick(&workspace, "fewer", &[("generate.games", "25")]);
+    let more = quick(&workspace, "more", &[("generate.games", "42")]);
+    workspace.done(&format!("generate --config {fewer} --output raised"));
+    let parts = ["games", "positions"]
+        .map(|table| ["00000", "00001"].map(|part| workspace.path(&format!("raised/{table}/part-{part}.parquet"))));
+    let identity = || {
+        parts.as_flattened().iter().map(|path| path.metadata().unwrap()).map(|of| (of.ino(), of.mtime_nsec())).collect()
+    };
+    let before: Vec<(u64, i64)> = identity();
+    workspace.done(&format!("generate --config {more} --output raised"));
+    assert_eq!(before, identity(), "finished parts were written again");
+    workspace.done(&format!("generate --config {more} --output fresh"));
+    check_same(&workspace.path("raised"), &workspace.path("fresh"), "raised and fresh");
+    let manifest = workspace.path("raised/manifest.json").metadata().unwrap().ino();
+    let report = workspace.done(&format!("generate --config {more} --output raised --json"));
+    assert!(report.contains("\"skipped\":true"), "{report}");
+    assert_eq!(workspace.path("raised/manifest.json").metadata().unwrap().ino(), manifest);
+    let outcome = workspace.run(&format!("generate --config {fewer} --output raised"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("generate.games"), "{}", outcome.stderr);
+    check_same(&workspace.path("raised"), &workspace.path("fresh"), "after a refusal");
+}
+
+#[test]
+fn a_damaged_or_missing_part_without_a_manifest_is_made_again() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    workspace.done(&format!("generate --config {config} --output whole"));
+    copy_folder(&workspace.path("whole"), &workspace.path("mended"));
+    let part = "mended/positions/part-00002.parquet";
+    let mut bytes = std::fs::read(workspace.path(part)).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    workspace.write(part, &bytes);
+    std::fs::remove_file(workspace.path("mended/games/part-00001.parquet")).unwrap();
+    std::fs::remove_file(workspace.path("mended/manifest.json")).unwrap();
+    workspace.done(&format!("generate --config {config} --output mended"));
+    check_same(&workspace.path("mended"), &workspace.path("whole"), "mended and whole");
+}
+
+#[test]
+fn a_folder_of_another_recipe_is_refused_with_the_key_that_differs() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    workspace.done(&format!("generate --config {config} --output finished"));
+    copy_folder(&workspace.path("finished"), &workspace.path("started"));
+    std::fs::remove_file(workspace.path("started/manifest.json")).unwrap();
+    for (key, value, named) in [
+        ("generate.exploration", "0.02", "generate.exploration is 0.01 there and 0.02 here"),
+        ("generate.play_depth", "2", "generate.play_depth is 1 there and 2 here"),
+        ("generate.part_games", "15", "generate.part_games is 10 there and 15 here"),
+        ("run.seed", "9", "seed is 1 there and 9 here"),
+        ("run.start", "\"builtin:disc-count\"", "model is"),
+    ] {
+        let changed = quick(&workspace, "changed", &[(key, value)]);
+        for folder in ["finished", "started"] {
+            let before = files(&workspace.path(folder));
+            let outcome = workspace.run(&format!("generate --config {changed} --output {folder}"));
+            assert_eq!(outcome.code, Some(2), "{key}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(named), "{key}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(folder), "{key}: {}", outcome.stderr);
+            assert!(files(&workspace.path(folder)) == before, "{key}: the folder was changed");
+        }
+    }
+}
+
+#[test]
+fn a_second_run_in_the_same_folder_is_told_of_the_first() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    let lock = FolderLock::take(&workspace.path("busy")).unwrap();
+    let outcome = workspace.run(&format!("generate --config {config} --output busy"));
+    assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(&std::process::id().to_string()), "{}", outcome.stderr);
+    assert!(files(&workspace.path("busy")).is_empty());
+    drop(lock);
+    workspace.done(&format!("generate --config {config} --output busy"));
+}
+
+/// Replays a game and compares every row of it with the board.
+fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
+    let evaluation = Builtin::SquareWeights.model().evaluation;
+    let mut board = Game::new();
+    let mut rows = rows.iter();
+    let mut written = 0;
+    for square in parse_moves(&game.moves).unwrap() {
+        let current = board.current();
+        let place = format!("game {}, ply {}", game.game_id, board.ply());
+        if changes.label_from_ply <= board.ply() {
+            let row = rows.next().unwrap_or_else(|| panic!("{place}: the row is missing"));
+            let empties = current.position.empties();
+            written += 1;
+            assert_eq!((row.game_id, row.ply, row.empties), (game.game_id, board.ply(), empties), "{place}");
+            assert_eq!((row.black, row.white), current.boards(), "{place}");
+            assert_eq!(row.black_to_move, current.black_to_move, "{place}");
+            assert_eq!(row.played_move, square.number(), "{place}");
+            assert!(current.position.legal_moves() >> row.best_move & 1 == 1, "{place}: the best move is illegal");
+            let result = if row.black_to_move { game.result } else { -game.result };
+            assert_eq!(row.result, result, "{place}");
+            assert_eq!(row.static_score, evaluation.static_value(current.position), "{place}");
+            assert!(row.score.abs() <= 64_000, "{place}");
+            assert_eq!(row.exact, empties <= changes.exact_empties.max(changes.label_depth), "{place}");
+            assert_eq!(row.depth, if row.exact { empties } else { changes.label_depth }, "{place}");
+            // Once solved, both sides play perfectly: exploration has ended before.
+            assert!(!row.exact || row.score == i32::from(row.result) * 1000, "{place}: {row:?}");
+            let opening = row.ply < changes.random_plies;
+            assert!(!opening || row.random_move, "{place}: an opening move is random");
+            let may_explore = changes.exploration_empties < empties;
+            assert!(opening || may_explore || !row.random_move, "{place}: it is too late to explore");
+            let one_search = changes.play_depth == changes.label_depth || row.exact;
+            assert!(row.random_move || !one_search || row.best_move == row.played_move, "{place}");
+        }
+        board.play(square).unwrap();
+    }
+    assert!(board.is_over() && rows.next().is_none(), "game {}", game.game_id);
+    assert_eq!(i32::from(game.result), board.black_discs(), "game {}", game.game_id);
+    assert_eq!(usize::from(game.positions), written, "game {}", game.game_id);
+    assert_eq!(game.random_plies, changes.random_plies.min(board.ply()), "game {}", game.game_id);
+}
+
+/// The keys that decide what the rows of a game must say.
+struct Checked {
+    random_plies: u8,
+    exploration_empties: u8,
+    play_depth: u8,
+    label_depth: u8,
+    exact_empties: u8,
+    label_from_ply: u8,
+}
+
+#[test]
+fn every_game_replays_to_its_rows() {
+    let workspace = Workspace::new();
+    for (name, checked) in [
+        ("source", [8, 14, 1, 1, 8, 0]),
+        ("late", [12, 20, 2, 2, 6, 13]),
+        ("apart", [4, 60, 1, 3, 0, 1]),
+        ("random", [60, 60, 0, 0, 0, 0]),
+    ] {
+        let [random_plies, exploration_empties, play_depth, label_depth, exact_empties, label_from_ply] = checked;
+        let texts = checked.map(|value| value.to_string());
+        let keys =
+            ["random_plies", "exploration_empties", "play_depth", "label_depth", "exact_empties", "label_from_ply"];
+        let keys = keys.map(|key| format!("generate.{key}"));
+        let mut changes: Vec<(&str, &str)> =
+            keys.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+        changes.push(("generate.exploration", "0.2"));
+        let config = quick(&workspace, name, &changes);
+        workspace.done(&format!("generate --config {config} --output {name}"));
+        let dataset = Dataset::open(&workspace.path(name)).unwrap();
+        let checked = Checked {
+            random_plies,
+            exploration_empties,
+            play_depth,
+            // At depth 0 the shortest search that finds a move looks one ply ahead.
+            label_depth: label_depth.max(1),
+            exact_empties,
+            label_from_ply,
+        };
+        let mut ids = Vec::new();
+        let mut passes = 0;
+        for part in 0..dataset.part_count() {
+            let rows = dataset.positions(part).unwrap();
+            let mut begin = 0;
+            for game in dataset.games(part).unwrap() {
+                let end = begin + usize::from(game.positions);
+                check(&game, &rows[begin..end], &checked);
+                passes += usize::from(rows[end - 1].ply) + 1 - (60 - usize::from(rows[end - 1].empties) + 1);
+                ids.push(game.game_id);
+                begin = end;
+            }
+            assert_eq!(begin, rows.len(), "{name}: part {part} has rows of no game");
+        }
+        assert_eq!(ids, (0..45).collect::<Vec<u64>>(), "{name}");
+        assert!(0 < passes, "{name}: no game had a pass");
+    }
+}
