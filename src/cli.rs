@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bench;
+mod dataset;
 mod eval;
 mod failure;
 mod fit_mpc;
@@ -43,6 +44,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Gate(arguments) => return gate::run(session, &arguments),
         Command::Promote(arguments) => promote::run(session, &arguments)?,
         Command::Status(arguments) => status::run(session, &arguments)?,
+        Command::Dataset(command) => dataset::run(session, command)?,
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,

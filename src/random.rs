@@ -16,6 +16,8 @@ pub enum Stream {
     MpcSample(u32, u64),
     /// The opening of a pair of gate games: generation and try.
     GateOpening(u32, u64),
+    /// Which games and rows are made again by a check.
+    Recheck,
 }
 
 impl Stream {
@@ -26,6 +28,7 @@ impl Stream {
             Self::Validation => [3, 0, 0],
             Self::MpcSample(generation, id) => [4, u64::from(generation), id],
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
+            Self::Recheck => [6, 0, 0],
         }
     }
 }

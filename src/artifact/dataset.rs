@@ -2,10 +2,10 @@
 
 pub mod folder;
 pub mod games;
-pub mod inspect;
 pub mod gate_games;
+pub mod inspect;
 pub mod manifest;
 pub mod mpc_samples;
 pub mod positions;
-pub mod verify;
 pub mod verdict;
+pub mod verify;

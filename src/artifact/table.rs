@@ -184,6 +184,26 @@ impl Table {
         Ok(batch)
     }
 
+    /// The compressed bytes of each column of a part, in the order of the table.
+    ///
+    /// # Errors
+    ///
+    /// A file that is no part of this table.
+    pub fn column_bytes(&self, path: &Path) -> Result<Vec<(&'static str, u64)>, ArtifactError> {
+        let bytes = read_bounded(path, PART_SIZE_MAX)?;
+        let read = catch_unwind(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
+        let Ok(Ok(builder)) = read else {
+            return Err(ArtifactError::damaged(path, "its footer cannot be read"));
+        };
+        let groups = builder.metadata().row_groups();
+        let size = |index: usize| {
+            let columns = groups.iter().filter_map(|group| group.columns().get(index));
+            columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum()
+        };
+        let sizes = self.columns.iter().enumerate().map(|(index, column)| (column.name, size(index)));
+        Ok(sizes.collect())
+    }
+
     /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer vouches for its values.
     ///
     /// # Errors

@@ -59,6 +59,9 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what a run has done
     Status(StatusArguments),
+    /// Check and summarize datasets
+    #[command(subcommand)]
+    Dataset(DatasetCommand),
     /// List, show, verify, import and export models
     #[command(subcommand)]
     Model(ModelCommand),
@@ -192,6 +195,46 @@ pub(super) struct StatusArguments {
     /// The datasets of the run [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
+}
+
+/// The `dataset` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum DatasetCommand {
+    /// Check hashes, schema, every row, and that every game replays to its rows
+    #[command(
+        after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1% --resolve 1%"
+    )]
+    Verify {
+        /// The dataset folder
+        #[arg(value_name = "DIR")]
+        dataset: PathBuf,
+        /// Leave out the replay
+        #[arg(long)]
+        fast: bool,
+        /// Also make this share of the games again from their streams, and compare
+        #[arg(long, value_name = "SHARE", value_parser = share)]
+        remake: Option<f64>,
+        /// Also solve this share of the exact rows again
+        #[arg(long, value_name = "SHARE", value_parser = share)]
+        resolve: Option<f64>,
+        /// With --remake: the registry of the model that played [default: models/RUN for datasets/RUN/..., else models/default]
+        #[arg(long, value_name = "REG")]
+        models: Option<PathBuf>,
+    },
+    /// Summarize: counts, histograms, duplicates, variety, errors
+    #[command(after_help = "Example: renma dataset inspect datasets/default/selfplay/generation=0001")]
+    Inspect {
+        /// The dataset folder
+        #[arg(value_name = "DIR")]
+        dataset: PathBuf,
+    },
+}
+
+/// A share as people write it: `1%` or `0.01`.
+fn share(text: &str) -> Result<f64, String> {
+    let (digits, unit) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
+    let share = digits.trim().parse::<f64>().map_err(|error| error.to_string())? / unit;
+    if 0.0 < share && share <= 1.0 { Ok(share) } else { Err("expected more than 0 and at most 100%".into()) }
 }
 
 /// The `model` commands.

@@ -47,3 +47,10 @@ pub(super) fn thousands(number: u64) -> String {
     }
     text
 }
+
+/// A line of blocks, one a value, the highest for the greatest of them.
+pub(super) fn bars(values: &[u64]) -> String {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let greatest = values.iter().copied().max().unwrap_or(0).max(1);
+    values.iter().map(|&value| BLOCKS[(value * 8).div_ceil(greatest) as usize]).collect()
+}

@@ -2,6 +2,7 @@
 
 mod parts;
 mod play;
+pub mod recheck;
 mod recipe;
 
 use super::{Context, StageError, check_range, mpc_level};

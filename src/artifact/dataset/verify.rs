@@ -66,7 +66,10 @@ pub fn verify_part(dataset: &Dataset, index: usize, fast: bool) -> Result<Verifi
     let mut rest = &positions[..];
     for (id, game) in (part.first..).zip(&games) {
         if game.game_id != id {
-            return Err(Finding::damaged(&games_path, format!("game {id} is missing: {} is in its place", game.game_id)));
+            return Err(Finding::damaged(
+                &games_path,
+                format!("game {id} is missing: {} is in its place", game.game_id),
+            ));
         }
         let count = rest.iter().take_while(|row| row.game_id == id).count();
         if count != usize::from(game.positions) {

@@ -1,0 +1,217 @@
+//! `renma dataset`.
+
+use super::arguments::DatasetCommand;
+use super::output::{bars, print, print_json, say, table, thousands};
+use super::session::Session;
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::games::GAMES;
+use crate::artifact::dataset::inspect::{BIN_DISCS, Inspector, Summary};
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::verify::{Verified, strangers, verify_manifest, verify_part};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::builtin::Builtin;
+use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::Model;
+use crate::pipeline::generate::recheck::{player_of, remake_part, resolve_part};
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<()> {
+    match command {
+        DatasetCommand::Verify { dataset, fast, remake, resolve, models } => {
+            let dataset = Dataset::open(&dataset)?;
+            let verified = verify(session, &dataset, fast)?;
+            let remade = match remake {
+                Some(share) => remake_games(session, &dataset, share, models.as_deref())?,
+                None => 0,
+            };
+            let resolved = match resolve {
+                Some(share) => resolve_rows(session, &dataset, share)?,
+                None => 0,
+            };
+            report_verified(session, &dataset, verified, remade, resolved)
+        }
+        DatasetCommand::Inspect { dataset } => inspect(session, &Dataset::open(&dataset)?),
+    }
+}
+
+/// Runs a check over all parts on all threads; gives what each found, in order.
+fn over_parts<T: Send>(
+    context: Context<'_>,
+    task: &str,
+    dataset: &Dataset,
+    check: impl Fn(usize) -> Result<T, ArtifactError> + Sync,
+) -> Result<Vec<T>, StageError> {
+    let parts = dataset.part_count();
+    context.progress.begin(task, parts as u64, "parts");
+    let results = context.pool()?.install(|| {
+        (0..parts)
+            .into_par_iter()
+            .map(|index| {
+                context.check()?;
+                let result = check(index)?;
+                context.progress.advance(1, 0);
+                Ok(result)
+            })
+            .collect()
+    });
+    context.progress.end();
+    results
+}
+
+fn verify(session: &Session, dataset: &Dataset, fast: bool) -> anyhow::Result<Verified> {
+    verify_manifest(dataset)?;
+    if let Some(stranger) = strangers(dataset)?.first() {
+        return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
+    }
+    let parts = over_parts(session.context(), "verify", dataset, |index| verify_part(dataset, index, fast))?;
+    let mut total = Verified::default();
+    for part in parts {
+        total.games += part.games;
+        total.positions += part.positions;
+        total.replayed += part.replayed;
+    }
+    Ok(total)
+}
+
+fn remake_games(session: &Session, dataset: &Dataset, share: f64, models: Option<&Path>) -> anyhow::Result<u64> {
+    let player = player_of(dataset)?;
+    let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+    let model = find_model(player, &registry)?;
+    let counts = over_parts(session.context(), "remake", dataset, |index| remake_part(dataset, index, share, &model))?;
+    Ok(counts.iter().sum())
+}
+
+fn resolve_rows(session: &Session, dataset: &Dataset, share: f64) -> anyhow::Result<u64> {
+    let model = Builtin::SquareWeights.model();
+    let counts =
+        over_parts(session.context(), "resolve", dataset, |index| resolve_part(dataset, index, share, &model))?;
+    Ok(counts.iter().sum())
+}
+
+/// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
+fn registry_of(folder: &Path) -> PathBuf {
+    let run = folder.ancestors().nth(2);
+    let root = run.and_then(Path::parent).and_then(Path::parent);
+    match (root, run.and_then(Path::file_name)) {
+        (Some(root), Some(name)) => root.join("models").join(name),
+        _ => Path::new("models/default").to_owned(),
+    }
+}
+
+/// The model with this content, among the built-ins and the versions of a registry.
+fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactError> {
+    if let Some(builtin) = Builtin::ALL.into_iter().find(|builtin| builtin.model().content_hash() == content) {
+        return Ok(builtin.model());
+    }
+    let documents = Registry::new(registry).documents()?;
+    match documents.into_iter().find(|document| document.content == content) {
+        Some(document) => Ok(LoadedModel::read(&registry.join(document.id))?.model),
+        None => Err(ArtifactError::Conflict {
+            path: registry.to_owned(),
+            reason: format!(
+                "it has no model {}, which played the dataset\nname its registry with --models",
+                content.short()
+            ),
+        }),
+    }
+}
+
+fn report_verified(
+    session: &Session,
+    dataset: &Dataset,
+    verified: Verified,
+    remade: u64,
+    resolved: u64,
+) -> anyhow::Result<()> {
+    let mut text = format!(
+        "dataset verify: {} is sound: {} games, {} positions, {} games replayed",
+        dataset.folder().display(),
+        thousands(verified.games),
+        thousands(verified.positions),
+        thousands(verified.replayed)
+    );
+    if 0 < remade {
+        text += &format!(", {} made again", thousands(remade));
+    }
+    if 0 < resolved {
+        text += &format!(", {} exact rows solved again", thousands(resolved));
+    }
+    say(&text);
+    if session.json {
+        print_json(&json!({"verified": verified, "games_remade": remade, "rows_resolved": resolved}))?;
+    }
+    Ok(())
+}
+
+fn inspect(session: &Session, dataset: &Dataset) -> anyhow::Result<()> {
+    let context = session.context();
+    let mut inspector = Inspector::default();
+    let mut column_bytes = BTreeMap::new();
+    context.progress.begin("inspect", dataset.part_count() as u64, "parts");
+    for index in 0..dataset.part_count() {
+        context.check()?;
+        inspector.add_part(dataset, index)?;
+        for table in [&GAMES, &POSITIONS] {
+            for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {
+                *column_bytes.entry(format!("{}.{column}", table.name)).or_insert(0) += bytes;
+            }
+        }
+        context.progress.advance(1, 0);
+    }
+    context.progress.end();
+    let manifest = dataset.manifest();
+    let bytes = manifest.bytes(GAMES.name) + manifest.bytes(POSITIONS.name);
+    let summary = inspector.finish(bytes, column_bytes);
+    if session.json { print_json(&summary) } else { Ok(print(&describe(dataset, &summary))?) }
+}
+
+fn describe(dataset: &Dataset, summary: &Summary) -> String {
+    let rows = summary.positions.max(1) as f64;
+    let share = |count: u64| format!("{:.2} %", 100.0 * count as f64 / rows);
+    let mut text = format!(
+        "{}: {} games, {} positions, {:.2} bytes a position\nduplicates: {} ({} up to symmetry)\n",
+        dataset.folder().display(),
+        thousands(summary.games),
+        thousands(summary.positions),
+        summary.bytes as f64 / rows,
+        share(summary.duplicates),
+        share(summary.duplicates_up_to_symmetry)
+    );
+    for opening in &summary.openings {
+        let (distinct, games) = (thousands(opening.distinct), thousands(opening.games));
+        text += &format!("openings at ply {}: {distinct} different in {games} games\n", opening.ply);
+    }
+    let head = ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|"];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    lines[0].extend(["scores".to_owned(), "results".to_owned()]);
+    for line in &summary.by_empties {
+        let part = |count: u64| format!("{:.1} %", 100.0 * count as f64 / line.rows as f64);
+        lines.push(vec![
+            format!("{}-{}", line.empties_min, (line.empties_min + 4).min(60)),
+            thousands(line.rows),
+            part(line.exact),
+            part(line.random),
+            format!("{:+.2}", line.score_mean()),
+            format!("{:.2}", line.static_error_mean()),
+            format!("{:.2}", line.result_error_mean()),
+            format!("|{}|", bars(&line.scores)),
+            format!("|{}|", bars(&line.results)),
+        ]);
+    }
+    text += &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{}\n", table(&lines));
+    let mut columns: Vec<_> = summary.column_bytes.iter().collect();
+    columns.sort_by_key(|(name, bytes)| (std::cmp::Reverse(**bytes), (*name).clone()));
+    let mut lines = vec![["column", "bytes", "a position"].map(str::to_owned).to_vec()];
+    lines.extend(
+        columns
+            .iter()
+            .map(|(name, bytes)| vec![(*name).clone(), thousands(**bytes), format!("{:.3}", **bytes as f64 / rows)]),
+    );
+    text + "\n" + &table(&lines)
+}
