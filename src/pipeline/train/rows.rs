@@ -1,8 +1,8 @@
 //! Training rows: datasets decoded once into small rows in memory, split by game.
 
 use super::{Target, TrainConfig, TrainTask};
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::positions::PositionRow;
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use crate::engine::eval::evaluation::DISC;
@@ -58,13 +58,13 @@ fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<Tra
     let mut set = TrainingSet::default();
     let mut game = None;
     for (index, row) in dataset.positions(part)?.iter().enumerate() {
+        let position = row.position().map_err(|reason| {
+            let path = part_path(dataset.folder(), &POSITIONS, part);
+            ArtifactError::damaged(&path, format!("row {index}: {reason}"))
+        })?;
         if row.empties < config.empties_min || config.empties_max < row.empties {
             continue;
         }
-        let position = position_of(row).ok_or_else(|| {
-            let path = dataset.folder().join("positions");
-            ArtifactError::unfit(&path, format!("part {part}, row {index}: a square holds two discs"))
-        })?;
         let held_out = match game {
             Some((id, held_out)) if id == row.game_id => held_out,
             _ => {
@@ -77,10 +77,6 @@ fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<Tra
         rows.push(TrainingRow { position, target: target(config, row) });
     }
     Ok(set)
-}
-
-fn position_of(row: &PositionRow) -> Option<Position> {
-    if row.black_to_move { Position::new(row.black, row.white) } else { Position::new(row.white, row.black) }
 }
 
 fn target(config: &TrainConfig, row: &PositionRow) -> i32 {
