@@ -68,9 +68,12 @@ fn plain_value(weights: &[i16], position: Position) -> i32 {
     features.sum::<i32>() + i32::from(weights[PARITY + parity])
 }
 
+/// Where a symmetry moves a column and row.
+type Move = fn(usize, usize) -> (usize, usize);
+
 /// The eight images of a board, each disc moved by its column and row.
 fn images(position: Position) -> Vec<Position> {
-    let symmetries: [fn(usize, usize) -> (usize, usize); 8] = [
+    let symmetries: [Move; 8] = [
         |column, row| (column, row),
         |column, row| (7 - column, row),
         |column, row| (column, 7 - row),
@@ -80,7 +83,7 @@ fn images(position: Position) -> Vec<Position> {
         |column, row| (row, 7 - column),
         |column, row| (7 - row, 7 - column),
     ];
-    let image = |set: u64, symmetry: fn(usize, usize) -> (usize, usize)| {
+    let image = |set: u64, symmetry: Move| {
         (0..64).filter(|square| set >> square & 1 == 1).fold(0, |image, square| {
             let (column, row) = symmetry(square % 8, square / 8);
             image | 1_u64 << (row * 8 + column)

@@ -167,7 +167,10 @@ impl Table {
     /// Anything that is not as the manifest says.
     pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let bytes = read_bounded(path, PART_SIZE_MAX)?;
+        let bytes = match read_bounded(path, PART_SIZE_MAX) {
+            Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
+            other => other?,
+        };
         if bytes.len() as u64 != entry.bytes {
             return Err(damaged(format!("it has {} bytes, the manifest says {}", bytes.len(), entry.bytes)));
         }
