@@ -22,7 +22,7 @@ pub fn publish_file(
 ) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     let folder = parent(path);
-    create_folder(folder)?;
+    fs::create_dir_all(folder).map_err(failed)?;
     let file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder).map_err(failed)?;
     readable_by_all(file.path()).map_err(failed)?;
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
