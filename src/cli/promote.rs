@@ -29,10 +29,11 @@ fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<Pro
     let folder = model.folder.as_deref().and_then(Path::parent);
     let registry = Registry::new(arguments.models.as_deref().or(folder).unwrap_or(Path::new("models/default")));
     let verdict = arguments.verdict.as_deref().map(read_verdict).transpose()?;
-    if verdict.is_none() {
+    let report = promote(&model, &registry, verdict.as_ref())?;
+    if verdict.is_none() && !report.skipped {
         say("promote: no gate's verdict is named, so this is recorded as a promotion by hand");
     }
-    Ok(promote(&model, &registry, verdict.as_ref())?)
+    Ok(report)
 }
 
 fn named_registry(arguments: &PromoteArguments) -> PathBuf {
