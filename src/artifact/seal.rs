@@ -41,9 +41,17 @@ pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactE
 ///
 /// A missing file, a changed byte, or fields that are not those of `T`.
 pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
-    let bytes = read_bounded(path, SIZE_MAX)?;
+    parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
+}
+
+/// Reads the bytes of a sealed file; `path` names them in errors.
+///
+/// # Errors
+///
+/// As [`read_sealed`].
+pub fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    let text = std::str::from_utf8(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
     let fields = value.as_object_mut().ok_or_else(|| damaged("it is not an object".into()))?;
     fields.remove("hash").ok_or_else(|| damaged("its hash is missing".into()))?;

@@ -104,7 +104,31 @@ impl Model {
     /// A missing, damaged or foreign file.
     pub fn read(folder: &Path) -> Result<(Self, ModelDocument), ArtifactError> {
         let document = read_document(folder)?;
-        let file = |name: &str| read_file(folder, &document, name);
+        let model = Self::decode(folder, &document, |name| {
+            let path = folder.join(name);
+            if !path.exists() {
+                return Err(ArtifactError::damaged(&path, "it is gone, and model.json lists it"));
+            }
+            read_bounded(&path, SIZE_MAX)
+        })?;
+        Ok((model, document))
+    }
+
+    /// The model that a document and the bytes of its files make; `folder` names them in errors.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are not those the document vouches for.
+    pub fn decode(
+        folder: &Path,
+        document: &ModelDocument,
+        bytes_of: impl Fn(&str) -> Result<Vec<u8>, ArtifactError>,
+    ) -> Result<Self, ArtifactError> {
+        let file = |name: &str| {
+            let bytes = bytes_of(name)?;
+            check_file(folder, document, name, &bytes)?;
+            Ok::<_, ArtifactError>(bytes)
+        };
         let features = folder.join("features.toml");
         let text = String::from_utf8_lossy(&file("features.toml")?).into_owned();
         let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
@@ -124,7 +148,7 @@ impl Model {
             let reason = "its content hash is not that of its patterns, weights and statistics";
             return Err(ArtifactError::damaged(&folder.join("model.json"), reason));
         }
-        Ok((model, document))
+        Ok(model)
     }
 }
 
@@ -149,20 +173,15 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     Ok(document)
 }
 
-fn read_file(folder: &Path, document: &ModelDocument, name: &str) -> Result<Vec<u8>, ArtifactError> {
+fn check_file(folder: &Path, document: &ModelDocument, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
     let entry = document
         .files
         .get(name)
         .ok_or_else(|| ArtifactError::damaged(&folder.join("model.json"), format!("it does not list {name}")))?;
-    let path = folder.join(name);
-    if !path.exists() {
-        return Err(ArtifactError::damaged(&path, "it is gone, and model.json lists it"));
+    if bytes.len() as u64 != entry.bytes || ContentHash::of(bytes) != entry.hash {
+        return Err(ArtifactError::damaged(&folder.join(name), "its hash is not the one in model.json"));
     }
-    let bytes = read_bounded(&path, SIZE_MAX)?;
-    if bytes.len() as u64 != entry.bytes || ContentHash::of(&bytes) != entry.hash {
-        return Err(ArtifactError::damaged(&path, "its hash is not the one in model.json"));
-    }
-    Ok(bytes)
+    Ok(())
 }
 
 /// The hash of what a pattern set computes; its names do not count.

@@ -51,6 +51,7 @@ impl<'a> Learner<'a> {
     /// All epochs, on the threads of the current pool.
     pub(super) fn run(&mut self, context: Context<'_>) -> Result<(), StageError> {
         let Self { set, config, seed, rows, phases } = self;
+        phases.par_iter_mut().for_each(|learner| learner.count_visits(set, rows, config.epochs));
         let mut ratio = config.ratio;
         for epoch in 0..config.epochs {
             phases.par_iter_mut().enumerate().try_for_each(|(phase, learner)| {
@@ -76,6 +77,19 @@ impl<'a> Learner<'a> {
 }
 
 impl PhaseLearner {
+    /// Counts what all epochs will visit: each visits the same rows.
+    fn count_visits(&mut self, set: &PatternSet, rows: &[TrainingRow], epochs: u32) {
+        let mut slots = Slots::new(set);
+        for &place in &self.rows {
+            slots.count = 0;
+            visit_features(set, rows[place as usize].position, &mut slots);
+            for &slot in slots.as_slice() {
+                let visits = &mut self.visits[slot as usize];
+                *visits = visits.saturating_add(epochs);
+            }
+        }
+    }
+
     fn epoch(
         &mut self,
         set: &PatternSet,
@@ -84,21 +98,20 @@ impl PhaseLearner {
         clip: i32,
         context: Context<'_>,
     ) -> Result<(), StageError> {
+        let mut slots = Slots::new(set);
         for places in self.rows.chunks(ROWS_BETWEEN_CHECKS) {
             context.check()?;
             for &place in places {
                 let row = &rows[place as usize];
-                let mut slots = Slots { canonical: set.canonical(), count: 0, slots: [0; SLOTS_MAX] };
+                slots.count = 0;
                 visit_features(set, row.position, &mut slots);
-                let slots = &slots.slots[..slots.count];
+                let slots = slots.as_slice();
                 let value: i32 = slots.iter().map(|&slot| i32::from(self.weights[slot as usize])).sum();
                 // The product of doubles cut toward zero, as a C cast does.
                 let step = (f64::from(row.target - value) * ratio) as i32;
                 for &slot in slots {
                     let weight = &mut self.weights[slot as usize];
                     *weight = (i32::from(*weight) + step).clamp(-clip, clip) as i16;
-                    let visits = &mut self.visits[slot as usize];
-                    *visits = visits.saturating_add(1);
                 }
             }
         }
@@ -114,6 +127,18 @@ struct Slots<'a> {
     canonical: &'a [u32],
     count: usize,
     slots: [u32; SLOTS_MAX],
+}
+
+impl<'a> Slots<'a> {
+    #[inline]
+    fn new(set: &'a PatternSet) -> Self {
+        Self { canonical: set.canonical(), count: 0, slots: [0; SLOTS_MAX] }
+    }
+
+    #[inline]
+    fn as_slice(&self) -> &[u32] {
+        &self.slots[..self.count]
+    }
 }
 
 impl FeatureVisitor for Slots<'_> {
