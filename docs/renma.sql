@@ -1,0 +1,194 @@
+-- Views and macros over the self-play datasets, for DuckDB 2.0 or later. docs/datasets.md shows them at work.
+--
+--     duckdb -init docs/renma.sql
+--
+-- from the project's root reads the folder `datasets`. For another folder, say where it is first:
+--
+--     SET VARIABLE datasets = '/data/datasets';
+--     .read docs/renma.sql
+--
+-- At least one self-play dataset must be there. Scores are millidiscs from the side to move; columns and macros whose
+-- names say `discs` are discs. Every query is a macro over a table of positions: all of them, or a view of your own,
+--
+--     CREATE VIEW middle_game AS FROM positions WHERE 20 <= empties AND empties <= 40;
+--     FROM duplicates(source := 'middle_game');
+
+SET VARIABLE datasets = coalesce(getvariable('datasets'), 'datasets');
+
+-- Tables. A game is named by run, generation and game_id.
+
+CREATE OR REPLACE VIEW positions AS
+SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
+FROM read_parquet(
+    getvariable('datasets') || '/*/selfplay/*/positions/*.parquet',
+    hive_partitioning = true, hive_types = {'generation': UINTEGER}, filename = true);
+
+CREATE OR REPLACE VIEW games AS
+SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
+FROM read_parquet(
+    getvariable('datasets') || '/*/selfplay/*/games/*.parquet',
+    hive_partitioning = true, hive_types = {'generation': UINTEGER}, filename = true);
+
+-- Notation.
+
+-- Discs of a score.
+CREATE OR REPLACE MACRO discs(score) AS score / 1000;
+
+-- 0 is a1, 1 is b1, 63 is h8.
+CREATE OR REPLACE MACRO square_name(n) AS chr((97 + n % 8)::INTEGER) || (n // 8 + 1);
+
+CREATE OR REPLACE MACRO has_disc(board, n) AS ((board >> n::UBIGINT) & 1::UBIGINT) = 1;
+
+CREATE OR REPLACE MACRO disc_symbol(black, white, n) AS
+    CASE WHEN has_disc(black, n) THEN 'X' WHEN has_disc(white, n) THEN 'O' ELSE '-' END;
+
+-- The board as people see it: X is black, O is white, a dot is empty.
+CREATE OR REPLACE MACRO board(black, white) AS
+    '  a b c d e f g h' || array_to_string(
+        [if(n % 8 = 0, chr(10) || (n // 8 + 1), '') || ' ' || replace(disc_symbol(black, white, n), '-', '.')
+         for n in range(64)], '');
+
+-- A line of an OBF file, as `renma eval` and `renma solve` read them.
+CREATE OR REPLACE MACRO obf(black, white, black_to_move) AS
+    array_to_string([disc_symbol(black, white, n) for n in range(64)], '') || if(black_to_move, ' X;', ' O;');
+
+-- Symmetries. A swap exchanges the squares of `moved` with those `shift` squares on; `kept` stay where they are.
+-- The multiplication is a shift to the left, which DuckDB refuses where it reaches the last bit.
+
+CREATE OR REPLACE MACRO swap_squares(board, kept, moved, shift) AS
+    (board & kept::UBIGINT)
+    | ((board & moved::UBIGINT) * (1::UBIGINT << shift::UBIGINT))
+    | ((board >> shift::UBIGINT) & moved::UBIGINT);
+
+-- Row 1 and row 8 change places, and so on.
+CREATE OR REPLACE MACRO flip_rows(board) AS
+    swap_squares(
+        swap_squares(
+            swap_squares(board, 0, 71777214294589695, 8), -- 0x00FF00FF00FF00FF
+            0, 281470681808895, 16),                      -- 0x0000FFFF0000FFFF
+        0, 4294967295, 32);                               -- 0x00000000FFFFFFFF
+
+-- Column a and column h change places, and so on.
+CREATE OR REPLACE MACRO flip_columns(board) AS
+    swap_squares(
+        swap_squares(
+            swap_squares(board, 0, 6148914691236517205, 1), -- 0x5555555555555555
+            0, 3689348814741910323, 2),                     -- 0x3333333333333333
+        0, 1085102592571150095, 4);                         -- 0x0F0F0F0F0F0F0F0F
+
+-- Rows become columns.
+CREATE OR REPLACE MACRO transpose(board) AS
+    swap_squares(
+        swap_squares(
+            swap_squares(board, 12273903644374837845, 47851476196393130, 7), -- 0xAA55AA55AA55AA55, 0x00AA00AA00AA00AA
+            14757226376558555955, 225176545447116, 14),                      -- 0xCCCC3333CCCC3333, 0x0000CCCC0000CCCC
+        17361641477348724495, 4042322160, 28);                               -- 0xF0F0F0F00F0F0F0F, 0x00000000F0F0F0F0
+
+CREATE OR REPLACE MACRO boards(black, white) AS {'black': black, 'white': white};
+
+-- The rows with `canonical`, the smallest of a position's eight images: positions that are the same up to symmetry
+-- have the same one. One step a symmetry, because a macro within a macro is copied out for each use.
+CREATE OR REPLACE MACRO with_canonical(source := 'positions') AS TABLE
+WITH one AS (SELECT *, boards(black, white) AS i1 FROM query_table(source)),
+two AS (SELECT *, boards(transpose(i1.black), transpose(i1.white)) AS i2 FROM one),
+four AS (
+    SELECT *,
+        boards(flip_rows(i1.black), flip_rows(i1.white)) AS i3,
+        boards(flip_rows(i2.black), flip_rows(i2.white)) AS i4
+    FROM two),
+eight AS (
+    SELECT *,
+        boards(flip_columns(i1.black), flip_columns(i1.white)) AS i5,
+        boards(flip_columns(i2.black), flip_columns(i2.white)) AS i6,
+        boards(flip_columns(i3.black), flip_columns(i3.white)) AS i7,
+        boards(flip_columns(i4.black), flip_columns(i4.white)) AS i8
+    FROM four)
+SELECT * EXCLUDE (i1, i2, i3, i4, i5, i6, i7, i8), least(i1, i2, i3, i4, i5, i6, i7, i8) AS canonical
+FROM eight;
+
+-- The five queries.
+
+-- How scores spread and how well they foretell the result.
+CREATE OR REPLACE MACRO score_by_empties(source := 'positions') AS TABLE
+SELECT
+    run, generation, empties,
+    count(*) AS positions,
+    round(avg(exact::INTEGER), 3) AS exact_share,
+    round(avg(discs(score)), 2) AS mean_discs,
+    round(stddev_pop(discs(score)), 2) AS deviation_discs,
+    round(avg(abs(discs(score))), 2) AS mean_absolute_discs,
+    round(avg(abs(discs(score) - result)), 2) AS mae_of_result_discs
+FROM query_table(source)
+GROUP BY run, generation, empties
+ORDER BY run, generation, empties;
+
+-- The static value against the search's, where the search solved the position and where it did not.
+CREATE OR REPLACE MACRO static_error(source := 'positions') AS TABLE
+WITH errors AS (SELECT *, discs(static_score) - discs(score) AS error FROM query_table(source))
+SELECT
+    run, generation, empties, exact,
+    count(*) AS positions,
+    round(avg(abs(error)), 2) AS mae_discs,
+    round(sqrt(avg(error * error)), 2) AS rmse_discs,
+    round(avg(error), 2) AS bias_discs
+FROM errors
+GROUP BY run, generation, empties, exact
+ORDER BY run, generation, empties, exact;
+
+-- Rows whose board and side to move another row has too, as they are and up to symmetry.
+CREATE OR REPLACE MACRO duplicates(source := 'positions') AS TABLE
+WITH keys AS (
+    SELECT run, generation, hash(black, white, black_to_move) AS board, hash(canonical, black_to_move) AS image
+    FROM with_canonical(source := source))
+SELECT
+    run,
+    generation,
+    count(*) AS positions,
+    count(DISTINCT board) AS distinct_positions,
+    round(distinct_positions / positions, 4) AS distinct_share,
+    count(DISTINCT image) AS distinct_up_to_symmetry,
+    round(distinct_up_to_symmetry / positions, 4) AS distinct_share_up_to_symmetry
+FROM keys
+GROUP BY GROUPING SETS ((run, generation), ())
+ORDER BY run NULLS LAST, generation NULLS LAST;
+
+-- How fast games part: distinct positions and move sequences by ply, and the entropy of the positions in bits.
+-- All games different: as many bits as the logarithm of the games.
+CREATE OR REPLACE MACRO opening_variety(source := 'positions', last_ply := 20) AS TABLE
+WITH openings AS (
+    SELECT
+        ply,
+        left(moves, 2 * (60 - empties)) AS sequence,
+        hash(black, white, black_to_move) AS board,
+        hash(canonical, black_to_move) AS image
+    FROM with_canonical(source := source) JOIN games USING (run, generation, game_id)
+    WHERE ply <= last_ply)
+SELECT
+    ply,
+    count(*) AS games,
+    count(DISTINCT sequence) AS move_sequences,
+    count(DISTINCT board) AS distinct_positions,
+    count(DISTINCT image) AS distinct_up_to_symmetry,
+    round(abs(entropy(image)), 2) AS entropy_bits,
+    round(log2(games), 2) AS entropy_bits_at_most
+FROM openings
+GROUP BY ply
+ORDER BY ply;
+
+-- The rows where static value and search differ most, with their boards.
+CREATE OR REPLACE MACRO largest_errors(source := 'positions', row_count := 10) AS TABLE
+WITH worst AS (
+    FROM query_table(source)
+    ORDER BY abs(score - static_score) DESC, run, generation, game_id, ply
+    LIMIT row_count)
+SELECT
+    run, generation, game_id, ply, empties, exact,
+    discs(score) AS score_discs,
+    discs(static_score) AS static_discs,
+    result AS result_discs,
+    if(black_to_move, 'X', 'O') AS to_move,
+    square_name(best_move) AS best_move,
+    board(black, white) AS board,
+    obf(black, white, black_to_move) AS obf
+FROM worst
+ORDER BY abs(score - static_score) DESC, run, generation, game_id, ply;
