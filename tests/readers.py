@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+"""Read datasets with DuckDB, pyarrow and Polars, and check them against each other, their manifests and the rules.
+
+    python3 tests/readers.py [--show] [ROOT]
+
+ROOT (default: the project) holds datasets/ and perhaps models/. Nothing here shares code with renma: the readers and
+the hash are other people's, Othello is written anew. The snippets of docs/datasets.md run too, on the same datasets;
+--show prints what they print.
+Needs: pip install -r tests/readers-requirements.txt
+"""
+
+import contextlib, io, json, os, re, struct, sys, tempfile, traceback
+from pathlib import Path
+
+import blake3, duckdb, polars, pyarrow, pyarrow.compute, pyarrow.parquet
+
+PROJECT = Path(__file__).resolve().parent.parent
+WORD = 1 << 64
+CODES = {"bool": "?", "uint8": "B", "int8": "b", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
+counts = {"passed": 0, "failed": 0}
+
+
+@contextlib.contextmanager
+def check(title):
+    """Run one check, print its line and count it; an exception of any kind is a failure."""
+    try:
+        yield
+    except Exception as error:
+        counts["failed"] += 1
+        frame, text = traceback.extract_tb(error.__traceback__)[-1], " ".join(str(error).split())
+        print(f"FAILED  {title}: {type(error).__name__}: {text} ({Path(frame.filename).name}:{frame.lineno})")
+    else:
+        counts["passed"] += 1
+        print(f"passed  {title}")
+
+
+def equal(found, expected, what):
+    if found != expected:
+        raise AssertionError(f"{what}: {found} found, {expected} expected")
+
+
+# Hashes, as docs/formats.md describes them.
+
+def hash_of(data):
+    return blake3.blake3(data).hexdigest()
+
+
+def hash_of_fields(kind, fields):
+    hasher = blake3.blake3()
+    for name, value in [("kind", kind.encode()), *fields]:
+        for part in (name.encode(), value):
+            hasher.update(len(part).to_bytes(8, "little") + part)
+    return hasher.hexdigest()
+
+
+def read_sealed(path):
+    text = path.read_bytes().decode()
+    body, separator, seal = text.rpartition(',\n  "hash": "')
+    equal(bool(separator) and seal[64:], '"\n}\n', "the end of the file")
+    equal(hash_of((body + "\n}").encode()), seal[:64], "the seal")
+    fields = json.loads(text)
+    equal(list(fields), sorted(set(fields) - {"hash"}) + ["hash"], "the order of the fields")
+    return fields
+
+
+def content_of(table):
+    """The hash of a table's values, column by column."""
+    def value_bytes(column):
+        values = column.to_pylist()
+        if pyarrow.types.is_string(column.type):
+            return b"".join(struct.pack("<I", len(text.encode())) + text.encode() for text in values)
+        return struct.pack(f"<{len(values)}{CODES[str(column.type)]}", *values)
+
+    return hash_of_fields("table", [(name, value_bytes(table[name])) for name in table.column_names])
+
+
+# Three readers. Each gives the rows and the sum of every column: texts by length, flags by count, modulo 2^64.
+
+def sums_of_pyarrow(table):
+    def total(column):
+        numbers = pyarrow.compute.binary_length(column) if pyarrow.types.is_string(column.type) else column
+        return pyarrow.compute.sum(numbers).as_py() % WORD
+
+    return table.num_rows, {name: total(table[name]) for name in table.column_names}
+
+
+def sums_of_polars(path):
+    frame = polars.read_parquet(path, hive_partitioning=False)
+
+    def total(column):
+        numbers = column.str.len_bytes() if column.dtype == polars.String else column
+        return int(numbers.cast(polars.Int128).sum()) % WORD
+
+    return frame.height, {column.name: total(column) for column in frame.iter_columns()}
+
+
+def sums_of_duckdb(path):
+    source = f"FROM read_parquet('{path}', hive_partitioning = false)"
+    columns = [(name, kind) for name, kind, *_ in duckdb.execute(f"DESCRIBE {source}").fetchall()]
+    sums = [f"sum(strlen({name}))" if kind == "VARCHAR" else f"sum({name}::HUGEINT)" for name, kind in columns]
+    rows, *values = duckdb.execute(f"SELECT count(*), {', '.join(sums)} {source}").fetchone()
+    return rows, {name: int(value) % WORD for (name, _), value in zip(columns, values)}
+
+
+def check_part(path, entry):
+    equal(len(path.read_bytes()), entry["bytes"], "bytes")
+    equal(hash_of(path.read_bytes()), entry["hash"], "hash")
+    file = pyarrow.parquet.ParquetFile(path)
+    table = file.read()
+    expected = sums_of_pyarrow(table)
+    equal(expected[0], entry["rows"], "rows")
+    equal(sums_of_polars(path), expected, "rows and sums of Polars")
+    equal(sums_of_duckdb(path), expected, "rows and sums of DuckDB")
+    equal(content_of(table), entry["content"], "content hash")
+    equal(file.metadata.metadata[b"renma.content"].decode(), entry["content"], "content hash in the footer")
+    for field in file.schema_arrow:
+        equal((field.nullable, b"description" in (field.metadata or {})), (False, True), f"{field.name} is described")
+    return table
+
+
+# Othello on sets of squares.
+
+LINES = [(row, column) for row in (-1, 0, 1) for column in (-1, 0, 1) if (row, column) != (0, 0)]
+
+
+def flips(own, other, square):
+    """The discs a move turns over; none: the move is illegal."""
+    turned = []
+    if square in own or square in other:
+        return turned
+    for row_step, column_step in LINES:
+        line, (row, column) = [], divmod(square, 8)
+        while 0 <= (row := row + row_step) < 8 and 0 <= (column := column + column_step) < 8:
+            if 8 * row + column not in other:
+                turned += line if 8 * row + column in own else []
+                break
+            line.append(8 * row + column)
+    return turned
+
+
+def has_move(own, other):
+    return any(flips(own, other, square) for square in range(64))
+
+
+def replay(moves):
+    """Positions with a legal move as (ply, black, white, black_to_move, square played), and the result for black."""
+    discs = {True: {28, 35}, False: {27, 36}}  # by "is black"
+    black_to_move, ply, positions = True, 0, []
+    for start in range(0, len(moves), 2):
+        square = "abcdefgh".index(moves[start]) + 8 * (int(moves[start + 1]) - 1)
+        if not has_move(discs[black_to_move], discs[not black_to_move]):
+            black_to_move, ply = not black_to_move, ply + 1
+        own, other = discs[black_to_move], discs[not black_to_move]
+        turned = flips(own, other, square)
+        assert turned, f"{moves[start:start + 2]} after {start // 2} moves is illegal"
+        positions.append((ply, set(discs[True]), set(discs[False]), black_to_move, square))
+        own.update(turned, [square])
+        other.difference_update(turned)
+        black_to_move, ply = not black_to_move, ply + 1
+    black, white = discs[True], discs[False]
+    assert not has_move(black, white) and not has_move(white, black), "the game is not over"
+    lead, empties = len(black) - len(white), 64 - len(black) - len(white)
+    return positions, lead + empties * ((lead > 0) - (lead < 0))
+
+
+def bits(squares):
+    return sum(1 << square for square in squares)
+
+
+def check_game(game, rows, config):
+    """Compare a self-play game with its rows, column by column."""
+    positions, result = replay(game["moves"])
+    equal(game["result"], result, f"result of game {game['game_id']}")
+    positions = [position for position in positions if config["label_from_ply"] <= position[0]]
+    equal((len(rows), game["positions"]), (len(positions), len(positions)), "positions of the game")
+    for row, (ply, black, white, black_to_move, square) in zip(rows, positions):
+        expected = {
+            "ply": ply, "empties": 64 - len(black) - len(white), "black": bits(black), "white": bits(white),
+            "black_to_move": black_to_move, "played_move": square, "result": result if black_to_move else -result}
+        equal({name: row[name] for name in expected}, expected, f"game {game['game_id']}, ply {ply}")
+        own, other = (black, white) if black_to_move else (white, black)
+        assert flips(own, other, row["best_move"]), f"ply {ply}: best_move is illegal"
+        assert -64_000 <= row["score"] <= 64_000, f"ply {ply}: score is out of range"
+        assert not row["exact"] or row["depth"] == row["empties"], f"ply {ply}: exact, and depth is not empties"
+        assert row["random_move"] or game["random_plies"] <= ply, f"ply {ply}: the opening is random"
+        assert row["random_move"] or not row["exact"] or row["best_move"] == square, f"ply {ply}: best is not played"
+
+
+def check_selfplay(tables, config):
+    rows = {}
+    for row in tables["positions"].to_pylist():
+        rows.setdefault(row["game_id"], []).append(row)
+    games = tables["games"].to_pylist()
+    equal(list(rows), [game["game_id"] for game in games if game["positions"]], "games in order")
+    for game in games:
+        check_game(game, rows.get(game["game_id"], []), config)
+
+
+def check_gate(tables):
+    for game in tables["games"].to_pylist():
+        _, result = replay(game["moves"])
+        equal(game["result"], result if game["candidate_black"] else -result, f"result of game {game['game_id']}")
+
+
+def check_manifest(folder):
+    manifest, fields = read_sealed(folder / "manifest.json"), []
+    for part in manifest["parts"]:
+        fields.append(("first", struct.pack("<Q", part["first"])))
+        fields += [(table, entry["content"].encode()) for table, entry in sorted(part["files"].items())]
+    equal(hash_of_fields("dataset", fields), manifest["content"], "content hash")
+    parts = enumerate(manifest["parts"])
+    listed = {f"{table}/part-{index:05}.parquet" for index, part in parts for table in part["files"]}
+    equal({str(path.relative_to(folder)) for path in folder.glob("*/*.parquet")}, listed, "parts")
+    if manifest["kind"] == "gate":
+        equal(read_sealed(folder / "verdict.json")["step"], manifest["recipe"], "step of the verdict")
+
+
+def check_dataset(folder, name):
+    with check(f"{name}: manifest"):
+        check_manifest(folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for index, part in enumerate(manifest["parts"]):
+        tables = {}
+        for table, entry in part["files"].items():
+            with check(f"{name}: {table} part {index}, {entry['rows']:,} rows alike in DuckDB, pyarrow and Polars"):
+                tables[table] = check_part(folder / table / f"part-{index:05}.parquet", entry)
+        if manifest["kind"] != "mpc" and len(tables) == len(part["files"]):
+            with check(f"{name}: games part {index}, {tables['games'].num_rows:,} games replayed"):
+                check_gate(tables) if manifest["kind"] == "gate" else check_selfplay(tables, manifest["config"])
+
+
+def run_snippet(language, text, connection):
+    if language == "python":
+        exec(compile(text, "a snippet", "exec"), {"__name__": "__main__"})
+        return
+    for statement in connection.extract_statements(text):
+        result = connection.sql(statement.query)
+        if result is not None:
+            result.show(max_width=160)
+
+
+def check_snippets(root, document, show):
+    """Run every fenced sql and python block, in order, in a scratch folder that holds the datasets."""
+    snippets = re.findall(r"^```(sql|python)\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+    connection = duckdb.connect()
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        os.symlink(root / "datasets", "datasets")
+        os.symlink(PROJECT / "docs", "docs")
+        with check("renma.sql"):
+            connection.execute(Path("docs/renma.sql").read_text())
+        for number, (language, text) in enumerate(snippets, 1):
+            output = io.StringIO()
+            with check(f"{document.name}: snippet {number} ({language})"), contextlib.redirect_stdout(output):
+                run_snippet(language, text, connection)
+            if show:
+                print(output.getvalue())
+
+
+def main(arguments):
+    show = "--show" in arguments
+    folders = [argument for argument in arguments if argument != "--show"]
+    root = Path(folders[0] if folders else PROJECT).resolve()
+    manifests = sorted(root.glob("datasets/*/*/generation=*/manifest.json"))
+    with check(f"{len(manifests)} datasets in {root.name}/datasets"):
+        assert manifests, "there is no finished dataset"
+    for manifest in manifests:
+        check_dataset(manifest.parent, str(manifest.parent.relative_to(root / "datasets")))
+    for path in sorted([*root.glob("models/*/v*/model.json"), *root.glob("models/*/champion.json")]):
+        with check(str(path.relative_to(root))):
+            for file, entry in read_sealed(path).get("files", {}).items():
+                equal(hash_of((path.parent / file).read_bytes()), entry["hash"], file)
+    check_snippets(root, PROJECT / "docs/datasets.md", show)
+    print(f"{counts['passed']} passed, {counts['failed']} failed")
+    return counts["failed"] != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
