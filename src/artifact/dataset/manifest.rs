@@ -107,11 +107,11 @@ impl Manifest {
     /// No manifest, a damaged one, or one of another format or kind.
     pub fn read(folder: &Path, kind: DatasetKind) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
-        if folder.is_dir() && !path.exists() {
-            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
-        }
         if !folder.exists() {
             return Err(ArtifactError::Missing { path: folder.to_owned() });
+        }
+        if !path.exists() {
+            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
         }
         let manifest: Self = read_sealed(&path)?;
         if manifest.format != FORMAT {
