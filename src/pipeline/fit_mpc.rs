@@ -4,7 +4,7 @@ mod sample;
 
 use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
 use crate::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
@@ -13,7 +13,6 @@ use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::step::step_id;
-use crate::artifact::table::Footer;
 use crate::engine::board::position::Position;
 use crate::engine::search::mpc::{MpcEntry, MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
@@ -333,7 +332,7 @@ fn write_samples(
     rows: &[MpcSampleRow],
 ) -> Result<(), StageError> {
     let _lock = FolderLock::take(output)?;
-    let footer = Footer::from([("renma.recipe".to_owned(), step.to_string())]);
+    let footer = base_footer(step);
     let batch = mpc_samples::to_batch(rows);
     let entry = MPC_SAMPLES.write(&part_path(output, &MPC_SAMPLES, 0), &batch, &footer)?;
     let files = BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)]);

@@ -6,7 +6,7 @@ mod play;
 use super::{Context, StageError, check_range, mpc_level};
 use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -14,7 +14,6 @@ use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::step_id;
-use crate::artifact::table::Footer;
 use elo::score;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -183,7 +182,7 @@ fn write(
     rows: &[GateGameRow],
     verdict: &VerdictFile,
 ) -> Result<(), ArtifactError> {
-    let footer = Footer::from([("renma.recipe".to_owned(), step.to_string())]);
+    let footer = base_footer(step);
     let entry = GATE_GAMES.write(&part_path(task.output, &GATE_GAMES, 0), &gate_games::to_batch(rows), &footer)?;
     let files = BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)]);
     let pairs = task.config.games / 2;

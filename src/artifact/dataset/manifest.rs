@@ -3,7 +3,7 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::seal::{read_sealed, write_sealed};
-use crate::artifact::table::FileEntry;
+use crate::artifact::table::{FileEntry, Footer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,6 +13,9 @@ pub const FORMAT: u32 = 1;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
+
+/// The units of all columns; each column's description says whose view it is.
+const UNITS: &str = "scores in millidiscs, results in discs";
 
 /// What a dataset holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +69,18 @@ pub struct Manifest {
     pub parts: Vec<Part>,
     /// The hash of all values, in order.
     pub content: ContentHash,
+}
+
+/// What the footer of every file of a dataset says of itself.
+#[must_use]
+pub fn base_footer(recipe: ContentHash) -> Footer {
+    let texts = [
+        ("format", FORMAT.to_string()),
+        ("rules", RULES.into()),
+        ("units", UNITS.into()),
+        ("recipe", recipe.to_string()),
+    ];
+    texts.map(|(name, text)| (format!("renma.{name}"), text)).into()
 }
 
 /// The name of part `index`.

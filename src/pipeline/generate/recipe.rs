@@ -2,7 +2,7 @@
 
 use super::parts::PartRange;
 use super::{GenerateConfig, GenerateTask};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, base_footer};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::table::Footer;
@@ -74,12 +74,10 @@ impl Recipe {
 
     /// What every file of a part says of itself.
     pub(super) fn footer(&self, range: &PartRange) -> Footer {
-        let mut footer: Footer =
-            self.settings.iter().map(|(name, value)| (format!("renma.{name}"), value.clone())).collect();
-        footer.insert("renma.recipe".into(), self.hash.to_string());
+        let mut footer = base_footer(self.hash);
+        footer.extend(self.settings.iter().map(|(name, value)| (format!("renma.{name}"), value.clone())));
         footer.insert("renma.first_game".into(), range.first.to_string());
         footer.insert("renma.games".into(), range.count.to_string());
-        footer.insert("renma.units".into(), "scores in millidiscs, results in discs, from the side to move".into());
         footer
     }
 
