@@ -16,6 +16,7 @@ mod session;
 mod status;
 mod train;
 
+use crate::artifact::table::is_decoding;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use failure::exit_code;
@@ -26,6 +27,12 @@ use std::process::ExitCode;
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    let default_hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !is_decoding() {
+            default_hook(panic);
+        }
+    }));
     let session = match Session::start(&arguments.common) {
         Ok(session) => session,
         Err(error) => return failure::report(&error),

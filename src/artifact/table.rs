@@ -12,6 +12,7 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -81,6 +82,16 @@ pub struct FileEntry {
     pub hash: ContentHash,
     /// The hash of the values, which does not depend on the Parquet writer.
     pub content: ContentHash,
+}
+
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is decoding foreign bytes: a panic then becomes an error, and is not worth a word of its own.
+#[must_use]
+pub fn is_decoding() -> bool {
+    DECODING.get()
 }
 
 /// The footer's own texts, by key.
@@ -231,7 +242,9 @@ impl Table {
     /// Bytes that are not a file of this table.
     pub fn decode(&self, path: &Path, bytes: Vec<u8>) -> Result<(RecordBatch, Footer), ArtifactError> {
         // Damaged footers can make the parser panic (measured: 4 of 900); here that is one more error.
+        DECODING.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| self.decode_unguarded(bytes)));
+        DECODING.set(false);
         let reason = match result {
             Ok(Ok(decoded)) => return Ok(decoded),
             Ok(Err(reason)) => reason,
