@@ -1,0 +1,525 @@
+//! Bad input: one clear error with the right exit code, no panic, and nothing half-written.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use arrow::array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
+use parquet::arrow::ArrowWriter;
+use renma::artifact::dataset::folder::Dataset;
+use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use renma::artifact::hash::ContentHash;
+use renma::artifact::model::registry::Registry;
+use renma::artifact::model::version::Model;
+use renma::artifact::table::Footer;
+use renma::config::load_config;
+use renma::pipeline::train::{TrainTask, train};
+use renma::pipeline::{Context, Progress, StageError};
+use renma::random::{Stream, stream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
+use workspace::{Outcome, Workspace, all_paths, copy_folder, files};
+
+/// A tiny run: a dataset in three parts, a draft v0001 and a model v0002, the champion.
+static RUN: LazyLock<Workspace> = LazyLock::new(|| {
+    let run = Workspace::new();
+    let config = tiny(&run, "tiny", &[]);
+    run.done(&format!("generate --config {config} --output data"));
+    run.done(&format!("train --config {config} --dataset data --models registry"));
+    run.done(&format!("fit-mpc --config {config} --model v0001 --models registry"));
+    run.done("promote v0002 --models registry");
+    run
+});
+
+fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
+    let tiny = [
+        ("generate.games", "9"),
+        ("generate.part_games", "3"),
+        ("generate.play_depth", "1"),
+        ("generate.label_depth", "1"),
+        ("generate.exact_empties", "3"),
+        ("train.validation", "0.0"),
+        ("fit_mpc.samples", "4"),
+        ("fit_mpc.compare", "1"),
+        ("fit_mpc.depth_max", "3"),
+        ("gate.games", "4"),
+        ("gate.depth", "1"),
+    ];
+    workspace.config(name, "smoke", &[&tiny, changes].concat())
+}
+
+/// A workspace with a copy of the tiny run.
+fn copy_of_run() -> Workspace {
+    let workspace = Workspace::new();
+    copy_folder(RUN.root(), workspace.root());
+    workspace
+}
+
+/// The exit code, the words of the message, and that nothing was begun: no file is new or changed.
+fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
+    let before = files(workspace.root());
+    let outcome = workspace.run(arguments);
+    check_message(&outcome, arguments, code, words);
+    assert!(files(workspace.root()) == before, "renma {arguments}: it changed {:?}", all_paths(workspace.root()));
+    check_no_leftovers(workspace.root(), arguments);
+}
+
+fn check_message(outcome: &Outcome, arguments: &str, code: i32, words: &[&str]) {
+    let stderr = &outcome.stderr;
+    assert_eq!(outcome.code, Some(code), "renma {arguments}\n{stderr}");
+    assert!(stderr.starts_with("error: "), "renma {arguments}\n{stderr}");
+    assert_eq!(stderr.lines().filter(|line| line.starts_with("error:")).count(), 1, "renma {arguments}\n{stderr}");
+    assert!(!stderr.contains("panicked"), "renma {arguments}\n{stderr}");
+    assert!(outcome.stdout.is_empty(), "renma {arguments}\n{}", outcome.stdout);
+    for word in words {
+        assert!(stderr.contains(word), "renma {arguments}: `{word}` is not in\n{stderr}");
+    }
+}
+
+fn check_no_leftovers(folder: &Path, arguments: &str) {
+    let unfinished: Vec<PathBuf> =
+        all_paths(folder).into_iter().filter(|path| path.to_str().unwrap().contains("/.tmp-")).collect();
+    assert!(unfinished.is_empty(), "renma {arguments}: {unfinished:?}");
+}
+
+#[test]
+fn a_bad_config_is_a_usage_error_that_names_the_key() {
+    let workspace = Workspace::new();
+    let good = tiny(&workspace, "good", &[]);
+    let text = std::fs::read_to_string(workspace.path(&good)).unwrap();
+    for (from, to, words) in [
+        ("play_depth =", "play_dept =", ["play_dept", "line"]),
+        ("[generate]", "[generation]", ["generation", "line"]),
+        ("epochs =", "# epochs =", ["epochs", "missing"]),
+        ("clip = 20000", "clip = \"much\"", ["clip", "line"]),
+        ("seed = 1", "seed = 1\nseed = 2", ["seed", "duplicate"]),
+        ("ratio = 0.003", "ratio = nan", ["train.ratio", "expected"]),
+        ("games = 9", "games = 0", ["generate.games = 0", "at least one game"]),
+        ("games = 4", "games = 0", ["gate.games = 0", "at least one pair"]),
+        ("games = 4", "games = 3", ["gate.games = 3", "pairs"]),
+        ("games = 9", "games = -9", ["games", "line"]),
+        ("samples = 4", "samples = 0", ["fit_mpc.samples = 0", "positions"]),
+        ("es-cube.toml", "no-such.toml", ["no-such.toml", "does not exist"]),
+    ] {
+        assert!(text.contains(from), "{from}");
+        workspace.write("configs/bad.toml", text.replacen(from, to, 1));
+        let words = [&["configs/bad.toml"][..], &words].concat();
+        for stage in ["generate --output out", "train --dataset out --models out", "fit-mpc --model champion"] {
+            check(&workspace, &format!("{stage} --config configs/bad.toml"), 2, &words);
+        }
+        check(&workspace, "gate --config configs/bad.toml --candidate a --baseline b --output out", 2, &words);
+    }
+    workspace.write("configs/features/es-cube.toml", "name = \"x\"\nphase_starts = [4]\npattern = []\n");
+    check(&workspace, &format!("generate --config {good} --output out"), 2, &["run.features", "es-cube.toml"]);
+}
+
+#[test]
+fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
+    let workspace = copy_of_run();
+    let config = "configs/tiny.toml";
+    for (arguments, path) in [
+        ("generate --config nowhere.toml --output out", "nowhere.toml"),
+        (&format!("generate --config {config} --model v0009 --models registry --output out"), "registry/v0009"),
+        (&format!("generate --config {config} --model some/folder --output out"), "some/folder"),
+        (&format!("generate --config {config} --model builtin:genius --output out"), "builtin:genius"),
+        (&format!("train --config {config} --dataset nowhere --models registry"), "nowhere"),
+        (&format!("train --config {config} --dataset data nowhere --models registry"), "nowhere"),
+        (&format!("train --config {config} --dataset data --parent v0009 --models registry"), "registry/v0009"),
+        (&format!("fit-mpc --config {config} --model v0009 --models registry"), "registry/v0009"),
+        (&format!("gate --config {config} --candidate v0009 --baseline v0002 --models registry --output out"), "v0009"),
+        (&format!("gate --config {config} --candidate v0002 --baseline v0009 --models registry --output out"), "v0009"),
+        ("promote v0009 --models registry", "registry/v0009"),
+        ("promote v0002 --models registry --verdict nowhere", "nowhere"),
+        ("promote --rollback --models nowhere", "nowhere"),
+        ("model show v0009 --models registry", "registry/v0009"),
+        ("model show champion --models nowhere", "nowhere"),
+        ("model export --model v0009 --models registry --format es-cube-eval --output eval.dat", "registry/v0009"),
+        ("model import nowhere.dat --format es-cube-eval --models registry", "nowhere.dat"),
+        ("eval nowhere.obf", "nowhere.obf"),
+        ("solve nowhere.obf", "nowhere.obf"),
+        ("eval nowhere.obf --model v0009", "v0009"),
+        ("status --config nowhere.toml", "nowhere.toml"),
+    ] {
+        check(&workspace, arguments, 2, &[path]);
+    }
+}
+
+#[test]
+fn nonsense_on_the_command_line_is_a_usage_error() {
+    let workspace = copy_of_run();
+    for (arguments, word) in [
+        ("generate", "--config"),
+        ("generate --config configs/tiny.toml --output out --threads 0", "--threads"),
+        ("generate --config configs/tiny.toml --output out --generation 0", "--generation"),
+        ("generate --config configs/tiny.toml --outputs out", "--outputs"),
+        ("generat", "generat"),
+        ("bench generate --config configs/tiny.toml --games 0", "games"),
+        ("eval positions.obf --mpc-level 42", "--mpc-level"),
+        ("model import registry/v0002/model.json --format mpc-dat --models registry", "--model"),
+        ("status --config configs/tiny.toml --key run.sede", "run.sede"),
+    ] {
+        check(&workspace, arguments, 2, &[word]);
+    }
+}
+
+/// Every way to spoil a file: one bit, a lost end, nothing left.
+fn spoilt(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut flipped = bytes.to_vec();
+    flipped[bytes.len() / 2] ^= 16;
+    vec![
+        ("a flipped bit", flipped),
+        ("cut in half", bytes[..bytes.len() / 2].to_vec()),
+        ("one byte short", bytes[..bytes.len() - 1].to_vec()),
+        ("empty", Vec::new()),
+    ]
+}
+
+fn check_spoilt(workspace: &Workspace, name: &str, arguments: &str) {
+    let sound = std::fs::read(workspace.path(name)).unwrap();
+    for (_, bytes) in spoilt(&sound) {
+        workspace.write(name, bytes);
+        check(workspace, arguments, 65, &[name]);
+    }
+    std::fs::remove_file(workspace.path(name)).unwrap();
+    check(workspace, arguments, 65, &[name.rsplit_once('/').unwrap().0]);
+    workspace.write(name, sound);
+}
+
+#[test]
+fn a_damaged_dataset_is_refused_with_the_file() {
+    let workspace = copy_of_run();
+    let train = "train --config configs/tiny.toml --dataset data --parent builtin:disc-count --models registry";
+    check_spoilt(&workspace, "data/manifest.json", train);
+    check_spoilt(&workspace, "data/positions/part-00001.parquet", train);
+    workspace.write("data/manifest.json", "{}");
+    check(&workspace, train, 65, &["data/manifest.json"]);
+    workspace.write("file", "text");
+    check(&workspace, "train --config configs/tiny.toml --dataset file --models registry", 65, &["file"]);
+    check(&workspace, "train --config configs/tiny.toml --dataset configs --models registry", 65, &["configs"]);
+}
+
+#[test]
+fn a_damaged_model_is_refused_with_the_file() {
+    let workspace = copy_of_run();
+    for name in ["model.json", "weights.parquet", "mpc.parquet", "features.toml"] {
+        check_spoilt(&workspace, &format!("registry/v0002/{name}"), "model show v0002 --models registry");
+    }
+    let name = "registry/v0002/weights.parquet";
+    for arguments in [
+        "generate --config configs/tiny.toml --model champion --models registry --output out",
+        "train --config configs/tiny.toml --dataset data --parent v0002 --models registry",
+        "gate --config configs/tiny.toml --candidate v0002 --baseline v0001 --models registry --output out",
+        "model verify --models registry",
+        "model export --model v0002 --models registry --format es-cube-eval --output eval.dat",
+    ] {
+        let sound = std::fs::read(workspace.path(name)).unwrap();
+        for (_, bytes) in spoilt(&sound) {
+            workspace.write(name, bytes);
+            check(&workspace, arguments, 65, &[name]);
+        }
+        workspace.write(name, sound);
+    }
+    let champion = std::fs::read(workspace.path("registry/champion.json")).unwrap();
+    for (_, bytes) in spoilt(&champion) {
+        workspace.write("registry/champion.json", bytes);
+        check(&workspace, "promote v0001 --models registry", 65, &["registry/champion.json"]);
+        check(&workspace, "promote --rollback --models registry", 65, &["registry/champion.json"]);
+    }
+}
+
+#[test]
+fn an_unfit_model_is_refused() {
+    let workspace = copy_of_run();
+    let gate = "gate --config configs/tiny.toml --candidate v0001 --baseline v0002 --models registry --output out";
+    check(&workspace, gate, 65, &["registry/v0001", "fit-mpc"]);
+    let export = "model export --model builtin:disc-count --format es-cube-eval --output eval.dat";
+    check(&workspace, export, 65, &["eval.dat", "disc-count"]);
+    workspace.write("short.dat", [0; 100]);
+    check(&workspace, "model import short.dat --format es-cube-eval --models registry", 65, &["short.dat", "100"]);
+    let mut weights = vec![0; 42_608 * 4];
+    weights[4] = 1;
+    workspace.write("eval.dat", &weights);
+    check(&workspace, "model import eval.dat --format es-cube-eval --models registry", 65, &["eval.dat", "mirror"]);
+    weights[6] = 1;
+    workspace.write("eval.dat", &weights);
+    check(&workspace, "model import eval.dat --format es-cube-eval --models registry", 65, &["eval.dat", "byte 4"]);
+    workspace.write("mpc.dat", [9; 40]);
+    let import = "model import mpc.dat --format mpc-dat --model v0001 --models registry";
+    check(&workspace, import, 65, &["mpc.dat"]);
+}
+
+#[test]
+fn a_window_without_rows_is_no_training() {
+    let workspace = copy_of_run();
+    let late = tiny(&workspace, "late", &[("generate.label_from_ply", "20")]);
+    workspace.done(&format!("generate --config {late} --output late"));
+    let config = tiny(&workspace, "window", &[("train.empties_min", "58"), ("train.empties_max", "60")]);
+    let train = format!("train --config {config} --dataset late --models registry");
+    check(&workspace, &train, 65, &["late", "no rows", "58 to 60"]);
+    let nothing = tiny(&workspace, "nothing", &[("generate.label_from_ply", "60"), ("generate.games", "1")]);
+    workspace.done(&format!("generate --config {nothing} --output nothing"));
+    let train = format!("train --config {config} --dataset nothing --models registry");
+    check(&workspace, &train, 65, &["nothing", "no rows"]);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_one_error_that_names_it() {
+    let workspace = copy_of_run();
+    workspace.write("file", "in the way");
+    let config = "--config configs/tiny.toml";
+    for arguments in [
+        format!("generate {config} --output file/out"),
+        format!("train {config} --dataset data --models file/out"),
+        format!("fit-mpc {config} --model registry/v0001 --models file/out"),
+        format!("gate {config} --candidate registry/v0002 --baseline registry/v0001 --output file/out"),
+        "model export --model registry/v0002 --format mpc-dat --output file/out".to_owned(),
+    ] {
+        check(&workspace, &arguments, 1, &["file/out"]);
+    }
+}
+
+/// Runs the program where `small` is a file system of its own, and lists what it left there.
+fn run_on_mount(workspace: &Workspace, options: &str, arguments: &str) -> Option<(Outcome, String)> {
+    workspace.write("small/marker", "");
+    let script = format!(
+        "mount -t tmpfs -o {options} tmpfs small || exit 99; {} --progress none {arguments}; \
+         code=$?; find small -type f >listing; exit $code",
+        env!("CARGO_BIN_EXE_renma")
+    );
+    let output = Command::new("unshare").args(["-m", "sh", "-c", &script]).current_dir(workspace.root()).output();
+    let Ok(output) = output else {
+        println!("skipped: there is no unshare");
+        return None;
+    };
+    let outcome = Outcome::from(output);
+    if matches!(outcome.code, Some(99 | 126 | 127)) || outcome.stderr.starts_with("unshare") {
+        println!("skipped: cannot mount a file system here: {}", outcome.stderr);
+        return None;
+    }
+    let listing = std::fs::read_to_string(workspace.path("listing")).unwrap();
+    Some((outcome, listing))
+}
+
+#[test]
+fn a_full_disk_is_an_error_that_may_pass_and_leaves_nothing_half_written() {
+    let workspace = copy_of_run();
+    let big = tiny(&workspace, "big", &[("generate.games", "400"), ("generate.part_games", "40")]);
+    for (size, arguments, path) in [
+        ("96k", format!("generate --config {big} --output small/out"), "small/out"),
+        ("12k", "train --config configs/tiny.toml --dataset data --models small/out".to_owned(), "small/out"),
+        (
+            "96k",
+            "model export --model registry/v0001 --format es-cube-eval --output small/e.dat".to_owned(),
+            "small/e.dat",
+        ),
+    ] {
+        let Some((outcome, listing)) = run_on_mount(&workspace, &format!("size={size}"), &arguments) else { return };
+        check_message(&outcome, &arguments, 75, &[path]);
+        for unfinished in [".tmp-", "manifest.json", "model.json", "e.dat"] {
+            assert!(!listing.contains(unfinished), "renma {arguments} left\n{listing}");
+        }
+    }
+}
+
+#[test]
+fn a_read_only_disk_is_one_error_that_names_the_output() {
+    let workspace = copy_of_run();
+    for arguments in [
+        "generate --config configs/tiny.toml --output small/out",
+        "train --config configs/tiny.toml --dataset data --models small/out",
+        "model export --model registry/v0001 --format es-cube-eval --output small/out",
+    ] {
+        let Some((outcome, listing)) = run_on_mount(&workspace, "ro", arguments) else { return };
+        check_message(&outcome, arguments, 1, &["small/out"]);
+        assert!(listing.is_empty(), "renma {arguments} left\n{listing}");
+    }
+}
+
+#[test]
+fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
+    let workspace = Workspace::new();
+    let good = "---------------------------OX------XO--------------------------- X;\n";
+    for (bad, byte) in [
+        (good.replacen('O', "?", 1), "byte 27"),
+        (good.replacen("X;", "Q;", 1), "byte 64"),
+        (good[..40].to_owned(), "byte 40"),
+        (good.replacen("X;", "X; z9:3;", 1), "byte 67"),
+        (good.replacen("X;", "X; f5:much;", 1), "byte 67"),
+        ("-".repeat(10_000), "byte 64"),
+    ] {
+        workspace.write("bad.obf", format!("% a comment\n{good}\n{bad}\n{good}"));
+        for command in ["eval", "solve"] {
+            check(&workspace, &format!("{command} bad.obf"), 65, &["bad.obf", "line 4", byte]);
+        }
+    }
+    workspace.write("bad.obf", [good.as_bytes(), b"---\xff---\n"].concat());
+    check(&workspace, "eval bad.obf", 65, &["bad.obf", "line 2", "byte 3"]);
+    workspace.write("bad.obf", "% nothing but this\n\n");
+    check(&workspace, "eval bad.obf", 65, &["bad.obf", "no position"]);
+    workspace.write("folder/file", "");
+    check(&workspace, "eval folder", 65, &["folder"]);
+}
+
+/// Puts bytes in the place of a part, with a manifest that vouches for them.
+fn plant(folder: &Path, bytes: &[u8]) {
+    let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
+    let entry = manifest.parts[1].files.get_mut(POSITIONS.name).unwrap();
+    entry.bytes = bytes.len() as u64;
+    entry.hash = ContentHash::of(bytes);
+    manifest.content = content_of(&manifest.parts);
+    renma::artifact::publish::publish_bytes(&folder.join("positions/part-00001.parquet"), bytes).unwrap();
+    manifest.write(folder).unwrap();
+}
+
+fn parquet_bytes(batch: &RecordBatch) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+#[test]
+fn a_hostile_part_that_its_manifest_vouches_for_is_an_error_and_no_panic() {
+    let workspace = copy_of_run();
+    let folder = workspace.path("data");
+    let part = folder.join("positions/part-00001.parquet");
+    let sound = std::fs::read(&part).unwrap();
+    let footer_size = u32::from_le_bytes(sound[sound.len() - 8..][..4].try_into().unwrap()) as usize;
+    let with_tail = |tail: [u8; 8]| [&sound[..sound.len() - 8], &tail].concat();
+    let column = |name: &str, values: ArrayRef| RecordBatch::try_from_iter([(name, values)]).unwrap();
+    let mut emptied = sound.clone();
+    emptied[4..sound.len() - 8 - footer_size].fill(0);
+    let hostile = [
+        ("nothing", Vec::new()),
+        ("text", b"not a Parquet file at all".to_vec()),
+        ("its magic alone", b"PAR1PAR1".to_vec()),
+        ("a footer longer than the file", with_tail(*b"\xff\xff\xff\x7fPAR1")),
+        ("a footer of no bytes", with_tail(*b"\0\0\0\0PAR1")),
+        ("an encrypted footer", with_tail(*b"\x10\0\0\0PARE")),
+        ("pages of zeros", emptied),
+        ("one foreign column", parquet_bytes(&column("x", Arc::new(Int32Array::from(vec![1, 2]))))),
+        ("one column of ours", parquet_bytes(&column("game_id", Arc::new(UInt64Array::from(vec![1, 2]))))),
+        ("missing values", parquet_bytes(&column("game_id", Arc::new(UInt64Array::from(vec![Some(1), None]))))),
+    ];
+    let train = "train --config configs/tiny.toml --dataset data --models other";
+    for (what, bytes) in hostile {
+        plant(&folder, &bytes);
+        println!("{what}");
+        check(&workspace, train, 65, &["data/positions/part-00001.parquet"]);
+    }
+}
+
+#[test]
+fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
+    let workspace = copy_of_run();
+    let folder = workspace.path("data");
+    let sound = std::fs::read(folder.join("positions/part-00001.parquet")).unwrap();
+    let footer_size = u32::from_le_bytes(sound[sound.len() - 8..][..4].try_into().unwrap()) as usize;
+    let panics = (8 * (sound.len() - 8 - footer_size)..8 * sound.len()).find_map(|bit| {
+        let mut bytes = sound.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let error = POSITIONS.decode(Path::new("part"), bytes.clone()).err()?;
+        error.to_string().contains("gave up").then_some(bytes)
+    });
+    let Some(bytes) = panics else {
+        println!("skipped: no flipped bit of the footer makes the parser panic");
+        return;
+    };
+    plant(&folder, &bytes);
+    let train = "train --config configs/tiny.toml --dataset data --models other";
+    check(&workspace, train, 65, &["data/positions/part-00001.parquet", "gave up"]);
+}
+
+/// The rows of the second part, written anew with a manifest that vouches for them.
+fn rewrite_rows(folder: &Path, change: impl Fn(&mut PositionRow)) {
+    let mut rows = Dataset::open(folder).unwrap().positions(1).unwrap();
+    change(&mut rows[7]);
+    let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
+    let path = folder.join("positions/part-00001.parquet");
+    let entry = POSITIONS.write(&path, &positions::to_batch(&rows), &Footer::new()).unwrap();
+    manifest.parts[1].files.insert(POSITIONS.name.to_owned(), entry);
+    manifest.content = content_of(&manifest.parts);
+    manifest.write(folder).unwrap();
+}
+
+/// A change of a row.
+type Change = fn(&mut PositionRow);
+
+#[test]
+fn rows_that_cannot_be_are_refused_even_if_their_hashes_fit() {
+    let lies: [(&str, Change); 5] = [
+        ("two discs on a square", |row| row.white |= row.black),
+        ("a wrong count of empty squares", |row| row.empties = 61),
+        ("a score beyond 64 discs", |row| row.score = i32::MAX),
+        ("a score below -64 discs", |row| row.score = i32::MIN),
+        ("a result beyond 64 discs", |row| row.result = 127),
+    ];
+    for (what, change) in lies {
+        let workspace = copy_of_run();
+        rewrite_rows(&workspace.path("data"), change);
+        println!("{what}");
+        let train = "train --config configs/tiny.toml --dataset data --models other";
+        check(&workspace, train, 65, &["data/positions", "row"]);
+    }
+}
+
+struct Nobody;
+
+impl Progress for Nobody {
+    fn begin(&self, _: &str, _: u64, _: &str) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+}
+
+#[test]
+fn two_hundred_flipped_bits_are_all_noticed() {
+    let workspace = copy_of_run();
+    let config = load_config(&workspace.path("configs/tiny.toml")).unwrap();
+    let data = workspace.path("data");
+    let registry = Registry::new(&workspace.path("other"));
+    let context = Context { threads: 1, stop: &AtomicBool::new(false), progress: &Nobody };
+    let use_dataset = || -> Result<(), StageError> {
+        let task = TrainTask {
+            config: &config.config.train,
+            seed: 1,
+            features: Arc::clone(&config.features),
+            datasets: vec![&data],
+            parent: None,
+            registry: &registry,
+        };
+        // Training reads no games, so they are read here.
+        let dataset = Dataset::open(&data)?;
+        for part in 0..dataset.part_count() {
+            dataset.games(part)?;
+        }
+        train(&task, context).map(|_| ())
+    };
+    let use_model = || Model::read(&workspace.path("registry/v0002")).map(|_| ()).map_err(StageError::from);
+    let data_files: Vec<PathBuf> = files(&data).into_keys().map(|name| data.join(name)).collect();
+    let model_files: Vec<PathBuf> = files(&workspace.path("registry/v0002"))
+        .into_keys()
+        .map(|name| workspace.path("registry/v0002").join(name))
+        .collect();
+    assert_eq!((data_files.len(), model_files.len()), (7, 4));
+    let mut rng = stream(7, Stream::Game(1, 1));
+    for flip in 0..300 {
+        let of_model = flip % 3 == 0;
+        let candidates = if of_model { &model_files } else { &data_files };
+        let path = rng.pick(candidates.iter()).unwrap();
+        let sound = std::fs::read(path).unwrap();
+        let bit = rng.below(sound.len() as u32 * 8) as usize;
+        let mut bytes = sound.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        renma::artifact::publish::publish_bytes(path, &bytes).unwrap();
+        let result = if of_model { use_model() } else { use_dataset() };
+        let error = result.expect_err(&format!("bit {bit} of {}", path.display())).to_string();
+        assert!(error.contains(path.to_str().unwrap()), "bit {bit} of {}: {error}", path.display());
+        renma::artifact::publish::publish_bytes(path, &sound).unwrap();
+    }
+    use_model().unwrap();
+    use_dataset().unwrap();
+}
