@@ -102,6 +102,11 @@ pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
     let features =
         read_features(&features).map_err(|source| ConfigError::Features { path: path.to_owned(), source })?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    if name == "shipped" {
+        return Err(invalid(
+            "no run may be called `shipped`: models/shipped is the model that ships\nrename the file".into(),
+        ));
+    }
     Ok(LoadedConfig { name, config, features: Arc::new(features) })
 }
 

@@ -321,7 +321,7 @@ pub(super) struct EvalArguments {
     /// Positions in OBF, one a line
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
-    /// The model [default: champion, else builtin:square-weights]
+    /// The model [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL")]
     pub(super) model: Option<String>,
     /// Plies to search; 0 is the static value
@@ -344,7 +344,7 @@ pub(super) struct SolveArguments {
     /// Positions in OBF, one a line
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
-    /// The model that orders the moves [default: champion, else builtin:square-weights]
+    /// The model that orders the moves [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL")]
     pub(super) model: Option<String>,
     /// The registry for version ids and `champion`

@@ -88,7 +88,7 @@ fn remake_games(session: &Session, dataset: &Dataset, share: f64, models: Option
 }
 
 fn resolve_rows(session: &Session, dataset: &Dataset, share: f64) -> anyhow::Result<u64> {
-    let model = Builtin::SquareWeights.model();
+    let model = Builtin::Champion.model();
     let counts =
         over_parts(session.context(), "resolve", dataset, |index| resolve_part(dataset, index, share, &model))?;
     Ok(counts.iter().sum())
@@ -106,8 +106,9 @@ fn registry_of(folder: &Path) -> PathBuf {
 
 /// The model with this content, among the built-ins and the versions of a registry.
 fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactError> {
-    if let Some(builtin) = Builtin::ALL.into_iter().find(|builtin| builtin.model().content_hash() == content) {
-        return Ok(builtin.model());
+    let mut builtins = Builtin::ALL.into_iter().map(LoadedModel::builtin);
+    if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
+        return Ok(builtin.model);
     }
     let documents = Registry::new(registry).documents()?;
     match documents.into_iter().find(|document| document.content == content) {

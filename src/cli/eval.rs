@@ -70,7 +70,7 @@ pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow
 fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
     match named {
         Some(name) => load_model(name, models),
-        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::SquareWeights))),
+        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::Champion))),
     }
 }
 

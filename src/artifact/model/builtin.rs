@@ -1,8 +1,20 @@
 //! The models that need no registry.
 
+use super::document::ModelDocument;
 use super::version::Model;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::seal::parse_sealed;
 use crate::engine::eval::builtin;
 use crate::engine::eval::evaluation::Evaluation;
+use std::path::Path;
+
+/// The model that ships, file by file.
+const SHIPPED: [(&str, &[u8]); 4] = [
+    ("model.json", include_bytes!("../../../models/shipped/model.json")),
+    ("features.toml", include_bytes!("../../../models/shipped/features.toml")),
+    ("weights.parquet", include_bytes!("../../../models/shipped/weights.parquet")),
+    ("mpc.parquet", include_bytes!("../../../models/shipped/mpc.parquet")),
+];
 
 /// A model that is part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,11 +23,13 @@ pub enum Builtin {
     DiscCount,
     /// A weight a square.
     SquareWeights,
+    /// The model that ships, trained by this program.
+    Champion,
 }
 
 impl Builtin {
     /// All of them, weakest first.
-    pub const ALL: [Self; 2] = [Self::DiscCount, Self::SquareWeights];
+    pub const ALL: [Self; 3] = [Self::DiscCount, Self::SquareWeights, Self::Champion];
 
     /// Its name, `builtin:` included.
     #[must_use]
@@ -23,17 +37,61 @@ impl Builtin {
         match self {
             Self::DiscCount => "builtin:disc-count",
             Self::SquareWeights => "builtin:square-weights",
+            Self::Champion => "builtin:champion",
         }
     }
 
-    /// The model; it has no MPC statistics and searches full width.
+    /// The model alone.
     #[must_use]
     pub fn model(self) -> Model {
-        let evaluation: Evaluation = match self {
-            Self::DiscCount => builtin::disc_count(),
-            Self::SquareWeights => builtin::square_weights(),
-        };
-        let visits = vec![0; evaluation.weights().len()];
-        Model::draft(evaluation, visits)
+        self.load().0
+    }
+
+    /// The model, and its document if it was trained.
+    ///
+    /// # Panics
+    ///
+    /// If the model that ships is damaged, which a test rules out.
+    #[must_use]
+    pub fn load(self) -> (Model, Option<ModelDocument>) {
+        match self {
+            Self::DiscCount => (untrained(builtin::disc_count()), None),
+            Self::SquareWeights => (untrained(builtin::square_weights()), None),
+            Self::Champion => {
+                let (model, document) = shipped().expect("the model that ships is sound");
+                (model, Some(document))
+            }
+        }
+    }
+}
+
+/// A model without MPC statistics: it searches full width.
+fn untrained(evaluation: Evaluation) -> Model {
+    let visits = vec![0; evaluation.weights().len()];
+    Model::draft(evaluation, visits)
+}
+
+fn shipped() -> Result<(Model, ModelDocument), ArtifactError> {
+    let folder = Path::new("builtin:champion");
+    let bytes_of = |name: &str| {
+        let file = SHIPPED.iter().find(|(other, _)| *other == name);
+        file.map(|(_, bytes)| bytes.to_vec()).ok_or(ArtifactError::Missing { path: folder.join(name) })
+    };
+    let document = parse_sealed(folder, &bytes_of("model.json")?)?;
+    let model = Model::decode(folder, &document, bytes_of)?;
+    Ok((model, document))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_that_ships_is_sound_and_has_statistics_of_its_own() {
+        let (model, document) = shipped().unwrap();
+        assert_eq!(model.mpc_weights, Some(model.weights_hash()));
+        assert_eq!(document.content, model.content_hash());
+        let size: usize = SHIPPED.iter().map(|(_, bytes)| bytes.len()).sum();
+        assert!(size <= 8 << 20, "{size} bytes");
     }
 }

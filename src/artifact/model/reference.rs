@@ -17,7 +17,7 @@ pub struct LoadedModel {
     pub content: ContentHash,
     /// The model itself.
     pub model: Model,
-    /// Its `model.json`; none for a built-in.
+    /// Its `model.json`; none for a built-in that was not trained.
     pub document: Option<ModelDocument>,
     /// Its folder; none for a built-in.
     pub folder: Option<PathBuf>,
@@ -27,8 +27,8 @@ impl LoadedModel {
     /// A built-in.
     #[must_use]
     pub fn builtin(builtin: Builtin) -> Self {
-        let model = builtin.model();
-        Self { id: builtin.name().to_owned(), content: model.content_hash(), model, document: None, folder: None }
+        let (model, document) = builtin.load();
+        Self { id: builtin.name().to_owned(), content: model.content_hash(), model, document, folder: None }
     }
 
     /// How lineage names this model.
