@@ -1,0 +1,206 @@
+//! What every command promises: help with an example, one JSON line on request, and peace with a closed pipe.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use serde_json::Value;
+use std::process::Stdio;
+use workspace::{Outcome, Workspace};
+
+/// The commands that a help text lists.
+fn listed(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
+    names.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|name| name != "help").collect()
+}
+
+/// Every command, those of groups too, with whether it is a group.
+fn commands(workspace: &Workspace, group: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for name in listed(&workspace.done(&format!("{group} --help"))) {
+        let command = format!("{group} {name}").trim().to_owned();
+        let inner = commands(workspace, &command);
+        found.push((command, !inner.is_empty()));
+        found.extend(inner);
+    }
+    found
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let workspace = Workspace::new();
+    let commands = commands(&workspace, "");
+    let names: Vec<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();
+    for name in
+        ["generate", "train", "fit-mpc", "gate", "promote", "status", "model export", "eval", "solve", "bench perft"]
+    {
+        assert!(names.contains(&name), "{name} is not in {names:?}");
+    }
+    for (name, is_group) in &commands {
+        let outcome = workspace.run(&format!("{name} --help"));
+        assert_eq!(outcome.code, Some(0), "{name} --help");
+        assert!(outcome.stderr.is_empty(), "{name} --help: {}", outcome.stderr);
+        for option in ["--json", "--progress", "--threads"] {
+            assert!(outcome.stdout.contains(option), "{name} --help: no {option}");
+        }
+        if *is_group {
+            continue;
+        }
+        let example = outcome.stdout.lines().find_map(|line| line.split_once("Example: ")).map(|(_, example)| example);
+        let example = example.unwrap_or_else(|| panic!("{name} --help has no example"));
+        assert!(example.starts_with(&format!("renma {name}")), "{name} --help: {example}");
+    }
+}
+
+#[test]
+fn the_example_of_each_help_is_a_command_line_that_parses() {
+    let workspace = Workspace::new();
+    for (name, is_group) in commands(&workspace, "") {
+        if is_group {
+            continue;
+        }
+        let help = workspace.done(&format!("{name} --help"));
+        let begin = help.find("Example: renma ").unwrap() + "Example: renma ".len();
+        // Help is wrapped to the terminal's width.
+        let example = help[begin..].split_whitespace().collect::<Vec<_>>().join(" ");
+        let outcome = workspace.run(&format!("{example} --no-such-option"));
+        assert!(outcome.stderr.contains("'--no-such-option'"), "{example}: {}", outcome.stderr);
+    }
+}
+
+/// A tiny run with an OBF file.
+fn tiny_run() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.config(
+        "tiny",
+        "smoke",
+        &[
+            ("generate.games", "8"),
+            ("generate.part_games", "4"),
+            ("generate.play_depth", "1"),
+            ("generate.label_depth", "1"),
+            ("generate.exact_empties", "3"),
+            ("fit_mpc.samples", "4"),
+            ("fit_mpc.compare", "1"),
+            ("fit_mpc.depth_max", "3"),
+            ("gate.games", "4"),
+            ("gate.depth", "1"),
+        ],
+    );
+    workspace.write(
+        "positions.obf",
+        "OOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOXX- O;\n\
+         ---------------------------OX------XO--------------------------- X; d3:0;\n",
+    );
+    workspace
+}
+
+/// The stages of a tiny run in order.
+const RUN: [&str; 10] = [
+    "generate --config configs/tiny.toml --output datasets/tiny/selfplay/generation=0001",
+    "train --config configs/tiny.toml --dataset datasets/tiny/selfplay/generation=0001",
+    "fit-mpc --config configs/tiny.toml --model v0001",
+    "gate --config configs/tiny.toml --candidate v0002 --baseline v0002 --output datasets/tiny/gate/generation=0001",
+    "promote v0002 --models models/tiny",
+    "status --config configs/tiny.toml",
+    "model list --models models/tiny",
+    "model show champion --models models/tiny",
+    "model verify --models models/tiny",
+    "eval positions.obf --model builtin:square-weights",
+];
+
+fn check_json(outcome: &Outcome, what: &str) -> Value {
+    assert_eq!(outcome.stdout.lines().count(), 1, "{what}: {}", outcome.stdout);
+    assert!(outcome.stdout.ends_with('\n'), "{what}");
+    serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{what}: {error}: {}", outcome.stdout))
+}
+
+#[test]
+fn json_is_one_line_on_stdout_the_first_time_and_when_there_is_nothing_to_do() {
+    let workspace = tiny_run();
+    for arguments in RUN {
+        for _ in 0..2 {
+            let outcome = workspace.run(&format!("{arguments} --json"));
+            // Two equal players leave a gate inconclusive.
+            let expected = if arguments.starts_with("gate") { 11 } else { 0 };
+            assert_eq!(outcome.code, Some(expected), "{arguments}: {}", outcome.stderr);
+            assert!(check_json(&outcome, arguments).is_object(), "{arguments}");
+        }
+    }
+}
+
+#[test]
+fn eval_and_solve_print_every_position_in_the_order_of_the_file() {
+    let workspace = tiny_run();
+    workspace.write("last.obf", "OOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOXX- O;\n".repeat(5));
+    for arguments in ["eval positions.obf --json", "eval positions.obf --depth 3 --json", "solve last.obf --json"] {
+        let value = check_json(&workspace.run(arguments), arguments);
+        let positions = value["positions"].as_array().unwrap();
+        assert_eq!(positions.len(), if arguments.starts_with("eval") { 2 } else { 5 }, "{arguments}");
+        for position in positions {
+            for key in ["board", "side", "score", "discs", "move", "depth", "nodes", "seconds"] {
+                assert!(position.get(key).is_some(), "{arguments}: no {key} in {position}");
+            }
+            let discs = position["discs"].as_f64().unwrap();
+            assert!((discs * 1000.0 - position["score"].as_f64().unwrap()).abs() < 1e-6, "{arguments}: {position}");
+        }
+        assert_eq!(positions[0]["side"], "O", "{arguments}");
+        assert!(value["total"]["nodes"].is_u64(), "{arguments}");
+        if arguments.starts_with("solve") {
+            for position in positions {
+                assert_eq!((&position["score"], &position["move"]), (&64_000.into(), &"h8".into()), "{arguments}");
+            }
+        }
+    }
+    let static_value = check_json(&workspace.run("eval positions.obf --json"), "eval");
+    assert_eq!(static_value["positions"][1]["score"], 0);
+    assert_eq!(static_value["positions"][1]["move"], Value::Null);
+}
+
+#[test]
+fn a_closed_pipe_is_not_an_error() {
+    let workspace = tiny_run();
+    for arguments in RUN {
+        workspace.run(arguments);
+    }
+    for arguments in [
+        "--help",
+        "--version",
+        "generate --help",
+        "status --config configs/tiny.toml",
+        "status --config configs/tiny.toml --json",
+        "status --config configs/tiny.toml --key run.seed",
+        "model list --models models/tiny",
+        "model show v0002 --models models/tiny",
+        "eval positions.obf --json",
+        "eval positions.obf --depth 2",
+        "bench perft --depth 3 --json",
+        "train --config configs/tiny.toml --dataset datasets/tiny/selfplay/generation=0001",
+    ] {
+        let words: Vec<&str> = arguments.split_whitespace().collect();
+        // A writing end whose reading end is gone before the program starts.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = workspace.command(&words);
+        let output = command.stdout(Stdio::from(writer)).stderr(Stdio::piped()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {stderr}");
+        assert!(!stderr.contains("error") || stderr.starts_with("train:"), "{arguments}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{arguments}: {stderr}");
+    }
+}
+
+#[test]
+fn people_read_on_stderr_and_machines_on_stdout() {
+    let workspace = tiny_run();
+    for arguments in &RUN[..3] {
+        let outcome = workspace.run(&format!("{arguments} --progress plain"));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(!outcome.stderr.is_empty(), "{arguments} says nothing");
+        // A script reads the new version's id.
+        let id = if arguments.starts_with("generate") { "" } else { outcome.stdout.trim_end() };
+        assert!(id.is_empty() || id.starts_with('v'), "{arguments}: {}", outcome.stdout);
+        assert_eq!(outcome.stdout.lines().count(), usize::from(!id.is_empty()), "{arguments}");
+    }
+}
