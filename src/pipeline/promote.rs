@@ -22,7 +22,7 @@ pub struct PromoteReport {
 
 /// Makes a version of the registry its champion: on a gate's verdict, or by hand.
 ///
-/// A verdict acts once: repeating it later does not bring an old champion back.
+/// A verdict acts once: repeating it later does not bring an old champion back, nor undo a rollback.
 ///
 /// # Errors
 ///
@@ -51,12 +51,13 @@ pub fn promote(
     let mut file = ChampionFile::read(folder)?;
     let before = file.champion().map(|promotion| promotion.id.clone());
     let gate = verdict.map(|verdict| verdict.step);
-    let acted = gate.is_some() && file.history.iter().any(|promotion| promotion.gate == gate);
+    let acted = gate.is_some_and(|gate| file.acted.contains(&gate));
     let unchanged = before.as_ref() == Some(&model.id);
     if acted || unchanged {
         return Ok(PromoteReport { skipped: true, champion: before.clone(), before });
     }
     file.history.push(Promotion { id: model.id.clone(), content: model.content, gate });
+    file.acted.extend(gate);
     file.write(folder)?;
     Ok(PromoteReport { skipped: false, before, champion: Some(model.id.clone()) })
 }

@@ -24,6 +24,8 @@ pub struct Promotion {
 pub struct ChampionFile {
     /// The promotions that stand.
     pub history: Vec<Promotion>,
+    /// The step ids of the gates that have acted, those whose promotion was taken back too.
+    pub acted: Vec<ContentHash>,
 }
 
 impl ChampionFile {
