@@ -378,10 +378,10 @@ fn violations(name: &str, source: &str) -> Vec<String> {
         let text = path.join("::");
         let begins = |with: &&[&str]| path.iter().map(String::as_str).take(with.len()).eq(with.iter().copied());
         if *origin == Origin::Foreign {
-            if own == "engine" && ENGINE_STRANGERS.iter().any(|stranger| begins(stranger)) {
+            if own == "engine" && ENGINE_STRANGERS.iter().any(&begins) {
                 tell(*line, format!("the engine knows no {text}"));
             }
-            if !talks && PRINTERS.iter().any(|printer| begins(printer)) {
+            if !talks && PRINTERS.iter().any(begins) {
                 tell(*line, format!("only cli and play print or read the clock, not {text}"));
             }
             continue;

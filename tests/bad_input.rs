@@ -1,5 +1,5 @@
 //! Bad input: one clear error with the right exit code, no panic, and nothing half-written.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it tries")]
 
 #[path = "support/workspace.rs"]
 mod workspace;
