@@ -24,13 +24,13 @@ const QUICK: [(&str, &str); 5] = [
     ("generate.exact_empties", "5"),
 ];
 
-/// Games slow enough to be caught in the middle of.
+/// Games slow enough, on one thread, to be caught in the middle of.
 const SLOW: [(&str, &str); 5] = [
     ("generate.games", "96"),
     ("generate.part_games", "3"),
-    ("generate.play_depth", "3"),
-    ("generate.label_depth", "3"),
-    ("generate.exact_empties", "9"),
+    ("generate.play_depth", "4"),
+    ("generate.label_depth", "4"),
+    ("generate.exact_empties", "10"),
 ];
 
 fn quick(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
@@ -66,7 +66,7 @@ fn a_killed_run_goes_on_to_the_bytes_of_an_undisturbed_one() {
     let published = || files(&output).len();
     let mut kills = 0;
     for files_before_kill in [1, 2, 9, 20, 33, 48] {
-        let mut child = workspace.start(&format!("generate --config {config} --output killed"));
+        let mut child = workspace.start(&format!("generate --config {config} --output killed --threads 1"));
         if reached(&mut child, || files_before_kill <= published()) {
             child.kill().unwrap();
             kills += usize::from(!output.join("manifest.json").exists());
@@ -84,7 +84,7 @@ fn an_interrupted_run_says_so_and_goes_on_to_the_same_bytes() {
     let workspace = Workspace::new();
     let config = workspace.config("slow", "smoke", &SLOW);
     let output = workspace.path("stopped");
-    let mut child = workspace.start(&format!("generate --config {config} --output stopped"));
+    let mut child = workspace.start(&format!("generate --config {config} --output stopped --threads 1"));
     assert!(reached(&mut child, || 4 <= files(&output).len()), "it ended before it could be interrupted");
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let outcome = workspace::Outcome::from(child.wait_with_output().unwrap());
