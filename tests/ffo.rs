@@ -2,6 +2,8 @@
 
 use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::notation::parse_board;
+use renma::engine::board::position::Position;
+use renma::engine::board::square::Square;
 use renma::engine::eval::builtin;
 use renma::engine::search::mpc::MpcTable;
 use renma::engine::search::searcher::Searcher;
@@ -28,7 +30,21 @@ fn check(numbers: RangeInclusive<u32>, kernel: KernelChoice) {
         let best = result.best_move.map(|square| square.to_string()).unwrap_or_default();
         assert!(best_moves.split(' ').any(|square| square == best), "{best} in {line}");
         assert_eq!(result.line.first(), result.best_move.as_ref());
+        assert_eq!(final_score(position, &result.line), result.score, "{line}: {:?}", result.line);
     }
+}
+
+/// The score of the game that `line` plays out, in millidiscs from the first side to move.
+fn final_score(mut position: Position, line: &[Square]) -> i32 {
+    let mut sign = 1000;
+    for &square in line {
+        if position.legal_moves() == 0 {
+            (position, sign) = (position.pass(), -sign);
+        }
+        (position, sign) = (position.play(square).unwrap(), -sign);
+    }
+    assert!(position.is_over());
+    sign * position.final_discs()
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod shallow;
 use super::candidates::{CORNERS, Candidate, Candidates, potential_moves, weighted_mobility};
 use super::midgame::{self, Node, NullWindow, OpenWindow, Window};
 use super::run::{Bounds, Run};
-use super::table::{Key, Known, Table};
+use super::table::{Key, Known, Sureness, Table};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
@@ -20,7 +20,7 @@ pub(super) const DISCS_MAX: i32 = 64;
 /// With this many empty squares or more, moves are ordered by the evaluation.
 const GUIDED_EMPTIES_MIN: u32 = 13;
 /// The empty squares from which the guiding search looks 0, 1, 2, … plies ahead.
-const GUIDE_DEPTH_EMPTIES: [u32; 4] = [GUIDED_EMPTIES_MIN, 16, 19, 22];
+const GUIDE_DEPTH_EMPTIES: [u32; 4] = [GUIDED_EMPTIES_MIN, 17, 20, 23];
 /// Open windows become a staircase of null windows at this many empty squares.
 const STAIRCASE_EMPTIES_MAX: u32 = 8;
 /// Enhanced transposition cutoffs pay from here.
@@ -38,11 +38,11 @@ const FORCED_REPLIES: i32 = 1;
 
 /// Order points for each weighted reply, each potential reply, a move into an odd region, and a corner.
 const REPLY_ORDER: i32 = 64;
-const POTENTIAL_ORDER: i32 = 8;
-const PARITY_ORDER: i32 = 32;
-const CORNER_ORDER: i32 = 128;
+const POTENTIAL_ORDER: i32 = 20;
+const PARITY_ORDER: i32 = 24;
+const CORNER_ORDER: i32 = 32;
 /// Order millidiscs for each weighted reply where the evaluation guides.
-const GUIDED_REPLY_ORDER: i32 = 1000;
+const GUIDED_REPLY_ORDER: i32 = 2500;
 /// Above every order value: the move that the table remembers.
 const FIRST: i32 = i32::MAX;
 
@@ -171,7 +171,8 @@ fn null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32) ->
     let (value, best) = fastest_first::<K>(run, node, alpha, first);
     if !run.stopped {
         let known = run.known(value * DISC, alpha * DISC, (alpha + 1) * DISC, depth);
-        table(run, local).put(key, &Known { best, ..known });
+        // Nothing below is selective.
+        table(run, local).put(key, &Known { best, sureness: Sureness::FULL, ..known });
     }
     value
 }
@@ -350,6 +351,12 @@ fn inner<K: Kernel, W: Window, const GUIDED: bool>(run: &mut Run<'_>, node: &End
         }
         first = known.best;
     }
+    if !W::OPEN
+        && GUIDED
+        && let Some(value) = probe::<K>(run, node, alpha)
+    {
+        return value;
+    }
     let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
     if !W::OPEN
         && TRANSPOSITION_EMPTIES_MIN <= node.empties
@@ -434,6 +441,22 @@ fn stability_cut<K: Kernel>(node: &EndNode, alpha: i32) -> Option<i32> {
     }
     let upper = DISCS_MAX - 2 * stable_discs::<K>(node.opponent, node.player).count_ones() as i32;
     (upper <= alpha).then_some(upper)
+}
+
+/// Multi-ProbCut to the end of the game; only in searches that prepare an exact one.
+#[inline(always)]
+fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32) -> Option<i32> {
+    if !run.sigmas.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
+        return None;
+    }
+    let mpc = run.mpc;
+    for entry in mpc.end_probes(node.empties as u8) {
+        let found = midgame::probe_once::<K>(run, &node.midgame(), alpha * DISC, (alpha + 1) * DISC, entry);
+        if let Some(value) = found {
+            return Some(value / DISC);
+        }
+    }
+    None
 }
 
 /// A move to a position whose value the table bounds well enough needs no search.

@@ -259,21 +259,33 @@ fn probe<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> Op
     if !run.sigmas.is_finite() {
         return None;
     }
-    let (mpc, beta) = (run.mpc, alpha + 1);
-    let empties = node.empties() as u8;
-    for &MpcEntry { shallow, slope, offset, sigma, .. } in mpc.probes(empties, depth) {
-        let margin = run.sigmas * f64::from(sigma);
-        let high = ((f64::from(beta - offset) + margin) / slope).floor() as i32 + 1;
-        if high <= SCORE_MAX && high <= null_window::<K>(run, node, high - 1, shallow) {
-            return Some(beta);
+    let mpc = run.mpc;
+    for entry in mpc.probes(node.empties() as u8, depth) {
+        if let Some(value) = probe_once::<K>(run, node, alpha, alpha + 1, entry) {
+            return Some(value);
         }
-        let low = ((f64::from(alpha - offset) - margin) / slope).ceil() as i32 - 1;
-        if -SCORE_MAX <= low && null_window::<K>(run, node, low, shallow) <= low {
-            return Some(alpha);
-        }
-        if run.stopped {
-            return Some(alpha);
-        }
+    }
+    None
+}
+
+/// One probe for a window in millidiscs: `Some(beta)` or `Some(alpha)` if it foretells a value outside.
+#[inline(always)]
+pub(super) fn probe_once<K: Kernel>(
+    run: &mut Run<'_>,
+    node: &Node,
+    alpha: i32,
+    beta: i32,
+    entry: &MpcEntry,
+) -> Option<i32> {
+    let &MpcEntry { shallow, slope, offset, sigma, .. } = entry;
+    let margin = run.sigmas * f64::from(sigma);
+    let high = ((f64::from(beta - offset) + margin) / slope).floor() + 1.0;
+    if high <= f64::from(SCORE_MAX) && high as i32 <= null_window::<K>(run, node, high as i32 - 1, shallow) {
+        return Some(beta);
+    }
+    let low = ((f64::from(alpha - offset) - margin) / slope).ceil() - 1.0;
+    if f64::from(-SCORE_MAX) <= low && null_window::<K>(run, node, low as i32, shallow) <= low as i32 {
+        return Some(alpha);
     }
     None
 }

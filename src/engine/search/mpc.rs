@@ -182,6 +182,16 @@ impl MpcTable {
         self.entries.is_empty()
     }
 
+    /// The entries that serve a search to the end: those of its depth, or of the greatest depth of the same parity that has any.
+    #[inline]
+    pub(super) fn end_probes(&self, empties: u8) -> impl Iterator<Item = &MpcEntry> {
+        let mut deep = empties;
+        while DEEP_MIN + 2 <= deep && self.probes(empties, deep).next().is_none() {
+            deep -= 2;
+        }
+        self.probes(empties, deep)
+    }
+
     /// The entries that serve a search of depth `deep` with this many empty squares.
     #[inline]
     pub(super) fn probes(&self, empties: u8, deep: u8) -> impl Iterator<Item = &MpcEntry> {

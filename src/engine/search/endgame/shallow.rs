@@ -7,7 +7,7 @@ use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 
 /// With this many empty squares or fewer a table costs more than it saves.
-pub(super) const SHALLOW_EMPTIES_MAX: u32 = 6;
+pub(super) const SHALLOW_EMPTIES_MAX: u32 = 5;
 
 kernel_entry! {
     /// The fail-soft value against `alpha`, `alpha + 1` with at most [`SHALLOW_EMPTIES_MAX`] empty squares.
