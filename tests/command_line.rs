@@ -153,7 +153,7 @@ fn eval_and_solve_print_every_position_in_the_order_of_the_file() {
             }
         }
     }
-    let static_value = check_json(&workspace.run("eval positions.obf --json"), "eval");
+    let static_value = check_json(&workspace.run("eval positions.obf --model builtin:square-weights --json"), "eval");
     assert_eq!(static_value["positions"][1]["score"], 0);
     assert_eq!(static_value["positions"][1]["move"], Value::Null);
 }
