@@ -164,7 +164,9 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         ("weights", task.model.model.weights_hash().to_string()),
     ];
     let step = step_id("fit-mpc", ALGORITHM, task.config, &inputs);
-    let samples_missing = task.output.is_some_and(|output| !output.join("manifest.json").exists());
+    let config = serde_json::to_value(task.config).expect("a config is plain data");
+    let is_there = |output| Manifest::is_there(output, DatasetKind::Mpc, step, ("fit_mpc", &config));
+    let samples_missing = task.output.map(is_there).transpose()? == Some(false);
     if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing) {
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics)

@@ -112,6 +112,8 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     if task.recheck {
         return Err(ArtifactError::Missing { path }.into());
     }
+    let config = serde_json::to_value(task.config).expect("a config is plain data");
+    Manifest::is_there(task.output, DatasetKind::Gate, step, ("gate", &config))?;
     let rows = play::match_games(task, context)?;
     let verdict = judge(task, step, &rows);
     write(task, step, &rows, &verdict)?;

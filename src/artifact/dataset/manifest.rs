@@ -141,6 +141,33 @@ impl Manifest {
         }
         Ok(manifest)
     }
+
+    /// Whether a folder holds the dataset of this recipe already; one that holds anything else is refused.
+    ///
+    /// # Errors
+    ///
+    /// A dataset of another kind or recipe, or a damaged one; `table` and `config` tell which key differs.
+    pub fn is_there(
+        folder: &Path,
+        kind: DatasetKind,
+        recipe: ContentHash,
+        (table, config): (&str, &serde_json::Value),
+    ) -> Result<bool, ArtifactError> {
+        if !folder.join("manifest.json").exists() {
+            return Ok(false);
+        }
+        let found = Self::read(folder, kind)?;
+        if found.recipe == recipe {
+            return Ok(true);
+        }
+        let differing = config.as_object().into_iter().flatten().find_map(|(key, ours)| {
+            let theirs = &found.config[key];
+            (theirs != ours).then(|| format!("{table}.{key} is {theirs} there and {ours} here"))
+        });
+        let differing = differing.unwrap_or_else(|| "its seed, generation or models are others".to_owned());
+        let reason = format!("it holds the data of another run: {differing}\nchoose another --output");
+        Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
+    }
 }
 
 /// The content hash of a dataset, from those of its files in order.
