@@ -192,6 +192,33 @@ fn the_champion_plays_where_no_model_is_named() {
     check_same(&workspace.path("champion"), &workspace.path("named"), "champion and its id");
 }
 
+#[test]
+fn a_stage_refuses_a_folder_that_holds_something_else() {
+    let workspace = copy_of_run();
+    let deeper = workspace.config("deeper", "smoke", &[("fit_mpc.depth_max", "4"), ("gate.depth", "3")]);
+    let data = workspace.path("datasets/smoke");
+    std::fs::remove_file(data.join("gate/generation=0001/verdict.json")).unwrap();
+    let before = files(workspace.root());
+    for (arguments, code, words) in [
+        ("fit-mpc --model v0001", 2, "fit_mpc.depth_max is 5 there and 4 here"),
+        ("gate --candidate v0002 --baseline v0004", 2, "gate.depth is 2 there and 3 here"),
+    ] {
+        let stage = if arguments.starts_with("fit") { "mpc" } else { "gate" };
+        for (folder, code, words) in [(stage, code, words), ("selfplay", 65, "it holds Selfplay data")] {
+            let output = format!("datasets/smoke/{folder}/generation=0001");
+            let arguments = format!("{arguments} --config {deeper} --models models/smoke --output {output}");
+            let outcome = workspace.run(&arguments);
+            assert_eq!(outcome.code, Some(code), "{arguments}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(words) && outcome.stderr.contains(&output), "{}", outcome.stderr);
+            assert!(files(workspace.root()) == before, "{arguments}: it changed something");
+        }
+    }
+    let output = "datasets/smoke/gate/generation=0001";
+    let outcome = workspace.run(&format!("generate --config {deeper} --output {output}"));
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(files(workspace.root()) == before, "generate changed something");
+}
+
 /// Changes one game of a gate, with a manifest that vouches for it.
 fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
     let mut manifest = Manifest::read(gate, DatasetKind::Gate).unwrap();
