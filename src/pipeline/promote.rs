@@ -69,11 +69,15 @@ pub fn promote(
 /// A registry without a champion, or whatever the system refuses.
 pub fn rollback(registry: &Registry) -> Result<PromoteReport, StageError> {
     let folder = registry.folder();
-    let mut file = ChampionFile::read(folder)?;
-    if file.history.is_empty() {
-        return Err(ArtifactError::Missing { path: folder.join("champion.json") }.into());
+    let path = folder.join("champion.json");
+    if !path.exists() {
+        return Err(ArtifactError::Missing { path }.into());
     }
     let _lock = FolderLock::take(folder)?;
+    let mut file = ChampionFile::read(folder)?;
+    if file.history.is_empty() {
+        return Err(ArtifactError::unfit(&path, "it names no champion to take back").into());
+    }
     let before = file.history.pop().map(|promotion| promotion.id);
     file.write(folder)?;
     let champion = file.champion().map(|promotion| promotion.id.clone());
