@@ -1,5 +1,7 @@
 //! The FFO endgame positions: exact scores and best moves.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::notation::parse_board;
 use renma::engine::board::position::Position;

@@ -101,6 +101,26 @@ pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
     fs::create_dir_all(path).map_err(|source| ArtifactError::io("create", path, source))
 }
 
+/// Removes the temporary files that a killed run left in a folder, which nobody else may be writing.
+///
+/// # Errors
+///
+/// Whatever the system refuses; a folder that is not there has none.
+pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("remove", folder, source);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+        if temporary && entry.file_type().map_err(failed)?.is_file() {
+            fs::remove_file(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
 /// Reads a file of at most `size_max` bytes.
 ///
 /// # Errors
@@ -165,6 +185,17 @@ mod tests {
         assert!(result.unwrap_err().may_pass());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn sweeping_removes_temporary_files_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        publish_bytes(&folder.path().join("part-00000.parquet"), b"1").unwrap();
+        publish_bytes(&folder.path().join(".tmp-abc"), b"half").unwrap();
+        sweep(folder.path()).unwrap();
+        sweep(&folder.path().join("nowhere")).unwrap();
+        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["part-00000.parquet"]);
     }
 
     #[test]

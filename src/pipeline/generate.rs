@@ -12,6 +12,7 @@ use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RU
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::publish::sweep;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use parts::{PartRange, Parts};
 use play::{Player, SelfplayGame};
@@ -108,6 +109,9 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     let _lock = FolderLock::take(task.output)?;
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, 0, 0));
+    }
+    for table in [&GAMES, &POSITIONS] {
+        sweep(&task.output.join(table.name))?;
     }
     let parts = Parts::find(task.output, &recipe)?;
     let missing = parts.missing();

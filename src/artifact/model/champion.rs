@@ -6,6 +6,9 @@ use crate::artifact::seal::{read_sealed, write_sealed};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
+/// The version of the file.
+const FORMAT: u32 = 1;
+
 /// A promotion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,13 +22,21 @@ pub struct Promotion {
 }
 
 /// The content of `champion.json`: promotions, the latest last.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChampionFile {
+    /// Its format.
+    format: u32,
     /// The promotions that stand.
     pub history: Vec<Promotion>,
     /// The step ids of the gates that have acted, those whose promotion was taken back too.
     pub acted: Vec<ContentHash>,
+}
+
+impl Default for ChampionFile {
+    fn default() -> Self {
+        Self { format: FORMAT, history: Vec::new(), acted: Vec::new() }
+    }
 }
 
 impl ChampionFile {
@@ -33,10 +44,15 @@ impl ChampionFile {
     ///
     /// # Errors
     ///
-    /// A damaged file.
+    /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        match read_sealed(&registry.join("champion.json")) {
+        let path = registry.join("champion.json");
+        match read_sealed::<Self>(&path) {
             Err(ArtifactError::Missing { .. }) => Ok(Self::default()),
+            Ok(file) if file.format != FORMAT => {
+                let reason = format!("it has format {}, this renma reads format {FORMAT}", file.format);
+                Err(ArtifactError::unfit(&path, reason))
+            }
             other => other,
         }
     }
