@@ -16,6 +16,7 @@ import blake3, duckdb, polars, pyarrow, pyarrow.compute, pyarrow.parquet
 
 PROJECT = Path(__file__).resolve().parent.parent
 WORD = 1 << 64
+NULLABLE = ("score", "static_score", "depth", "exact", "best_move", "played_move", "random_move", "result", "random_plies")
 CODES = {"bool": "?", "uint8": "B", "int8": "b", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
 counts = {"passed": 0, "failed": 0}
 
@@ -69,9 +70,15 @@ def content_of(table):
         values = column.to_pylist()
         if pyarrow.types.is_string(column.type):
             return b"".join(struct.pack("<I", len(text.encode())) + text.encode() for text in values)
-        return struct.pack(f"<{len(values)}{CODES[str(column.type)]}", *values)
+        return struct.pack(f"<{len(values)}{CODES[str(column.type)]}", *(value or 0 for value in values))
 
-    return hash_of_fields("table", [(name, value_bytes(table[name])) for name in table.column_names])
+    fields = []
+    for field in table.schema:
+        fields.append((field.name, value_bytes(table[field.name])))
+        if field.nullable:
+            known = bytes(value is not None for value in table[field.name].to_pylist())
+            fields.append((f"{field.name} is known", known))
+    return hash_of_fields("table", fields)
 
 
 # Three readers. Each gives the rows and the sum of every column: texts by length, flags by count, modulo 2^64.
@@ -79,7 +86,7 @@ def content_of(table):
 def sums_of_pyarrow(table):
     def total(column):
         numbers = pyarrow.compute.binary_length(column) if pyarrow.types.is_string(column.type) else column
-        return pyarrow.compute.sum(numbers).as_py() % WORD
+        return (pyarrow.compute.sum(numbers).as_py() or 0) % WORD
 
     return table.num_rows, {name: total(table[name]) for name in table.column_names}
 
@@ -99,10 +106,10 @@ def sums_of_duckdb(path):
     columns = [(name, kind) for name, kind, *_ in duckdb.execute(f"DESCRIBE {source}").fetchall()]
     sums = [f"sum(strlen({name}))" if kind == "VARCHAR" else f"sum({name}::HUGEINT)" for name, kind in columns]
     rows, *values = duckdb.execute(f"SELECT count(*), {', '.join(sums)} {source}").fetchone()
-    return rows, {name: int(value) % WORD for (name, _), value in zip(columns, values)}
+    return rows, {name: int(value or 0) % WORD for (name, _), value in zip(columns, values)}
 
 
-def check_part(path, entry):
+def check_part(path, entry, nullable_columns):
     equal(len(path.read_bytes()), entry["bytes"], "bytes")
     equal(hash_of(path.read_bytes()), entry["hash"], "hash")
     file = pyarrow.parquet.ParquetFile(path)
@@ -114,7 +121,8 @@ def check_part(path, entry):
     equal(content_of(table), entry["content"], "content hash")
     equal(file.metadata.metadata[b"renma.content"].decode(), entry["content"], "content hash in the footer")
     for field in file.schema_arrow:
-        equal((field.nullable, b"description" in (field.metadata or {})), (False, True), f"{field.name} is described")
+        nullable = field.name in nullable_columns
+        equal((field.nullable, b"description" in (field.metadata or {})), (nullable, True), f"{field.name} is described")
     return table
 
 
@@ -142,8 +150,11 @@ def has_move(own, other):
     return any(flips(own, other, square) for square in range(64))
 
 
-def replay(moves):
-    """Positions with a legal move as (ply, black, white, black_to_move, square played), and the result for black."""
+def replay(moves, finished=True):
+    """Positions with a legal move as (ply, black, white, black_to_move, square played), and the result for black.
+
+    A game that was given up has none, unless it must be finished.
+    """
     discs = {True: {28, 35}, False: {27, 36}}  # by "is black"
     black_to_move, ply, positions = True, 0, []
     for start in range(0, len(moves), 2):
@@ -158,7 +169,9 @@ def replay(moves):
         other.difference_update(turned)
         black_to_move, ply = not black_to_move, ply + 1
     black, white = discs[True], discs[False]
-    assert not has_move(black, white) and not has_move(white, black), "the game is not over"
+    if has_move(black, white) or has_move(white, black):
+        assert not finished, "the game is not over"
+        return positions, None
     lead, empties = len(black) - len(white), 64 - len(black) - len(white)
     return positions, lead + empties * ((lead > 0) - (lead < 0))
 
@@ -196,6 +209,21 @@ def check_selfplay(tables, config):
         check_game(game, rows.get(game["game_id"], []), config)
 
 
+def check_imported(tables):
+    rows = {}
+    for row in tables["positions"].to_pylist():
+        rows.setdefault(row["game_id"], []).append(row)
+    for game in tables["games"].to_pylist():
+        positions, result = replay(game["moves"], finished=False)
+        found = rows[game["game_id"]]
+        if result is not None:
+            equal((game["result"], len(found)), (result, len(positions)), f"result of game {game['game_id']}")
+        for row, (ply, black, white, black_to_move, square) in zip(found, positions):
+            expected = (ply, bits(black), bits(white), black_to_move, square)
+            columns = ("ply", "black", "white", "black_to_move", "played_move")
+            equal(tuple(row[name] for name in columns), expected, f"game {game['game_id']}, ply {ply}")
+
+
 def check_gate(tables):
     for game in tables["games"].to_pylist():
         _, result = replay(game["moves"])
@@ -219,12 +247,17 @@ def check_dataset(folder, name):
     with check(f"{name}: manifest"):
         check_manifest(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
+    imported = manifest["kind"] == "imported"
     for index, part in enumerate(manifest["parts"]):
         tables = {}
         for table, entry in part["files"].items():
             with check(f"{name}: {table} part {index}, {entry['rows']:,} rows alike in DuckDB, pyarrow and Polars"):
-                tables[table] = check_part(folder / table / f"part-{index:05}.parquet", entry)
-        if manifest["kind"] != "mpc" and len(tables) == len(part["files"]):
+                tables[table] = check_part(
+                    folder / table / f"part-{index:05}.parquet", entry, NULLABLE if imported else ())
+        if "games" in tables and imported:
+            with check(f"{name}: games part {index}, {tables['games'].num_rows:,} games replayed"):
+                check_imported(tables)
+        elif manifest["kind"] in ("selfplay", "gate") and len(tables) == len(part["files"]):
             with check(f"{name}: games part {index}, {tables['games'].num_rows:,} games replayed"):
                 check_gate(tables) if manifest["kind"] == "gate" else check_selfplay(tables, manifest["config"])
 
@@ -260,7 +293,7 @@ def main(arguments):
     show = "--show" in arguments
     folders = [argument for argument in arguments if argument != "--show"]
     root = Path(folders[0] if folders else PROJECT).resolve()
-    manifests = sorted(root.glob("datasets/*/*/generation=*/manifest.json"))
+    manifests = sorted(root.glob("datasets/*/*/*/manifest.json"))
     with check(f"{len(manifests)} datasets in {root.name}/datasets"):
         assert manifests, "there is no finished dataset"
     for manifest in manifests:

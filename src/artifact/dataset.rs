@@ -7,5 +7,6 @@ pub mod inspect;
 pub mod manifest;
 pub mod mpc_samples;
 pub mod positions;
+pub mod rows;
 pub mod verdict;
 pub mod verify;

@@ -158,7 +158,8 @@ fn inspect(session: &Session, dataset: &Dataset) -> anyhow::Result<()> {
     for index in 0..dataset.part_count() {
         context.check()?;
         inspector.add_part(dataset, index)?;
-        for table in [&GAMES, &POSITIONS] {
+        let files = &dataset.manifest().parts[index].files;
+        for table in [&GAMES, &POSITIONS].into_iter().filter(|table| files.contains_key(table.name)) {
             for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {
                 *column_bytes.entry(format!("{}.{column}", table.name)).or_insert(0) += bytes;
             }
@@ -184,6 +185,9 @@ fn describe(dataset: &Dataset, summary: &Summary) -> String {
         share(summary.duplicates),
         share(summary.duplicates_up_to_symmetry)
     );
+    for (column, count) in &summary.missing {
+        text += &format!("{column} is missing in {} rows ({})\n", thousands(*count), share(*count));
+    }
     for opening in &summary.openings {
         let (distinct, games) = (thousands(opening.distinct), thousands(opening.games));
         text += &format!("openings at ply {}: {distinct} different in {games} games\n", opening.ply);
@@ -192,15 +196,16 @@ fn describe(dataset: &Dataset, summary: &Summary) -> String {
     let mut lines = vec![head.map(str::to_owned).to_vec()];
     lines[0].extend(["scores".to_owned(), "results".to_owned()]);
     for line in &summary.by_empties {
+        let discs = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
         let part = |count: u64| format!("{:.1} %", 100.0 * count as f64 / line.rows as f64);
         lines.push(vec![
             format!("{}-{}", line.empties_min, (line.empties_min + 4).min(60)),
             thousands(line.rows),
             part(line.exact),
             part(line.random),
-            format!("{:+.2}", line.score_mean()),
-            format!("{:.2}", line.static_error_mean()),
-            format!("{:.2}", line.result_error_mean()),
+            line.score_mean().map_or("-".to_owned(), |value| format!("{value:+.2}")),
+            discs(line.static_error_mean()),
+            discs(line.result_error_mean()),
             format!("|{}|", bars(&line.scores)),
             format!("|{}|", bars(&line.results)),
         ]);

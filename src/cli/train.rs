@@ -34,6 +34,9 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
             folder.display(),
             stopwatch.seconds()
         ));
+        if 0 < metrics.unlabeled {
+            say(&format!("train: {} rows left out: the label to learn is missing", thousands(metrics.unlabeled)));
+        }
         say(&error_table(metrics));
     }
     if session.json { print_json(&report) } else { Ok(print(&report.id)?) }

@@ -350,6 +350,7 @@ fn write_samples(
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         asked: task.config.samples,
         done: task.config.samples,
+        parents: Vec::new(),
         content: content_of(&parts),
         parts,
     };

@@ -201,6 +201,7 @@ fn write(
         config: verdict.config.clone(),
         asked: pairs,
         done: pairs,
+        parents: Vec::new(),
         content: content_of(&parts),
         parts,
     };

@@ -133,6 +133,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
         config: recipe.config.clone(),
         asked: task.config.games,
         done: task.config.games,
+        parents: Vec::new(),
         content: content_of(&parts),
         parts,
     };

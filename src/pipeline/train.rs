@@ -119,12 +119,20 @@ pub struct TrainMetrics {
     pub validation_rows: u64,
     /// Whether the errors are those of held-out rows; else of the training rows.
     pub held_out: bool,
+    /// Rows left out because the label that is to be learnt is missing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unlabeled: u64,
     /// Weight updates: one for each row and epoch.
     pub updates: u64,
     /// With the weights of the parent, or zero weights.
     pub before: Errors,
     /// With the new weights.
     pub after: Errors,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// What the stage did.
@@ -157,13 +165,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     }
     let set = read_rows(task, &datasets, context)?;
     if set.training.is_empty() {
-        let names: Vec<String> = task.datasets.iter().map(|folder| folder.display().to_string()).collect();
-        return Err(StageError::NoRows(format!(
-            "cannot train: {} has no rows with {} to {} empty squares",
-            names.join(", "),
-            task.config.empties_min,
-            task.config.empties_max
-        )));
+        return Err(no_rows(task, &set));
     }
     let (model, metrics) = fit(task, &set, context)?;
     let origin = Origin {
@@ -178,6 +180,25 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     };
     let id = task.registry.publish(&model, &origin)?;
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
+}
+
+fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
+    let names: Vec<String> = task.datasets.iter().map(|folder| folder.display().to_string()).collect();
+    let (min, max) = (task.config.empties_min, task.config.empties_max);
+    let mut text = format!("cannot train: {} has no rows with {min} to {max} empty squares", names.join(", "));
+    if 0 < set.unlabeled {
+        let (target, column) = match task.config.target {
+            Target::Result => ("result", "`result`"),
+            Target::Score => ("score", "`score`"),
+            Target::Blend => ("blend", "`score` and `result`"),
+        };
+        text += &format!(
+            " and a value in {column}, which train.target = \"{target}\" needs: {} rows lack it\n\
+             choose another train.target, or import with --label-depth",
+            set.unlabeled
+        );
+    }
+    StageError::NoRows(text)
 }
 
 fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
@@ -246,6 +267,7 @@ pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Res
     let metrics = TrainMetrics {
         rows: set.training.len() as u64,
         validation_rows: set.validation.len() as u64,
+        unlabeled: set.unlabeled,
         held_out,
         updates: set.training.len() as u64 * u64::from(task.config.epochs),
         before,

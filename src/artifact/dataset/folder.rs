@@ -3,12 +3,13 @@
 use super::games::{self, GAMES, GameRow};
 use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{self, POSITIONS, PositionRow};
+use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{FileEntry, Table};
 use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
 
-/// A finished self-play dataset.
+/// A finished dataset of positions, by self-play or imported.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     folder: PathBuf,
@@ -28,7 +29,11 @@ impl Dataset {
     ///
     /// A missing, unfinished or damaged one.
     pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
-        let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
+        let manifest = Manifest::read_any(folder)?;
+        if !matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
+            let reason = format!("it holds {:?} data, positions of games expected", manifest.kind);
+            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
+        }
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
@@ -50,17 +55,19 @@ impl Dataset {
         self.manifest.parts.len()
     }
 
-    /// The positions of a part, checked against the manifest.
+    /// The positions of a part of a self-play dataset, checked against the manifest.
+    ///
+    /// [`Dataset::rows`] reads those of any dataset.
     ///
     /// # Errors
     ///
-    /// Damage of any kind.
+    /// Damage of any kind, or a dataset with missing labels.
     pub fn positions(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
         let batch = self.batch(&POSITIONS, index)?;
         Ok(positions::from_batch(&batch).collect())
     }
 
-    /// The games of a part, checked against the manifest.
+    /// The games of a part of a self-play dataset, checked against the manifest.
     ///
     /// # Errors
     ///
@@ -68,6 +75,29 @@ impl Dataset {
     pub fn games(&self, index: usize) -> Result<Vec<GameRow>, ArtifactError> {
         let batch = self.batch(&GAMES, index)?;
         Ok(games::from_batch(&batch).collect())
+    }
+
+    /// The positions of a part, checked against the manifest.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn rows(&self, index: usize) -> Result<Vec<DatasetRow>, ArtifactError> {
+        let kind = self.manifest.kind;
+        Ok(from_positions_batch(kind, &self.batch(positions_table(kind), index)?))
+    }
+
+    /// The games of a part, checked against the manifest; `None` if the source had positions only.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn game_rows(&self, index: usize) -> Result<Option<Vec<DatasetGame>>, ArtifactError> {
+        let kind = self.manifest.kind;
+        if kind == DatasetKind::Imported && !self.manifest.parts[index].files.contains_key(GAMES.name) {
+            return Ok(None);
+        }
+        Ok(Some(from_games_batch(kind, &self.batch(games_table(kind), index)?)))
     }
 
     fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {

@@ -20,6 +20,7 @@ pub static GAMES: Table = Table {
         ),
         Column::new("positions", DataType::UInt8, Layout::Dictionary, "rows of this game in the positions table"),
     ],
+    nullable: &[],
 };
 
 /// One row of the games table.

@@ -31,6 +31,7 @@ pub static GATE_GAMES: Table = Table {
             "final disc difference in discs, candidate, empties to the winner",
         ),
     ],
+    nullable: &[],
 };
 
 /// One row of the gate games table.

@@ -1,7 +1,7 @@
 //! A summary of a dataset: counts, histograms, duplicates, variety and errors.
 
 use super::folder::Dataset;
-use super::positions::PositionRow;
+use super::rows::{DatasetRow, IMPORTED_POSITIONS};
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use serde::Serialize;
@@ -15,6 +15,9 @@ pub const BINS: usize = 17;
 
 /// The width of a line of the table by empties.
 const EMPTIES_STEP: u8 = 5;
+
+/// The labels that may be missing, in the order of [`IMPORTED_POSITIONS`].
+const LABELS: usize = 8;
 
 /// The plies at which openings are counted.
 const OPENING_PLIES: [u8; 4] = [4, 8, 12, 16];
@@ -30,6 +33,14 @@ pub struct EmptiesSummary {
     pub exact: u64,
     /// Rows whose played move was random.
     pub random: u64,
+    /// Rows with a score.
+    pub scored: u64,
+    /// Rows with a score and a static score.
+    #[serde(skip)]
+    static_scored: u64,
+    /// Rows with a score and a result.
+    #[serde(skip)]
+    decided: u64,
     /// Sum of scores, in millidiscs.
     #[serde(skip)]
     score_sum: i64,
@@ -46,35 +57,49 @@ pub struct EmptiesSummary {
 }
 
 impl EmptiesSummary {
-    /// The mean score, in discs.
+    /// The mean score, in discs, if a row has one.
     #[must_use]
-    pub fn score_mean(&self) -> f64 {
-        self.score_sum as f64 / self.rows.max(1) as f64 / 1000.0
+    pub fn score_mean(&self) -> Option<f64> {
+        mean_discs(self.score_sum as f64, self.scored)
     }
 
-    /// The mean of |score − static score|, in discs.
+    /// The mean of |score − static score|, in discs, if a row has both.
     #[must_use]
-    pub fn static_error_mean(&self) -> f64 {
-        self.static_error_sum as f64 / self.rows.max(1) as f64 / 1000.0
+    pub fn static_error_mean(&self) -> Option<f64> {
+        mean_discs(self.static_error_sum as f64, self.static_scored)
     }
 
-    /// The mean of |score − result|, in discs.
+    /// The mean of |score − result|, in discs, if a row has both.
     #[must_use]
-    pub fn result_error_mean(&self) -> f64 {
-        self.result_error_sum as f64 / self.rows.max(1) as f64 / 1000.0
+    pub fn result_error_mean(&self) -> Option<f64> {
+        mean_discs(self.result_error_sum as f64, self.decided)
     }
 
-    fn add(&mut self, row: &PositionRow) {
-        let result = i32::from(row.result) * 1000;
+    fn add(&mut self, row: &DatasetRow) {
         self.rows += 1;
-        self.exact += u64::from(row.exact);
-        self.random += u64::from(row.random_move);
-        self.score_sum += i64::from(row.score);
-        self.static_error_sum += u64::from(row.score.abs_diff(row.static_score));
-        self.result_error_sum += u64::from(row.score.abs_diff(result));
-        self.scores[bin(row.score)] += 1;
-        self.results[bin(result)] += 1;
+        self.exact += u64::from(row.exact == Some(true));
+        self.random += u64::from(row.random_move == Some(true));
+        let result = row.result.map(|result| i32::from(result) * 1000);
+        if let Some(result) = result {
+            self.results[bin(result)] += 1;
+        }
+        let Some(score) = row.score else { return };
+        self.scored += 1;
+        self.score_sum += i64::from(score);
+        self.scores[bin(score)] += 1;
+        if let Some(static_score) = row.static_score {
+            self.static_scored += 1;
+            self.static_error_sum += u64::from(score.abs_diff(static_score));
+        }
+        if let Some(result) = result {
+            self.decided += 1;
+            self.result_error_sum += u64::from(score.abs_diff(result));
+        }
     }
+}
+
+fn mean_discs(sum: f64, count: u64) -> Option<f64> {
+    (0 < count).then(|| sum / count as f64 / 1000.0)
 }
 
 fn bin(millidiscs: i32) -> usize {
@@ -106,6 +131,8 @@ pub struct Summary {
     pub duplicates: u64,
     /// The same up to symmetry and color.
     pub duplicates_up_to_symmetry: u64,
+    /// Rows whose label is missing, by column; labels that no row lacks are left out.
+    pub missing: BTreeMap<String, u64>,
     /// Compressed bytes of each column, as `table.column`.
     pub column_bytes: BTreeMap<String, u64>,
     /// Variety by ply.
@@ -123,6 +150,7 @@ pub struct Inspector {
     canonical: HashSet<u64>,
     openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
     by_empties: BTreeMap<u8, EmptiesSummary>,
+    missing: [u64; LABELS],
 }
 
 impl Inspector {
@@ -133,14 +161,27 @@ impl Inspector {
     /// Damage of any kind.
     pub fn add_part(&mut self, dataset: &Dataset, index: usize) -> Result<(), ArtifactError> {
         self.games += dataset.manifest().parts[index].count;
-        for row in dataset.positions(index)? {
+        for row in dataset.rows(index)? {
             self.add_row(&row);
         }
         Ok(())
     }
 
-    fn add_row(&mut self, row: &PositionRow) {
+    fn add_row(&mut self, row: &DatasetRow) {
         self.positions += 1;
+        let absent = [
+            row.score.is_none(),
+            row.static_score.is_none(),
+            row.depth.is_none(),
+            row.exact.is_none(),
+            row.best_move.is_none(),
+            row.played_move.is_none(),
+            row.random_move.is_none(),
+            row.result.is_none(),
+        ];
+        for (count, absent) in self.missing.iter_mut().zip(absent) {
+            *count += u64::from(absent);
+        }
         let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
         let summary = self.by_empties.entry(range).or_default();
         summary.empties_min = range;
@@ -167,6 +208,13 @@ impl Inspector {
             bytes,
             duplicates: self.positions - self.boards.len() as u64,
             duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
+            missing: IMPORTED_POSITIONS
+                .nullable
+                .iter()
+                .zip(self.missing)
+                .filter(|(_, count)| 0 < *count)
+                .map(|(name, count)| ((*name).to_owned(), count))
+                .collect(),
             column_bytes,
             openings: self
                 .openings

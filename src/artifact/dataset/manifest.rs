@@ -23,6 +23,8 @@ const UNITS: &str = "scores in millidiscs, results in discs";
 pub enum DatasetKind {
     /// Self-play positions and games.
     Selfplay,
+    /// Positions, and perhaps games, of other programs; labels may be missing.
+    Imported,
     /// Shallow and deep searches of sampled positions.
     Mpc,
     /// The games of a gate.
@@ -67,6 +69,9 @@ pub struct Manifest {
     pub done: u64,
     /// The parts, in order.
     pub parts: Vec<Part>,
+    /// The contents of the datasets that were merged into this one, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parents: Vec<ContentHash>,
     /// The hash of all values, in order.
     pub content: ContentHash,
 }
@@ -121,6 +126,20 @@ impl Manifest {
     ///
     /// No manifest, a damaged one, or one of another format or kind.
     pub fn read(folder: &Path, kind: DatasetKind) -> Result<Self, ArtifactError> {
+        let manifest = Self::read_any(folder)?;
+        if manifest.kind != kind {
+            let reason = format!("it holds {:?} data, {kind:?} expected", manifest.kind);
+            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
+        }
+        Ok(manifest)
+    }
+
+    /// Reads and checks the manifest of a dataset folder of any kind.
+    ///
+    /// # Errors
+    ///
+    /// No manifest, a damaged one, or one of another format.
+    pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
         if !folder.exists() {
             return Err(ArtifactError::Missing { path: folder.to_owned() });
@@ -132,9 +151,6 @@ impl Manifest {
         if manifest.format != FORMAT {
             let reason = format!("it has format {}, this renma reads format {FORMAT}", manifest.format);
             return Err(ArtifactError::unfit(&path, reason));
-        }
-        if manifest.kind != kind {
-            return Err(ArtifactError::unfit(&path, format!("it holds {:?} data, {kind:?} expected", manifest.kind)));
         }
         if manifest.content != content_of(&manifest.parts) {
             return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));

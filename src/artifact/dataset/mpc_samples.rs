@@ -18,6 +18,7 @@ pub static MPC_SAMPLES: Table = Table {
         Column::new("deep_score", DataType::Int32, Layout::Split, "deep score in millidiscs, side to move"),
         Column::new("shallow_score", DataType::Int32, Layout::Split, "shallow score in millidiscs, side to move"),
     ],
+    nullable: &[],
 };
 
 /// One row of the samples table.

@@ -1,9 +1,6 @@
 //! The positions table: one row for each position with a legal move.
 
 use crate::artifact::table::{Column, Layout, Table};
-use crate::engine::board::notation::ColoredPosition;
-use crate::engine::board::position::Position;
-use crate::engine::eval::evaluation::SCORE_MAX;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, Int8Array, Int32Array, RecordBatch, UInt8Array, UInt64Array};
 use arrow::datatypes::{DataType, Int8Type, Int32Type, UInt8Type, UInt64Type};
 use std::sync::Arc;
@@ -47,9 +44,10 @@ pub static POSITIONS: Table = Table {
             "final disc difference in discs, side to move, empties to the winner",
         ),
     ],
+    nullable: &[],
 };
 
-/// One row of the positions table.
+/// One row of the positions table of a self-play dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the columns of the table describe themselves")]
 pub struct PositionRow {
@@ -67,28 +65,6 @@ pub struct PositionRow {
     pub played_move: u8,
     pub random_move: bool,
     pub result: i8,
-}
-
-impl PositionRow {
-    /// The board, seen by the side to move, if the row is one that can be.
-    ///
-    /// # Errors
-    ///
-    /// What cannot be: overlapping discs, another count of empty squares, values beyond ±64 discs.
-    pub fn position(&self) -> Result<Position, String> {
-        let colored = ColoredPosition::from_boards(self.black, self.white, self.black_to_move);
-        let position = colored.ok_or("black and white share a square")?.position;
-        if self.empties != position.empties() {
-            return Err(format!("empties is {}, the board has {}", self.empties, position.empties()));
-        }
-        if !(-SCORE_MAX..=SCORE_MAX).contains(&self.score) {
-            return Err(format!("score {} is beyond ±{SCORE_MAX}", self.score));
-        }
-        if !(-64..=64).contains(&self.result) {
-            return Err(format!("result {} is beyond ±64", self.result));
-        }
-        Ok(position)
-    }
 }
 
 /// The rows as columns.

@@ -1,8 +1,10 @@
 //! Checks a dataset against itself: hashes, schema, every row, and every game replayed by the rules.
 
 use super::folder::{Dataset, part_path};
-use super::games::{GAMES, GameRow};
-use super::positions::{POSITIONS, PositionRow};
+use super::games::GAMES;
+use super::manifest::DatasetKind;
+use super::positions::POSITIONS;
+use super::rows::{DatasetGame, DatasetRow};
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::notation::{ColoredPosition, parse_moves};
 use crate::engine::game::Game;
@@ -50,20 +52,34 @@ pub fn verify_manifest(dataset: &Dataset) -> Result<(), Finding> {
 ///
 /// The first thing that does not fit, with its row.
 pub fn verify_part(dataset: &Dataset, index: usize, fast: bool) -> Result<Verified, Finding> {
+    let games = dataset.game_rows(index)?;
+    let rows = dataset.rows(index)?;
+    let path = part_path(dataset.folder(), &POSITIONS, index);
+    for (number, row) in rows.iter().enumerate() {
+        row.check().map_err(|reason| Finding::damaged(&path, format!("row {number}: {reason}")))?;
+    }
+    match games {
+        Some(games) => verify_games(dataset, index, &games, &rows, fast),
+        None => verify_lone_positions(dataset, index, &rows),
+    }
+}
+
+fn verify_games(
+    dataset: &Dataset,
+    index: usize,
+    games: &[DatasetGame],
+    rows: &[DatasetRow],
+    fast: bool,
+) -> Result<Verified, Finding> {
     let part = &dataset.manifest().parts[index];
-    let games = dataset.games(index)?;
-    let positions = dataset.positions(index)?;
     let games_path = part_path(dataset.folder(), &GAMES, index);
     let positions_path = part_path(dataset.folder(), &POSITIONS, index);
     if games.len() as u64 != part.count {
         let reason = format!("it has {} games, the manifest says {}", games.len(), part.count);
         return Err(Finding::damaged(&games_path, reason));
     }
-    for (row, position) in positions.iter().enumerate() {
-        check_row(position).map_err(|reason| Finding::damaged(&positions_path, format!("row {row}: {reason}")))?;
-    }
-    let mut rest = &positions[..];
-    for (id, game) in (part.first..).zip(&games) {
+    let mut rest = rows;
+    for (id, game) in (part.first..).zip(games) {
         if game.game_id != id {
             return Err(Finding::damaged(
                 &games_path,
@@ -78,83 +94,93 @@ pub fn verify_part(dataset: &Dataset, index: usize, fast: bool) -> Result<Verifi
         let (rows, others) = rest.split_at(count);
         rest = others;
         if !fast {
-            replay(game, rows).map_err(|reason| Finding::damaged(&positions_path, format!("game {id}: {reason}")))?;
+            let kind = dataset.manifest().kind;
+            replay(game, rows, kind)
+                .map_err(|reason| Finding::damaged(&positions_path, format!("game {id}: {reason}")))?;
         }
     }
     if let Some(row) = rest.first() {
         return Err(Finding::damaged(&positions_path, format!("game {} is not among the games", row.game_id)));
     }
     let replayed = if fast { 0 } else { games.len() as u64 };
-    Ok(Verified { games: games.len() as u64, positions: positions.len() as u64, replayed })
+    Ok(Verified { games: games.len() as u64, positions: rows.len() as u64, replayed })
 }
 
-/// Facts that a row must state whatever its game was.
-fn check_row(row: &PositionRow) -> Result<(), String> {
-    let position = row.position()?;
-    let empties = position.empties();
-    // Discs are 4 + ply − passes, and passes are never negative.
-    if row.ply < 60 - empties.min(60) {
-        return Err(format!("ply {} is too low for {empties} empty squares", row.ply));
-    }
-    if row.exact && row.depth != empties {
-        return Err(format!("it is exact with depth {} and {empties} empty squares", row.depth));
-    }
-    if row.exact && row.score % 1000 != 0 {
-        return Err(format!("exact score {} is no number of discs", row.score));
-    }
-    let legal = position.legal_moves();
-    for (name, square) in [("best_move", row.best_move), ("played_move", row.played_move)] {
-        if 63 < square || legal >> square & 1 == 0 {
-            return Err(format!("{name} {square} is not legal"));
+/// Positions without games are numbered as games would be: every number occurs, in order.
+fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[DatasetRow]) -> Result<Verified, Finding> {
+    let part = &dataset.manifest().parts[index];
+    let mut next = part.first;
+    for (number, row) in rows.iter().enumerate() {
+        let continues = part.first < next && row.game_id == next - 1;
+        if !continues && row.game_id != next {
+            let path = part_path(dataset.folder(), &POSITIONS, index);
+            return Err(Finding::damaged(&path, format!("row {number}: game {next} is missing")));
         }
+        next = row.game_id + 1;
     }
-    Ok(())
+    if next - part.first != part.count {
+        let path = part_path(dataset.folder(), &POSITIONS, index);
+        let reason = format!("it has {} games, the manifest says {}", next - part.first, part.count);
+        return Err(Finding::damaged(&path, reason));
+    }
+    Ok(Verified { games: part.count, positions: rows.len() as u64, replayed: 0 })
 }
 
-/// Plays the game and compares each position with its row.
-fn replay(game: &GameRow, rows: &[PositionRow]) -> Result<(), String> {
+/// Plays the game and compares each position with its row; an imported game may have been given up.
+fn replay(game: &DatasetGame, rows: &[DatasetRow], kind: DatasetKind) -> Result<(), String> {
     let moves = parse_moves(&game.moves).map_err(|error| format!("moves, {error}"))?;
-    let mut rows = rows.iter();
+    let mut rows = rows.iter().peekable();
     let mut replayed = Game::new();
     let mut begun = false;
     for square in moves {
         let (current, ply) = (replayed.current(), replayed.ply());
-        let found = rows.as_slice().first().is_some_and(|row| row.ply == ply);
-        if found {
-            let row = rows.next().expect("it was just seen");
-            compare(row, game, current, square.number())?;
+        if let Some(row) = rows.next_if(|row| row.ply == ply) {
+            compare(row, game, current, Some(square.number()))?;
             begun = true;
         } else if begun {
             return Err(format!("ply {ply} has no row"));
         }
         replayed.play(square).map_err(|error| error.to_string())?;
     }
-    if !replayed.is_over() {
+    if replayed.is_over() {
+        if game.result.is_some_and(|result| replayed.black_discs() != i32::from(result)) {
+            let result = game.result.unwrap_or_default();
+            return Err(format!("its result is {result}, its moves lead to {}", replayed.black_discs()));
+        }
+    } else if kind == DatasetKind::Selfplay {
         return Err("its moves end before the game does".into());
+    } else if let Some(row) = rows.next_if(|row| row.ply == replayed.ply()) {
+        compare(row, game, replayed.current(), None)?;
     }
-    if let Some(row) = rows.next() {
-        return Err(format!("the row of ply {} belongs to no position of the game", row.ply));
+    match rows.next() {
+        Some(row) => Err(format!("the row of ply {} belongs to no position of the game", row.ply)),
+        None => Ok(()),
     }
-    if replayed.black_discs() != i32::from(game.result) {
-        return Err(format!("its result is {}, its moves lead to {}", game.result, replayed.black_discs()));
-    }
-    Ok(())
 }
 
-fn compare(row: &PositionRow, game: &GameRow, current: ColoredPosition, played: u8) -> Result<(), String> {
+fn compare(row: &DatasetRow, game: &DatasetGame, current: ColoredPosition, played: Option<u8>) -> Result<(), String> {
     let (black, white) = current.boards();
-    let result = if current.black_to_move { game.result } else { -game.result };
+    let result = game.result.map(|result| if current.black_to_move { result } else { -result });
     let same = (row.black, row.white, row.black_to_move) == (black, white, current.black_to_move);
     if !same {
         return Err(format!("ply {}: the board is not the one its moves lead to", row.ply));
     }
-    if row.played_move != played {
-        return Err(format!("ply {}: played_move is {}, the game has {played}", row.ply, row.played_move));
+    if row.played_move.is_some() && row.played_move != played {
+        return Err(format!(
+            "ply {}: played_move is {}, the game has {}",
+            row.ply,
+            text(row.played_move),
+            text(played)
+        ));
     }
-    if row.result != result {
-        return Err(format!("ply {}: result is {}, the game's is {result}", row.ply, row.result));
+    if row.result.is_some() && row.result != result {
+        return Err(format!("ply {}: result is {}, the game's is {}", row.ply, text(row.result), text(result)));
     }
     Ok(())
+}
+
+fn text(number: Option<impl ToString>) -> String {
+    number.map_or("none".to_owned(), |number| number.to_string())
 }
 
 /// Files in the tables' folders that are no part of the dataset.
@@ -166,6 +192,9 @@ pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in [&GAMES, &POSITIONS] {
         let folder = dataset.folder().join(table.name);
+        if dataset.manifest().parts.iter().all(|part| !part.files.contains_key(table.name)) && !folder.exists() {
+            continue;
+        }
         let failed = |source| ArtifactError::io("read", &folder, source);
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let path = entry.map_err(failed)?.path();

@@ -19,6 +19,7 @@ pub static MPC: Table = Table {
         Column::new("sigma", DataType::Int32, Layout::Plain, "standard deviation of the rest in millidiscs"),
         Column::new("samples", DataType::UInt64, Layout::Plain, "positions the row was fitted on"),
     ],
+    nullable: &[],
 };
 
 /// The table and the number of samples behind each entry, as rows.

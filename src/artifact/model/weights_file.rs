@@ -17,6 +17,7 @@ pub static WEIGHTS: Table = Table {
         Column::new("weight", DataType::Int32, Layout::Split, "millidiscs for the side to move"),
         Column::new("visits", DataType::UInt32, Layout::Split, "training updates that reached this weight"),
     ],
+    nullable: &[],
 };
 
 /// The phase, pattern and configuration of every canonical feature, in file order.

@@ -8,7 +8,6 @@ use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
-use crate::engine::board::position::Position;
 use crate::engine::search::searcher::Searcher;
 use crate::random::{Stream, belongs};
 use std::path::Path;
@@ -84,19 +83,17 @@ pub fn resolve_part(dataset: &Dataset, index: usize, share: f64, model: &Model) 
     let path = part_path(dataset.folder(), &POSITIONS, index);
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
     let mut count = 0;
-    for (number, row) in (0_u64..).zip(dataset.positions(index)?) {
-        if !row.exact || !chosen(row.game_id << 8 | u64::from(row.ply), share) {
+    for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
+        if row.exact != Some(true) || !chosen(row.game_id << 8 | u64::from(row.ply), share) {
             continue;
         }
-        let (player, opponent) = if row.black_to_move { (row.black, row.white) } else { (row.white, row.black) };
-        let position = Position::new(player, opponent)
-            .ok_or_else(|| ArtifactError::damaged(&path, format!("row {number}: a square holds two discs")))?;
+        let damaged = |reason: String| ArtifactError::damaged(&path, format!("row {number}: {reason}"));
+        let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
         let score = searcher.solve(position).score;
-        if score != row.score {
-            let reason = format!("row {number}: its exact score is {score}, not {}", row.score);
-            return Err(ArtifactError::damaged(&path, reason));
+        if row.score != Some(score) {
+            return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)));
         }
     }
     Ok(count)

@@ -2,7 +2,8 @@
 
 use super::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use crate::engine::eval::evaluation::DISC;
@@ -28,6 +29,8 @@ pub struct TrainingSet {
     pub training: Vec<TrainingRow>,
     /// Whole games held out.
     pub validation: Vec<TrainingRow>,
+    /// Rows left out because the label that is to be learnt is missing.
+    pub unlabeled: u64,
 }
 
 /// Reads the rows of all datasets, checked against their manifests.
@@ -48,6 +51,7 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
     for set in sets? {
         all.training.extend(set.training);
         all.validation.extend(set.validation);
+        all.unlabeled += set.unlabeled;
     }
     Ok(all)
 }
@@ -57,7 +61,7 @@ fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<Tra
     let recipe = dataset.manifest().recipe.to_string();
     let mut set = TrainingSet::default();
     let mut game = None;
-    for (index, row) in dataset.positions(part)?.iter().enumerate() {
+    for (index, row) in dataset.rows(part)?.iter().enumerate() {
         let position = row.position().map_err(|reason| {
             let path = part_path(dataset.folder(), &POSITIONS, part);
             ArtifactError::damaged(&path, format!("row {index}: {reason}"))
@@ -65,6 +69,10 @@ fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<Tra
         if row.empties < config.empties_min || config.empties_max < row.empties {
             continue;
         }
+        let Some(target) = target(config, row) else {
+            set.unlabeled += 1;
+            continue;
+        };
         let held_out = match game {
             Some((id, held_out)) if id == row.game_id => held_out,
             _ => {
@@ -74,19 +82,20 @@ fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<Tra
         };
         game = Some((row.game_id, held_out));
         let rows = if held_out { &mut set.validation } else { &mut set.training };
-        rows.push(TrainingRow { position, target: target(config, row) });
+        rows.push(TrainingRow { position, target });
     }
     Ok(set)
 }
 
-fn target(config: &TrainConfig, row: &PositionRow) -> i32 {
-    let result = i32::from(row.result) * DISC;
+/// What the weights are to predict, unless the row lacks it.
+fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
+    let result = row.result.map(|result| i32::from(result) * DISC);
     match config.target {
         Target::Result => result,
         Target::Score => row.score,
         Target::Blend => {
-            let blend = config.blend * f64::from(result) + (1.0 - config.blend) * f64::from(row.score);
-            blend.round() as i32
+            let blend = config.blend * f64::from(result?) + (1.0 - config.blend) * f64::from(row.score?);
+            Some(blend.round() as i32)
         }
     }
 }
