@@ -1,5 +1,10 @@
 //! Other programs' files, one file a format.
 
+pub mod board_text;
 pub mod es_cube_eval;
 pub mod mpc_dat;
 pub mod obf;
+pub mod parquet;
+pub mod records;
+pub mod transcripts;
+pub mod wthor;

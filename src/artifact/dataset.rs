@@ -10,3 +10,4 @@ pub mod positions;
 pub mod rows;
 pub mod verdict;
 pub mod verify;
+pub mod writer;

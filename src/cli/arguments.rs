@@ -59,7 +59,7 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what a run has done
     Status(StatusArguments),
-    /// Check and summarize datasets
+    /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]
     Dataset(DatasetCommand),
     /// List, show, verify, import and export models
@@ -228,6 +228,47 @@ pub(super) enum DatasetCommand {
         #[arg(value_name = "DIR")]
         dataset: PathBuf,
     },
+    /// Make a dataset of another program's games or positions
+    Import(ImportArguments),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma dataset import WTH_2023.wtb --format wthor --output datasets/ffo/imported/2023")]
+pub(super) struct ImportArguments {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(super) input: PathBuf,
+    /// Its format
+    #[arg(long, value_enum)]
+    pub(super) format: DatasetFormat,
+    /// The dataset folder, which must not exist
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: PathBuf,
+    /// Leave bad records out: each is named, and they are counted
+    #[arg(long)]
+    pub(super) keep_going: bool,
+    /// Search the positions without a score so deep
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
+    pub(super) label_depth: Option<u8>,
+    /// With --label-depth: the model that searches [default: champion, else builtin:square-weights]
+    #[arg(long, value_name = "MODEL", requires = "label_depth")]
+    pub(super) model: Option<String>,
+    /// The registry for version ids and `champion`
+    #[arg(long, value_name = "REG", default_value = "models/default")]
+    pub(super) models: PathBuf,
+}
+
+/// Other programs' formats of games and positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum DatasetFormat {
+    /// Games of tournaments, .wtb
+    Wthor,
+    /// A game a line, f5d6c3...
+    Transcripts,
+    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs)
+    Parquet,
+    /// A position a line: 64 characters, perhaps the side to move, and its score in discs
+    Text,
 }
 
 /// A share as people write it: `1%` or `0.01`.

@@ -1,5 +1,7 @@
 //! `renma dataset`.
 
+mod import;
+
 use super::arguments::DatasetCommand;
 use super::output::{bars, print, print_json, say, table, thousands};
 use super::session::Session;
@@ -37,6 +39,7 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
             report_verified(session, &dataset, verified, remade, resolved)
         }
         DatasetCommand::Inspect { dataset } => inspect(session, &Dataset::open(&dataset)?),
+        DatasetCommand::Import(arguments) => import::run(session, &arguments),
     }
 }
 

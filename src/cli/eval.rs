@@ -2,10 +2,8 @@
 
 use super::arguments::{EvalArguments, SolveArguments};
 use super::output::{print, print_json, table, thousands};
-use super::session::{Session, Stopwatch, level};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::builtin::Builtin;
-use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
+use super::session::{Session, Stopwatch, level, model_or_default};
+use crate::artifact::model::reference::LoadedModel;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::{SearchResult, Searcher};
@@ -65,13 +63,6 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
     let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
     run(session, &arguments.input, &model, |searcher, position| searcher.solve(position.position))
-}
-
-fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
-    match named {
-        Some(name) => load_model(name, models),
-        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::Champion))),
-    }
 }
 
 /// The sum of the weights as it is: only a search clamps.

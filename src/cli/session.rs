@@ -5,6 +5,7 @@ use super::failure::UsageError;
 use super::output::say;
 use super::progress::Watcher;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
 use crate::pipeline::Context;
@@ -61,6 +62,14 @@ pub(super) fn model_or_champion(
             Some(champion) => Ok(champion),
             None => load_model(&config.config.run.start, registry),
         },
+    }
+}
+
+/// The model that a command without a run names, else the registry's champion, else square weights.
+pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
+    match named {
+        Some(name) => load_model(name, models),
+        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::Champion))),
     }
 }
 

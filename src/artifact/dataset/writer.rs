@@ -1,0 +1,187 @@
+//! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
+
+use super::folder::part_path;
+use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
+use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::Draft;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A part is written when it has so many rows, and the game that reached it is complete.
+const PART_ROWS: usize = 1 << 18;
+
+/// A game, or positions of one whose moves are unknown; the writer numbers it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportedGame {
+    /// The moves as `f5d6c3…`; `None` for positions alone. A dataset has games with moves only, or none with.
+    pub moves: Option<String>,
+    /// The final disc difference for black.
+    pub result: Option<i8>,
+    /// Its positions with a legal move, in order; at most 255 if it has moves.
+    pub rows: Vec<DatasetRow>,
+}
+
+/// What a manifest says of where the content came from.
+#[derive(Clone, Debug, Default)]
+pub struct Provenance {
+    /// Models at work, by role.
+    pub models: BTreeMap<String, ContentHash>,
+    /// What was asked for.
+    pub config: serde_json::Value,
+    /// The datasets that were merged.
+    pub parents: Vec<ContentHash>,
+    /// Games found; at least as many as were written.
+    pub asked: u64,
+}
+
+/// A dataset being written.
+#[derive(Debug)]
+pub struct DatasetWriter {
+    draft: Draft,
+    output: PathBuf,
+    kind: DatasetKind,
+    recipe: ContentHash,
+    parts: Vec<Part>,
+    /// Games written.
+    done: u64,
+    waiting: Vec<ImportedGame>,
+    waiting_rows: usize,
+}
+
+/// The manifest of a dataset that was made by the same recipe before; `None` if there is nothing under this name.
+///
+/// # Errors
+///
+/// A folder that holds anything else.
+pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manifest>, ArtifactError> {
+    if !output.exists() {
+        return Ok(None);
+    }
+    match Manifest::read_any(output) {
+        Ok(manifest) if manifest.recipe == recipe => Ok(Some(manifest)),
+        Ok(_) => Err(taken(output, "it holds a dataset of other origin")),
+        Err(_) => Err(taken(output, "it exists and holds no sound dataset")),
+    }
+}
+
+fn taken(output: &Path, reason: &str) -> ArtifactError {
+    let reason = format!("{reason}\nchoose another --output, or remove the folder");
+    ArtifactError::Conflict { path: output.to_owned(), reason }
+}
+
+impl DatasetWriter {
+    /// Begins a dataset that is to appear as `output`.
+    ///
+    /// # Errors
+    ///
+    /// A name that is taken, or whatever the system refuses.
+    pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
+        if output.exists() {
+            return Err(taken(output, "it exists already"));
+        }
+        let parent = output.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        Ok(Self {
+            draft: Draft::new(parent)?,
+            output: output.to_owned(),
+            kind,
+            recipe,
+            parts: Vec::new(),
+            done: 0,
+            waiting: Vec::new(),
+            waiting_rows: 0,
+        })
+    }
+
+    /// Adds a game, numbered after those before it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn push(&mut self, game: ImportedGame) -> Result<(), ArtifactError> {
+        self.waiting_rows += game.rows.len();
+        self.waiting.push(game);
+        if self.waiting_rows < PART_ROWS { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), ArtifactError> {
+        let mut rows = Vec::with_capacity(std::mem::take(&mut self.waiting_rows));
+        let mut games = Vec::new();
+        let count = self.waiting.len() as u64;
+        for (game_id, game) in (0..).zip(self.waiting.drain(..)) {
+            let positions = game.rows.len();
+            rows.extend(game.rows.into_iter().map(|row| DatasetRow { game_id, ..row }));
+            if let Some(moves) = game.moves {
+                let positions = u8::try_from(positions).expect("a game has at most 60 moves");
+                games.push(DatasetGame { game_id, moves, random_plies: None, result: game.result, positions });
+            }
+        }
+        assert!(games.is_empty() || games.len() as u64 == count, "games with and without moves do not mix");
+        let games = (!games.is_empty()).then_some(games);
+        self.add_part(count, games, rows)
+    }
+
+    /// Adds a part of `count` games, whose ids count from 0 and are raised to follow those before it.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn add_part(
+        &mut self,
+        count: u64,
+        games: Option<Vec<DatasetGame>>,
+        mut rows: Vec<DatasetRow>,
+    ) -> Result<(), ArtifactError> {
+        let (index, first) = (self.parts.len(), self.done);
+        let mut footer = base_footer(self.recipe);
+        footer.insert("renma.first_game".into(), first.to_string());
+        footer.insert("renma.games".into(), count.to_string());
+        let mut files = BTreeMap::new();
+        if let Some(mut games) = games {
+            games.iter_mut().for_each(|game| game.game_id += first);
+            let table = games_table(self.kind);
+            let path = part_path(self.draft.path(), table, index);
+            let batch = to_games_batch(self.kind, &games);
+            files.insert(table.name.to_owned(), table.write(&path, &batch, &footer)?);
+        }
+        rows.iter_mut().for_each(|row| row.game_id += first);
+        let table = positions_table(self.kind);
+        let path = part_path(self.draft.path(), table, index);
+        let batch = to_positions_batch(self.kind, &rows);
+        files.insert(table.name.to_owned(), table.write(&path, &batch, &footer)?);
+        self.parts.push(Part { first, count, files });
+        self.done += count;
+        Ok(())
+    }
+
+    /// Writes what waits and the manifest, and gives the folder its name.
+    ///
+    /// # Errors
+    ///
+    /// A name that was taken in the meantime, or whatever the system refuses; then there is no dataset.
+    pub fn finish(mut self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
+        if !self.waiting.is_empty() {
+            self.flush()?;
+        }
+        let manifest = Manifest {
+            format: FORMAT,
+            kind: self.kind,
+            rules: RULES.to_owned(),
+            recipe: self.recipe,
+            seed: 0,
+            generation: 0,
+            models: provenance.models,
+            config: provenance.config,
+            asked: provenance.asked.max(self.done),
+            done: self.done,
+            content: content_of(&self.parts),
+            parts: self.parts,
+            parents: provenance.parents,
+        };
+        manifest.write(self.draft.path())?;
+        let name = self.output.file_name().and_then(std::ffi::OsStr::to_str);
+        let name = name.ok_or_else(|| taken(&self.output, "it is no name for a folder"))?;
+        if self.draft.publish(name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
+    }
+}

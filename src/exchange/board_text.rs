@@ -1,0 +1,82 @@
+//! Lines `64 characters score`, a published form of public Othello data: squares from a1 to h8, `X` for the discs of the
+//! side to move, `O` for the other side, `-` for empty squares, then the score in discs from that side.
+//!
+//! Between board and score the side to move may stand, `X` or `O`; then `X` is black, and the score is that side's. A score
+//! has up to three decimals. `#` begins a comment, empty lines are passed over.
+
+use super::records::{Records, lines, without_comment};
+use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::writer::ImportedGame;
+use crate::artifact::error::ArtifactError;
+use crate::engine::board::notation::parse_board;
+use crate::engine::eval::evaluation::SCORE_MAX;
+use std::path::Path;
+
+/// Reads the positions of a file, each a game of its own; one without a legal move has no row.
+///
+/// # Errors
+///
+/// A file that cannot be read.
+pub fn read_board_text(path: &Path) -> Result<Records, ArtifactError> {
+    lines(path, read_line)
+}
+
+fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
+    let text = without_comment(line);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let score_begin = text.rfind(|letter: char| letter.is_ascii_whitespace()).map_or(text.len(), |blank| blank + 1);
+    let (board, score) = text.split_at(score_begin);
+    let board = board.trim_end();
+    let sided = board.get(64..).is_some_and(|side| !side.is_empty());
+    let colored = parse_board(&if sided { board.to_owned() } else { format!("{board} X") });
+    let colored = colored.map_err(|error| (error.byte.min(board.len()), error.reason))?;
+    let score = millidiscs(score).ok_or_else(|| (score_begin, format!("`{score}` is not a score in discs, ±64")))?;
+    // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
+    let ply = 60_u8.saturating_sub(colored.position.empties());
+    let row = DatasetRow { score: Some(score), ..DatasetRow::unlabeled(colored, ply) };
+    let rows = if colored.position.legal_moves() == 0 { Vec::new() } else { vec![row] };
+    Ok(Some(ImportedGame { rows, ..ImportedGame::default() }))
+}
+
+/// Discs with up to three decimals as millidiscs.
+fn millidiscs(text: &str) -> Option<i32> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
+    let number = |text: &str, length: usize| {
+        let sound = (1..=length).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
+        sound.then(|| text.parse::<i32>().ok()).flatten()
+    };
+    let value = number(whole, 2)? * 1000 + number(&format!("{decimals:0<3}"), 3)?;
+    let value = if text.starts_with('-') { -value } else { value };
+    (-SCORE_MAX..=SCORE_MAX).contains(&value).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_discs_from_the_side_to_move() {
+        let board = "---------------------------XO------OX---------------------------";
+        let row = |line: &str| read_line(line).unwrap().unwrap().rows[0];
+        let plain = row(&format!("{board} -3"));
+        assert_eq!((plain.score, plain.black_to_move, plain.ply), (Some(-3000), true, 0));
+        let white = row(&format!("{board} O +2.25 # a note\r"));
+        assert_eq!((white.score, white.black_to_move), (Some(2250), false));
+        assert_eq!((white.black, white.white), (plain.black, plain.white));
+        for (line, byte) in [
+            (format!("{board} "), 64),
+            (format!("{board} 65"), 65),
+            (format!("{board} 1.2345"), 65),
+            (format!("{board} Q 1"), 64),
+            (format!("{} 1", board.replacen('X', "?", 1)), 27),
+            ("XO 1".to_owned(), 2),
+        ] {
+            assert_eq!(read_line(&line).unwrap_err().0, byte, "{line}");
+        }
+        let over = format!("{}O 64", "X".repeat(63));
+        assert!(read_line(&over).unwrap().unwrap().rows.is_empty());
+    }
+}

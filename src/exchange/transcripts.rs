@@ -1,0 +1,46 @@
+//! Transcripts: a game a line, `f5d6c3…`, passes left out; `#` begins a comment, empty lines are passed over.
+
+use super::records::{Records, lines, replay, without_comment};
+use crate::artifact::dataset::writer::ImportedGame;
+use crate::artifact::error::ArtifactError;
+use crate::engine::board::notation::parse_moves;
+use std::path::Path;
+
+/// Reads the games of a file; one that does not reach its end has no result.
+///
+/// # Errors
+///
+/// A file that cannot be read.
+pub fn read_transcripts(path: &Path) -> Result<Records, ArtifactError> {
+    lines(path, read_line)
+}
+
+fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
+    let text = without_comment(line);
+    if text.trim_start().is_empty() {
+        return Ok(None);
+    }
+    let moves = parse_moves(text).map_err(|error| (error.byte, error.reason))?;
+    let byte = |place: Option<usize>| {
+        let letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+        letters.step_by(2).nth(place.unwrap_or(0)).map_or(0, |(byte, _)| byte)
+    };
+    replay(&moves, None).map(Some).map_err(|(place, reason)| (byte(place), reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_game_a_comment_or_a_mistake_at_a_byte() {
+        let game = read_line("e6f4e3f6 g5d6e7f5c5  # the shortest").unwrap().unwrap();
+        assert_eq!((game.result, game.rows.len()), (Some(64), 9));
+        let unfinished = read_line("f5d6").unwrap().unwrap();
+        assert_eq!((unfinished.result, unfinished.rows.len()), (None, 3));
+        assert_eq!(read_line("  # nothing"), Ok(None));
+        assert_eq!(read_line(" f5 d6 a1").unwrap_err().0, 7);
+        assert_eq!(read_line("f5d6 won").unwrap_err().0, 5);
+        assert_eq!(read_line("e6f4e3f6g5d6e7f5c5a1").unwrap_err().0, 18);
+    }
+}

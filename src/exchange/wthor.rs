@@ -1,0 +1,86 @@
+//! WTHOR: the games of tournaments, published by the French Othello Federation (FFO) since 1977.
+//!
+//! A header of 16 bytes: date (century, year, month, day), games N1 (i32, little endian), N2 (i16), year (i16), board size
+//! P1 (0 or 8; 10 is another game), type P2, depth P3 of the theoretical scores, a reserved byte. Then N1 records of 68
+//! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
+//! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
+
+use super::records::{BadRecord, Place, Records, SIZE_MAX, replay};
+use crate::artifact::dataset::writer::ImportedGame;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::read_bounded;
+use crate::engine::board::square::Square;
+use std::path::Path;
+
+const HEADER_SIZE: usize = 16;
+
+const RECORD_SIZE: usize = 68;
+
+/// Where black's discs stand in a record.
+const SCORE: usize = 6;
+
+/// Where the moves of a record begin.
+const MOVES: usize = 8;
+
+/// Reads the games of a `.wtb` file; their results are those of the moves, or of the record where a game was given up.
+///
+/// # Errors
+///
+/// A missing file, or one whose header is not that of games on 8 × 8 squares.
+pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
+    let bytes = read_bounded(path, SIZE_MAX)?;
+    let damaged = |reason: String| ArtifactError::damaged(path, reason);
+    let header = bytes.first_chunk::<HEADER_SIZE>();
+    let header = header.ok_or_else(|| damaged(format!("byte {}: the header ends early", bytes.len())))?;
+    let count = i32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+    let count = usize::try_from(count).map_err(|_| damaged(format!("byte 4: it claims {count} games")))?;
+    if !matches!(header[12], 0 | 8) {
+        let reason = format!("byte 12: its board size is {}, 0 or 8 expected", header[12]);
+        return Err(ArtifactError::unfit(path, reason));
+    }
+    let mut index = 0;
+    let next = move || {
+        let begin = HEADER_SIZE + index * RECORD_SIZE;
+        let rest = bytes.get(begin..).unwrap_or_default();
+        index += 1;
+        let bad = |byte: usize, reason: String| BadRecord {
+            record: index as u64,
+            place: Place::Byte((begin + byte) as u64),
+            reason,
+        };
+        if count < index {
+            let extra = index == count + 1 && !rest.is_empty();
+            return extra.then(|| Err(bad(0, format!("{} bytes follow the last game", rest.len()))));
+        }
+        let Some(record) = rest.first_chunk::<RECORD_SIZE>() else {
+            // The games that the header claims and the file lacks are one bad record, not billions.
+            let reason = format!("the file ends, and its header claims {count} games");
+            let end = bad(rest.len(), reason);
+            index = count + 1;
+            return Some(Err(end));
+        };
+        Some(read_game(record).map_err(|(byte, reason)| bad(byte, reason)))
+    };
+    Ok(Records { total: count as u64, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) })
+}
+
+/// One game, or the byte within the record and the reason.
+fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)> {
+    let black = record[SCORE];
+    if 64 < black {
+        return Err((SCORE, format!("black has {black} discs")));
+    }
+    let numbers = &record[MOVES..];
+    let count = numbers.iter().position(|&number| number == 0).unwrap_or(numbers.len());
+    if let Some(place) = numbers[count..].iter().position(|&number| number != 0) {
+        return Err((MOVES + count + place, "a move follows the end of the game".into()));
+    }
+    let mut moves = Vec::with_capacity(count);
+    for (place, &number) in numbers[..count].iter().enumerate() {
+        let (row, column) = ((number / 10).wrapping_sub(1), (number % 10).wrapping_sub(1));
+        let square = Square::at(column, row);
+        moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is no square: 11 to 88 expected")))?);
+    }
+    let result = 2 * black as i8 - 64;
+    replay(&moves, Some(result)).map_err(|(place, reason)| (place.map_or(SCORE, |place| MOVES + place), reason))
+}

@@ -1,0 +1,308 @@
+//! Other programs' games and positions become datasets: right to the last disc, or refused with record and byte.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use arrow::array::{ArrayRef, BooleanArray, Int16Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use renma::artifact::dataset::folder::Dataset;
+use renma::artifact::dataset::rows::{DatasetGame, DatasetRow};
+use renma::engine::board::notation::{ColoredPosition, parse_moves};
+use renma::engine::game::Game;
+use std::path::Path;
+use std::sync::Arc;
+use workspace::{Workspace, check_same, files};
+
+/// 15 games in the WTHOR format, written by tests/data/make_wthor.py.
+const WTHOR: &[u8] = include_bytes!("data/games.wtb");
+
+/// Their moves, black's discs, results for black and passes, by the same hand.
+const GAMES: &str = include_str!("data/games.csv");
+
+struct ExpectedGame {
+    moves: &'static str,
+    result: i8,
+    passes: u8,
+}
+
+fn expected_games() -> Vec<ExpectedGame> {
+    let game = |line: &'static str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        ExpectedGame { moves: fields[1], result: fields[3].parse().unwrap(), passes: fields[4].parse().unwrap() }
+    };
+    GAMES.lines().skip(1).map(game).collect()
+}
+
+fn games(folder: &Path) -> Vec<DatasetGame> {
+    let dataset = Dataset::open(folder).unwrap();
+    (0..dataset.part_count()).flat_map(|part| dataset.game_rows(part).unwrap().unwrap()).collect()
+}
+
+fn rows(folder: &Path) -> Vec<DatasetRow> {
+    let dataset = Dataset::open(folder).unwrap();
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
+}
+
+/// The exit code and words of a failure that leaves nothing behind.
+fn check_refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
+    let before = files(workspace.root());
+    let outcome = workspace.run(arguments);
+    assert_eq!(outcome.code, Some(code), "{arguments}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "{arguments}: `{word}` is not in\n{}", outcome.stderr);
+    }
+    assert!(!outcome.stderr.contains("panicked"), "{}", outcome.stderr);
+    assert!(files(workspace.root()) == before, "{arguments}: files were left behind");
+}
+
+fn seed_config(workspace: &Workspace, name: &str, target: &str) -> String {
+    workspace.config(name, "seed", &[("train.target", target)])
+}
+
+#[test]
+fn every_wthor_game_has_its_result_and_its_positions() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    workspace.done("dataset import games.wtb --format wthor --output imported");
+    let found = games(&workspace.path("imported"));
+    let all_rows = rows(&workspace.path("imported"));
+    let expected = expected_games();
+    assert_eq!(found.len(), expected.len());
+    let mut rest = &all_rows[..];
+    for (id, (game, expected)) in (0..).zip(found.iter().zip(&expected)) {
+        assert_eq!((game.game_id, game.moves.as_str()), (id, expected.moves));
+        assert_eq!((game.result, game.random_plies), (Some(expected.result), None), "game {id}");
+        let squares = parse_moves(expected.moves).unwrap();
+        let (rows, others) = rest.split_at(usize::from(game.positions));
+        rest = others;
+        let mut board = Game::new();
+        for (row, square) in rows.iter().zip(&squares) {
+            assert_eq!((row.game_id, row.ply), (id, board.ply()));
+            assert_eq!((row.black, row.white), board.current().boards(), "game {id}, ply {}", row.ply);
+            assert_eq!(row.played_move, Some(square.number()));
+            let result = if row.black_to_move { expected.result } else { -expected.result };
+            assert_eq!(row.result, Some(result), "game {id}, ply {}", row.ply);
+            assert_eq!((row.score, row.depth, row.exact, row.random_move), (None, None, None, None));
+            board.play(*square).unwrap();
+        }
+        let given_up = usize::from(!board.is_over());
+        assert_eq!(rows.len(), squares.len() + given_up, "game {id}");
+        assert_eq!(usize::from(board.ply()), squares.len() + usize::from(expected.passes), "game {id}");
+    }
+    assert!(rest.is_empty());
+    workspace.done("dataset verify imported");
+    let summary = workspace.done("dataset inspect imported");
+    let missing = format!("score is missing in {} rows", all_rows.len());
+    assert!(summary.contains(&missing), "{summary}");
+    let again = workspace.done("dataset import games.wtb --format wthor --output imported --json");
+    assert!(again.contains("\"skipped\":true"), "{again}");
+    check_refused(
+        &workspace,
+        "dataset import games.wtb --format wthor --output imported --label-depth 1",
+        2,
+        &["imported"],
+    );
+}
+
+#[test]
+fn an_imported_dataset_trains_at_once_on_the_labels_it_has() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    workspace.done("dataset import games.wtb --format wthor --output imported");
+    let result = seed_config(&workspace, "result", "\"result\"");
+    let score = seed_config(&workspace, "score", "\"score\"");
+    let train =
+        |config: &str, datasets: &str| format!("train --config {config} --dataset {datasets} --models registry");
+    let report = workspace.done(&format!("{} --json", train(&result, "imported")));
+    let row_count = rows(&workspace.path("imported")).len();
+    assert!(report.contains(&format!("\"rows\":{row_count},")), "{report}");
+    let words = ["imported", "`score`", "train.target = \"score\"", "--label-depth"];
+    check_refused(&workspace, &train(&score, "imported"), 65, &words);
+    workspace.done("dataset import games.wtb --format wthor --output labeled --label-depth 1");
+    let report = workspace.done(&format!("{} --json", train(&score, "labeled imported")));
+    assert!(report.contains(&format!("\"rows\":{row_count},")), "{report}");
+    assert!(report.contains(&format!("\"unlabeled\":{row_count},")), "{report}");
+}
+
+#[test]
+fn labels_are_the_same_with_any_number_of_threads() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    for threads in [1, 2, 5] {
+        workspace.done(&format!(
+            "dataset import games.wtb --format wthor --output t{threads} --label-depth 3 --threads {threads}"
+        ));
+    }
+    check_same(&workspace.path("t1"), &workspace.path("t2"), "1 and 2 threads");
+    check_same(&workspace.path("t1"), &workspace.path("t5"), "1 and 5 threads");
+    workspace.done("dataset verify t1 --resolve 100%");
+    for row in rows(&workspace.path("t1")) {
+        let depth = row.empties.min(3);
+        assert_eq!((row.depth, row.exact), (Some(depth), Some(row.empties <= 3)), "{row:?}");
+        assert!(row.score.is_some() && row.static_score.is_some() && row.best_move.is_some(), "{row:?}");
+    }
+}
+
+#[test]
+fn a_bad_wthor_record_is_named_with_its_byte() {
+    let workspace = Workspace::new();
+    let changed = |changes: &[(usize, u8)]| {
+        let mut bytes = WTHOR.to_vec();
+        for &(place, byte) in changes {
+            bytes[place] = byte;
+        }
+        bytes
+    };
+    let at = |record: usize, byte: usize| 16 + 68 * (record - 1) + byte;
+    for (bytes, record, byte, word) in [
+        (changed(&[(at(2, 6), 65)]), 2, at(2, 6), "65 discs"),
+        (changed(&[(at(3, 6), WTHOR[at(3, 6)] + 1)]), 3, at(3, 6), "moves lead to"),
+        (changed(&[(at(4, 8), 11)]), 4, at(4, 8), "illegal"),
+        (changed(&[(at(5, 10), 89)]), 5, at(5, 10), "no square"),
+        (changed(&[(at(6, 20), 0)]), 6, at(6, 21), "follows the end"),
+        (changed(&[(4, 16)]), 16, WTHOR.len(), "claims 16 games"),
+        (WTHOR[..WTHOR.len() - 1].to_vec(), 15, WTHOR.len() - 1, "claims 15 games"),
+        ([WTHOR, b"x"].concat(), 16, WTHOR.len(), "1 bytes follow"),
+    ] {
+        workspace.write("bad.wtb", bytes);
+        let place = format!("record {record}, byte {byte}: ");
+        let import = "dataset import bad.wtb --format wthor --output out";
+        check_refused(&workspace, import, 65, &["bad.wtb", &place, word, "--keep-going"]);
+        let outcome = workspace.run(&format!("{import}{record} --keep-going --json"));
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(&place), "{}", outcome.stderr);
+        assert!(outcome.stdout.contains("\"bad_records\":1"), "{}", outcome.stdout);
+        let kept = games(&workspace.path(&format!("out{record}"))).len();
+        assert_eq!(kept, if record < 16 { 14 } else { 15 }, "{place}");
+        workspace.done(&format!("dataset verify out{record}"));
+        std::fs::remove_dir_all(workspace.path(&format!("out{record}"))).unwrap();
+    }
+    let import = "dataset import bad.wtb --format wthor --output out";
+    for (bytes, word) in [
+        (changed(&[(12, 10)]), "byte 12"),
+        (changed(&[(7, 0x80)]), "byte 4"),
+        (b"short".to_vec(), "byte 5"),
+        (Vec::new(), "byte 0"),
+        (changed(&[(4, 0)])[..16].to_vec(), "no position to import"),
+    ] {
+        workspace.write("bad.wtb", bytes);
+        check_refused(&workspace, import, 65, &["bad.wtb", word]);
+    }
+    check_refused(&workspace, "dataset import nowhere.wtb --format wthor --output out", 2, &["nowhere.wtb"]);
+}
+
+#[test]
+fn transcripts_hold_the_same_games_as_wthor() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    let lines: Vec<String> = expected_games().iter().map(|game| format!("{}  # a game", game.moves)).collect();
+    workspace.write("games.txt", format!("# all games\n\n{}\r\n", lines.join("\r\n").to_uppercase()));
+    workspace.done("dataset import games.wtb --format wthor --output wthor");
+    workspace.done("dataset import games.txt --format transcripts --output transcripts");
+    let [wthor, transcripts] = ["wthor", "transcripts"].map(|name| games(&workspace.path(name)));
+    assert_eq!(wthor.len(), transcripts.len());
+    for (game, (wthor, transcript)) in expected_games().iter().zip(wthor.iter().zip(&transcripts)) {
+        let over = Game::from_moves(&parse_moves(game.moves).unwrap()).unwrap().is_over();
+        assert_eq!(transcript.moves, wthor.moves);
+        assert_eq!(transcript.result, over.then_some(game.result), "{}", game.moves);
+    }
+    workspace.done("dataset verify transcripts");
+    let good = lines[0].clone();
+    workspace.write("bad.txt", format!("{good}\nf5d6zz\n"));
+    let place = format!("record 2, byte {}: ", good.len() + 1 + 4);
+    check_refused(&workspace, "dataset import bad.txt --format transcripts --output out", 65, &["bad.txt", &place]);
+    workspace.write("bad.txt", [good.as_bytes(), b"\n\xff\n"].concat());
+    check_refused(&workspace, "dataset import bad.txt --format transcripts --output out", 65, &["record 2"]);
+}
+
+#[test]
+fn text_lines_become_scored_positions() {
+    let workspace = Workspace::new();
+    let board = "---------------------------XO------OX---------------------------";
+    let full = format!("{}O", "X".repeat(63));
+    workspace.write("good.txt", format!("{board} 4\n{board} O -1.5\n# no more\n{full} 62\n"));
+    let report = workspace.done("dataset import good.txt --format text --output text --json");
+    assert!(report.contains("\"records_without_move\":1"), "{report}");
+    let found = rows(&workspace.path("text"));
+    assert_eq!(found.iter().map(|row| row.score).collect::<Vec<_>>(), [Some(4000), Some(-1500)]);
+    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(found.iter().map(|row| row.black_to_move).collect::<Vec<_>>(), [true, false]);
+    assert!(found.iter().all(|row| row.result.is_none() && row.depth.is_none()));
+    workspace.done("dataset verify text");
+    workspace.done("dataset inspect text");
+    let score = seed_config(&workspace, "score", "\"score\"");
+    workspace.done(&format!("train --config {score} --dataset text --models registry"));
+    let result = seed_config(&workspace, "result", "\"result\"");
+    check_refused(&workspace, &format!("train --config {result} --dataset text --models registry"), 65, &["`result`"]);
+    workspace.write("bad.txt", format!("{board} 4\n{board} 99\n"));
+    check_refused(&workspace, "dataset import bad.txt --format text --output out", 65, &["record 2, byte 132: "]);
+}
+
+fn write_parquet(workspace: &Workspace, name: &str, columns: Vec<(&str, ArrayRef)>) {
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    workspace.write(name, bytes);
+}
+
+#[test]
+fn anybodys_parquet_becomes_a_dataset() {
+    let workspace = Workspace::new();
+    let (black, white) = ColoredPosition::START.boards();
+    let late = (!(1 << 62), 0);
+    let early = (black, white);
+    // A board with h8 set is negative as a signed number.
+    let boards = [early, early, (1 << 63 | 1 << 61, 1 << 60 | 1 << 62)];
+    let signed = |side: fn(&(u64, u64)) -> u64| {
+        Arc::new(boards.iter().map(|board| Some(side(board).cast_signed())).collect::<Int64Array>()) as ArrayRef
+    };
+    write_parquet(
+        &workspace,
+        "foreign.parquet",
+        vec![
+            ("run", Arc::new(StringArray::from(vec!["a", "a", "b"]))),
+            ("white", signed(|board| board.1)),
+            ("black", signed(|board| board.0)),
+            ("black_to_move", Arc::new(Int16Array::from(vec![1, 0, 1]))),
+            ("result", Arc::new(Int64Array::from(vec![Some(2), None, Some(-64)]))),
+            ("game_id", Arc::new(Int16Array::from(vec![7, 7, 7]))),
+        ],
+    );
+    let outcome = workspace.run("dataset import foreign.parquet --format parquet --output foreign");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("columns not used: run"), "{}", outcome.stderr);
+    let found = rows(&workspace.path("foreign"));
+    assert_eq!(found.iter().map(|row| row.result).collect::<Vec<_>>(), [Some(2), None, Some(-64)]);
+    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 0, 0]);
+    assert_eq!(found.iter().map(|row| (row.black, row.white)).collect::<Vec<_>>(), boards);
+    workspace.done("dataset verify foreign");
+    let both = |black: u64, white: u64, score: i64| {
+        vec![
+            ("black", Arc::new(UInt64Array::from(vec![early.0, black])) as ArrayRef),
+            ("white", Arc::new(UInt64Array::from(vec![early.1, white]))),
+            ("black_to_move", Arc::new(BooleanArray::from(vec![true, true]))),
+            ("score", Arc::new(Int64Array::from(vec![0, score]))),
+        ]
+    };
+    for (columns, words) in [
+        (both(1, 1, 0), ["record 2", "column black", "share a square"]),
+        (both(early.0, early.1, 70_000), ["record 2", "column score", "beyond"]),
+        (both(early.0, early.1, i64::MAX), ["record 2", "column score", "out of range"]),
+        (both(early.0, early.1, 0)[..3].to_vec(), ["bad.parquet", "`score`", "`result`"]),
+        (both(early.0, early.1, 0)[1..].to_vec(), ["bad.parquet", "no column", "`black`"]),
+    ] {
+        write_parquet(&workspace, "bad.parquet", columns);
+        check_refused(&workspace, "dataset import bad.parquet --format parquet --output out", 65, &words);
+    }
+    write_parquet(&workspace, "late.parquet", both(late.0, late.1, 0));
+    let report = workspace.done("dataset import late.parquet --format parquet --output late --json");
+    assert!(report.contains("\"records_without_move\":1"), "{report}");
+    workspace.write("bad.parquet", b"PAR1 and no more");
+    check_refused(&workspace, "dataset import bad.parquet --format parquet --output out", 65, &["bad.parquet"]);
+}
