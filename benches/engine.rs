@@ -1,14 +1,68 @@
 //! Micro-benchmarks of the engine: move generation, flips, evaluation and small searches.
+//!
+//! `cargo bench --bench engine`
 
+use divan::Bencher;
 use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::perft::perft_with;
 use renma::engine::board::position::Position;
+use renma::engine::eval::builtin;
+use renma::engine::search::limits::Limits;
+use renma::engine::search::mpc::MpcTable;
+use renma::engine::search::searcher::Searcher;
+
+const TABLE_BITS: u8 = 16;
 
 fn main() {
     divan::main();
 }
 
-#[divan::bench(args = [KernelChoice::PORTABLE, KernelChoice::detect()])]
-fn perft_9(kernel: KernelChoice) -> u64 {
-    perft_with(kernel, Position::START, 9)
+fn kernels() -> [KernelChoice; 2] {
+    [KernelChoice::PORTABLE, KernelChoice::detect()]
+}
+
+/// The position after `moves` moves, the middle one of those possible each time.
+fn position(moves: u8) -> Position {
+    let mut position = Position::START;
+    for _ in 0..moves {
+        let children = position.children();
+        let middle = children.size_hint().0 / 2;
+        position = position.children().nth(middle).map_or(position.pass(), |(_, next)| next);
+    }
+    position
+}
+
+/// Legal moves and flips: 390,216 paths.
+#[divan::bench(args = kernels())]
+fn perft_8(kernel: KernelChoice) -> u64 {
+    perft_with(kernel, Position::START, 8)
+}
+
+/// The plain walk of a position in the middle of the game.
+#[divan::bench]
+fn static_value(bencher: Bencher<'_, '_>) {
+    let (evaluation, position) = (builtin::square_weights(), position(25));
+    bencher.bench(|| evaluation.static_value(divan::black_box(position)));
+}
+
+/// Depth 6 with square weights, table cleared.
+#[divan::bench(args = kernels())]
+fn depth_6(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
+    let (evaluation, mpc, position) = (builtin::square_weights(), MpcTable::empty(), position(25));
+    let mut searcher = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, kernel);
+    bencher.bench_local(|| {
+        searcher.clear();
+        searcher.search(position, Limits::full_width(6)).nodes
+    });
+}
+
+/// An exact score with 12 empty squares, table cleared.
+#[divan::bench(args = kernels())]
+fn exact_12(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
+    let (evaluation, mpc, position) = (builtin::square_weights(), MpcTable::empty(), position(48));
+    let mut searcher = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, kernel);
+    bencher.bench_local(|| {
+        searcher.clear();
+        searcher.solve(position).nodes
+    });
 }

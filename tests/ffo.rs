@@ -1,6 +1,6 @@
 //! The FFO endgame positions: exact scores and best moves.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::notation::parse_board;

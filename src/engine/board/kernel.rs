@@ -5,6 +5,7 @@
 //! must be inlined into it or be an entry itself: a plain function would be compiled for the oldest machine.
 
 use super::moves::portable;
+use std::fmt;
 
 #[cfg(target_arch = "x86_64")]
 use super::moves::avx2;
@@ -76,7 +77,7 @@ impl Kernel for Avx2 {
 }
 
 /// A kernel that this machine can run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct KernelChoice {
     avx2: bool,
 }
@@ -109,6 +110,12 @@ impl KernelChoice {
     #[must_use]
     pub const fn name(self) -> &'static str {
         if self.avx2 { "avx2" } else { "portable" }
+    }
+}
+
+impl fmt::Debug for KernelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

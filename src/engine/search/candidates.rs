@@ -3,7 +3,7 @@
 use crate::engine::board::kernel::Kernel;
 
 /// No position has more legal moves than this (33 are known).
-const CANDIDATES_MAX: usize = 36;
+pub(super) const CANDIDATES_MAX: usize = 36;
 
 /// A move with what the ordering found out about it.
 #[derive(Clone, Copy)]
@@ -40,17 +40,17 @@ impl Candidate {
     }
 }
 
-/// The moves of a node.
-pub(super) struct Candidates {
-    list: [Candidate; CANDIDATES_MAX],
+/// The moves of a node, at most `ROOM`.
+pub(super) struct Candidates<const ROOM: usize = CANDIDATES_MAX> {
+    list: [Candidate; ROOM],
     count: usize,
 }
 
-impl Candidates {
+impl<const ROOM: usize> Candidates<ROOM> {
     /// No move yet.
     #[inline(always)]
     pub(super) const fn empty() -> Self {
-        Self { list: [Candidate::NONE; CANDIDATES_MAX], count: 0 }
+        Self { list: [Candidate::NONE; ROOM], count: 0 }
     }
 
     /// The moves in `moves`, not ordered yet.

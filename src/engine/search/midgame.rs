@@ -3,7 +3,7 @@
 use super::candidates::{Candidate, Candidates, weighted_mobility};
 use super::mpc::MpcEntry;
 use super::run::{Bounds, Run};
-use super::table::{Key, Known};
+use super::table::Key;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
@@ -11,10 +11,12 @@ use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
 
 /// From this depth on results are worth a place in the table.
 const TABLE_DEPTH_MIN: u8 = 2;
+/// From this depth on children are looked up before any is searched.
+const TRANSPOSITION_DEPTH_MIN: u8 = 3;
 /// From this depth on moves are ordered by a search one ply deep instead of the static value.
-const PLY_ORDER_DEPTH_MIN: u8 = 6;
+const PLY_ORDER_DEPTH_MIN: u8 = 9;
 /// Order millidiscs for each move that the opponent is left with.
-const MOBILITY_ORDER: i32 = 500;
+const MOBILITY_ORDER: i32 = 2000;
 /// Above every order value: the move that the table remembers.
 const FIRST: i32 = i32::MAX;
 
@@ -103,13 +105,34 @@ fn inner<K: Kernel, W: Window>(run: &mut Run<'_>, node: &Node, alpha: i32, beta:
         return value;
     }
     let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
+    if !W::OPEN
+        && TRANSPOSITION_DEPTH_MIN <= depth
+        && let Some(value) = transposition_cut(run, node, &candidates, alpha, depth)
+    {
+        return value;
+    }
     order::<K>(run, node, &mut candidates, first, depth);
     let (value, best) = best_child::<K, W>(run, node, &mut candidates, low, high, depth);
     if !run.stopped && TABLE_DEPTH_MIN <= depth {
-        let known = run.known(value, low, high, depth);
-        run.table.put(key, &Known { best, ..known });
+        let known = run.known(value, best, low, high, depth);
+        run.table.put(key, &known);
     }
     value
+}
+
+/// A move to a position whose value the table bounds well enough needs no search.
+#[inline(always)]
+fn transposition_cut(run: &Run<'_>, node: &Node, candidates: &Candidates, alpha: i32, depth: u8) -> Option<i32> {
+    for candidate in candidates.as_slice() {
+        let (player, opponent) = candidate.play(node.player, node.opponent);
+        let Some(known) = run.table.get(Key::new(Position::new_unchecked(player, opponent))) else { continue };
+        if let Bounds::Answer(value) = run.bounds(&known, depth - 1, -alpha - 1, -alpha)
+            && value < -alpha
+        {
+            return Some(-value);
+        }
+    }
+    None
 }
 
 /// The first move gets the whole window, the others must beat it in a null window first.

@@ -1,10 +1,11 @@
 //! The root: one iteration after another, and the moves to choose from.
 
 use super::candidates::Candidates;
-use super::endgame::{self, EndNode};
+use super::endgame;
+use super::endgame::node::EndNode;
 use super::midgame::{Node, OpenWindow, best_child, open_window, order, passed, static_value};
 use super::run::Run;
-use super::table::{Key, Known};
+use super::table::Key;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
@@ -116,8 +117,8 @@ fn root_search_body<K: Kernel>(
     if run.stopped {
         return None;
     }
-    let known = run.known(value, alpha, beta, depth);
-    run.table.put(Key::new(node.position()), &Known { best, ..known });
+    let known = run.known(value, best, alpha, beta, depth);
+    run.table.put(Key::new(node.position()), &known);
     best.map(|best| Iteration { value, best, depth })
 }
 

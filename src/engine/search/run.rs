@@ -2,6 +2,7 @@
 
 use super::mpc::{MpcLevel, MpcTable};
 use super::table::{Known, Sureness, Table};
+use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::SCORE_MAX;
 use crate::engine::eval::incremental::{Accumulator, Incremental};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,12 +113,12 @@ impl<'r> Run<'r> {
         Bounds::Window(alpha.max(known.lower), beta.min(known.upper))
     }
 
-    /// A fail-soft value as an entry of the table.
+    /// A fail-soft value as an entry of the table; a move that did not raise `alpha` is no better than any other.
     #[inline(always)]
-    pub(super) fn known(&self, value: i32, alpha: i32, beta: i32, depth: u8) -> Known {
+    pub(super) fn known(&self, value: i32, best: Option<Square>, alpha: i32, beta: i32, depth: u8) -> Known {
         let lower = if alpha < value { value } else { -SCORE_MAX };
         let upper = if value < beta { value } else { SCORE_MAX };
-        Known { lower, upper, depth, sureness: self.sureness, best: None }
+        Known { lower, upper, depth, sureness: self.sureness, best: best.filter(|_| alpha < value) }
     }
 }
 

@@ -45,7 +45,7 @@ pub struct Searcher<'m> {
 }
 
 /// An exact search begins with one by depth that ends this far before the end; 7 to 12 are alike, on FFO 40-44.
-const PREVIEW_DISTANCE: u8 = 9;
+const PREVIEW_DISTANCE: u8 = 10;
 /// How selective the searches before an exact one are: they may be wrong, the exact one repairs it.
 const PREVIEW_LEVEL: MpcLevel = MpcLevel::P73;
 /// From this many empty squares a selective search to the end precedes the exact one; it saves 30 % of the time at 22 to 24

@@ -181,8 +181,11 @@ impl Table {
                 if new < old {
                     return;
                 }
+                let old_known = entry.packed.unpack();
                 if new == old {
-                    packed = Packed::new(&joined(known, &entry.packed.unpack()), generation);
+                    packed = Packed::new(&joined(known, &old_known), generation);
+                } else if known.best.is_none() {
+                    packed = Packed::new(&Known { best: old_known.best, ..*known }, generation);
                 }
                 place = index;
                 break;

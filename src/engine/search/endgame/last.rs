@@ -1,7 +1,8 @@
 //! The last four empty squares, each depth its own code.
 
 use super::super::run::Run;
-use super::{DISCS_MAX, Parity};
+use super::DISCS_MAX;
+use super::node::Parity;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 

@@ -1,8 +1,9 @@
 //! A few empty squares: no table and no ordering but parity.
 
 use super::super::run::Run;
+use super::DISCS_MAX;
 use super::last::last_four;
-use super::{DISCS_MAX, Parity};
+use super::node::Parity;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 
