@@ -1,6 +1,7 @@
 //! Other programs' files, one file a format.
 
 pub mod board_text;
+pub mod csv;
 pub mod es_cube_eval;
 pub mod mpc_dat;
 pub mod obf;

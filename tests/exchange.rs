@@ -306,3 +306,68 @@ fn anybodys_parquet_becomes_a_dataset() {
     workspace.write("bad.parquet", b"PAR1 and no more");
     check_refused(&workspace, "dataset import bad.parquet --format parquet --output out", 65, &["bad.parquet"]);
 }
+
+#[test]
+fn exported_positions_come_back() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    workspace.done("dataset import games.wtb --format wthor --output labeled --label-depth 1");
+    workspace.done("dataset import games.wtb --format wthor --output bare");
+    let expected = rows(&workspace.path("labeled"));
+    workspace.done("dataset export labeled --format obf --output labeled.obf");
+    let obf = std::fs::read_to_string(workspace.path("labeled.obf")).unwrap();
+    assert_eq!(obf.lines().count(), expected.len());
+    let values: serde_json::Value = serde_json::from_str(&workspace.done("eval labeled.obf --depth 1 --json")).unwrap();
+    for (line, (value, row)) in obf.lines().zip(values["positions"].as_array().unwrap().iter().zip(&expected)) {
+        assert_eq!(value["score"], row.score.unwrap(), "{line}");
+        let discs = (f64::from(row.score.unwrap()) / 1000.0).round() as i32;
+        assert!(line.ends_with(&format!(" {}:{discs:+};", value["move"].as_str().unwrap())), "{line}");
+    }
+    workspace.done("dataset export bare --format csv --output bare.csv");
+    let csv = std::fs::read_to_string(workspace.path("bare.csv")).unwrap();
+    let first = format!("0,0,60,{},{},true,,,,,,", expected[0].black, expected[0].white);
+    assert!(csv.lines().nth(1).unwrap().starts_with(&first), "{csv}");
+    assert_eq!(csv.lines().count(), expected.len() + 1);
+    check_refused(&workspace, "dataset export nowhere --format csv --output out.csv", 2, &["nowhere"]);
+}
+
+#[test]
+fn a_merged_dataset_keeps_its_games_and_names_its_parents() {
+    let workspace = Workspace::new();
+    let config = workspace.config(
+        "quick",
+        "smoke",
+        &[
+            ("generate.games", "12"),
+            ("generate.part_games", "5"),
+            ("generate.play_depth", "1"),
+            ("generate.label_depth", "1"),
+        ],
+    );
+    workspace.done(&format!("generate --config {config} --output first"));
+    workspace.done(&format!("generate --config {config} --output second --generation 2"));
+    workspace.write("games.wtb", WTHOR);
+    workspace.done("dataset import games.wtb --format wthor --output imported");
+    let board = "---------------------------XO------OX---------------------------";
+    workspace.write("lines.txt", format!("{board} 4\n{board} O -1.5\n"));
+    workspace.done("dataset import lines.txt --format text --output lines");
+    for (names, count) in [("first second", 24), ("first lines imported second", 41)] {
+        let output = names.replace(' ', "-");
+        workspace.done(&format!("dataset merge {names} --output {output}"));
+        workspace.done(&format!("dataset merge {names} --output {output}-again --threads 1"));
+        check_same(&workspace.path(&output), &workspace.path(&format!("{output}-again")), names);
+        workspace.done(&format!("dataset verify {output}"));
+        let merged = Dataset::open(&workspace.path(&output)).unwrap();
+        assert_eq!(merged.manifest().done, count, "{names}");
+        let parents = names.split(' ').map(|name| Dataset::open(&workspace.path(name)).unwrap().manifest().content);
+        assert_eq!(merged.manifest().parents, parents.collect::<Vec<_>>(), "{names}");
+        let unnumbered =
+            |folder: &str| rows(&workspace.path(folder)).into_iter().map(|row| DatasetRow { game_id: 0, ..row });
+        let expected: Vec<DatasetRow> = names.split(' ').flat_map(unnumbered).collect();
+        assert_eq!(unnumbered(&output).collect::<Vec<_>>(), expected, "{names}");
+        let result = seed_config(&workspace, "result", "\"result\"");
+        workspace.done(&format!("train --config {result} --dataset {output} --models registry-{output}"));
+    }
+    check_refused(&workspace, "dataset merge first first --output out", 2, &["first", "once"]);
+    check_refused(&workspace, "dataset merge first second --output imported", 2, &["imported"]);
+}

@@ -184,7 +184,8 @@ def check_game(game, rows, config):
     """Compare a self-play game with its rows, column by column."""
     positions, result = replay(game["moves"])
     equal(game["result"], result, f"result of game {game['game_id']}")
-    positions = [position for position in positions if config["label_from_ply"] <= position[0]]
+    first = config.get("label_from_ply", rows[0]["ply"] if rows else 0)  # a merged dataset has no such setting
+    positions = [position for position in positions if first <= position[0]]
     equal((len(rows), game["positions"]), (len(positions), len(positions)), "positions of the game")
     for row, (ply, black, white, black_to_move, square) in zip(rows, positions):
         expected = {

@@ -230,6 +230,42 @@ pub(super) enum DatasetCommand {
     },
     /// Make a dataset of another program's games or positions
     Import(ImportArguments),
+    /// Write positions in another program's format
+    #[command(
+        after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format csv --output positions.csv"
+    )]
+    Export {
+        /// The dataset folder
+        #[arg(value_name = "DIR")]
+        dataset: PathBuf,
+        /// The format
+        #[arg(long, value_enum)]
+        format: ExportFormat,
+        /// The file
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Make one dataset of several, which its manifest names
+    #[command(
+        after_help = "Example: renma dataset merge datasets/default/selfplay/generation=000* --output datasets/all/selfplay/generation=0001"
+    )]
+    Merge {
+        /// The dataset folders, in order
+        #[arg(required = true, value_name = "DIR")]
+        datasets: Vec<PathBuf>,
+        /// The dataset folder to make, which must not exist
+        #[arg(long, value_name = "DIR")]
+        output: PathBuf,
+    },
+}
+
+/// Other programs' formats of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ExportFormat {
+    /// The columns of `positions` as text
+    Csv,
+    /// A position a line, with the best move and its score in whole discs
+    Obf,
 }
 
 #[derive(Args, Debug)]

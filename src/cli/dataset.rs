@@ -1,6 +1,8 @@
 //! `renma dataset`.
 
+mod export;
 mod import;
+mod merge;
 
 use super::arguments::DatasetCommand;
 use super::output::{bars, print, print_json, say, table, thousands};
@@ -40,6 +42,8 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
         }
         DatasetCommand::Inspect { dataset } => inspect(session, &Dataset::open(&dataset)?),
         DatasetCommand::Import(arguments) => import::run(session, &arguments),
+        DatasetCommand::Export { dataset, format, output } => export::run(session, &dataset, format, &output),
+        DatasetCommand::Merge { datasets, output } => merge::run(session, &datasets, &output),
     }
 }
 

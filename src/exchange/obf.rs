@@ -1,8 +1,12 @@
 //! OBF: a position a line.
 
+use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
-use crate::engine::board::notation::{ObfLine, parse_obf};
+use crate::engine::board::notation::{ColoredPosition, ObfLine, parse_obf};
+use crate::engine::board::square::Square;
+use crate::engine::eval::evaluation::DISC;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Reads the positions of a file, in order.
@@ -22,4 +26,21 @@ pub fn read_obf(path: &Path) -> Result<Vec<ObfLine>, ArtifactError> {
         return Err(ArtifactError::unfit(path, "it holds no position"));
     }
     Ok(positions)
+}
+
+/// Writes a row of a dataset as a line: the position, and the best move with its score if both are known, rounded to whole
+/// discs, half away from zero.
+///
+/// # Errors
+///
+/// Whatever the system refuses, or a row that is no position.
+pub fn write_obf_row(writer: &mut impl Write, row: &DatasetRow) -> io::Result<()> {
+    let colored = ColoredPosition::from_boards(row.black, row.white, row.black_to_move);
+    let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
+    write!(writer, "{} {};", colored.board_text(), colored.side_text())?;
+    if let (Some(score), Some(square)) = (row.score, row.best_move.and_then(Square::new)) {
+        let discs = (score + score.signum() * DISC / 2) / DISC;
+        write!(writer, " {square}:{discs:+};")?;
+    }
+    writeln!(writer)
 }
