@@ -134,7 +134,8 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
         position: Position::new(lesson.player, lesson.opponent).unwrap(),
         target: lesson.target,
     };
-    let set = TrainingSet { training: lessons.iter().map(row).collect(), validation: Vec::new(), unlabeled: 0 };
+    let set =
+        TrainingSet { training: lessons.iter().map(row).collect(), validation: Vec::new(), ..TrainingSet::default() };
     let task = TrainTask {
         config: &config.config.train,
         seed: 1,

@@ -37,6 +37,9 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
         if 0 < metrics.unlabeled {
             say(&format!("train: {} rows left out: the label to learn is missing", thousands(metrics.unlabeled)));
         }
+        if 0 < metrics.duplicates {
+            say(&format!("train: {} rows went into others with the same position", thousands(metrics.duplicates)));
+        }
         say(&error_table(metrics));
     }
     if session.json { print_json(&report) } else { Ok(print(&report.id)?) }

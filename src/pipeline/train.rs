@@ -73,6 +73,7 @@ pub struct TrainConfig {
     pub validation: f64,
     pub empties_min: u8,
     pub empties_max: u8,
+    pub deduplicate: bool,
 }
 
 impl TrainConfig {
@@ -122,6 +123,9 @@ pub struct TrainMetrics {
     /// Rows left out because the label that is to be learnt is missing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unlabeled: u64,
+    /// Rows that went into an earlier one with the same position up to symmetry.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicates: u64,
     /// Weight updates: one for each row and epoch.
     pub updates: u64,
     /// With the weights of the parent, or zero weights.
@@ -268,6 +272,7 @@ pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Res
         rows: set.training.len() as u64,
         validation_rows: set.validation.len() as u64,
         unlabeled: set.unlabeled,
+        duplicates: set.duplicates,
         held_out,
         updates: set.training.len() as u64 * u64::from(task.config.epochs),
         before,

@@ -9,7 +9,8 @@ use crate::engine::board::position::Position;
 use crate::engine::eval::evaluation::DISC;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use std::collections::HashMap;
 
 /// A position with what the weights are to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct TrainingSet {
     pub validation: Vec<TrainingRow>,
     /// Rows left out because the label that is to be learnt is missing.
     pub unlabeled: u64,
+    /// Rows that went into an earlier one with the same position up to symmetry.
+    pub duplicates: u64,
 }
 
 /// Reads the rows of all datasets, checked against their manifests.
@@ -53,7 +56,30 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
         all.validation.extend(set.validation);
         all.unlabeled += set.unlabeled;
     }
+    if task.config.deduplicate {
+        let before = all.training.len();
+        all.training = distinct(&all.training);
+        all.duplicates = (before - all.training.len()) as u64;
+    }
     Ok(all)
+}
+
+/// Each position once, up to symmetry, where it first occurs, with the mean of its targets rounded half away from zero.
+fn distinct(rows: &[TrainingRow]) -> Vec<TrainingRow> {
+    let mut places: HashMap<Position, usize> = HashMap::with_capacity(rows.len());
+    let mut found: Vec<(TrainingRow, i64, i64)> = Vec::new();
+    let canonical: Vec<Position> = rows.par_iter().map(|row| row.position.canonical()).collect();
+    for (row, canonical) in rows.iter().zip(canonical) {
+        let place = *places.entry(canonical).or_insert(found.len());
+        if place == found.len() {
+            found.push((*row, 0, 0));
+        }
+        let (_, sum, count) = &mut found[place];
+        *sum += i64::from(row.target);
+        *count += 1;
+    }
+    let mean = |sum: i64, count: i64| (sum + sum.signum() * (count / 2)) / count;
+    found.into_iter().map(|(row, sum, count)| TrainingRow { target: mean(sum, count) as i32, ..row }).collect()
 }
 
 fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<TrainingSet, ArtifactError> {
@@ -97,5 +123,22 @@ fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
             let blend = config.blend * f64::from(result?) + (1.0 - config.blend) * f64::from(row.score?);
             Some(blend.round() as i32)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::board::symmetry::Symmetry;
+
+    #[test]
+    fn positions_equal_up_to_symmetry_become_one_with_the_mean_target() {
+        let first = Position::START.children().next().unwrap().1;
+        let images: Vec<Position> = Symmetry::all().map(|symmetry| first.transform(symmetry)).collect();
+        let row = |position, target| TrainingRow { position, target };
+        let rows = [row(images[3], 1000), row(Position::START, 7), row(images[6], -2000), row(images[0], -2001)];
+        assert_eq!(distinct(&rows), [row(images[3], -1000), row(Position::START, 7)]);
+        assert_eq!(distinct(&[row(first, 1), row(first, 2)]), [row(first, 2)]);
+        assert_eq!(distinct(&[row(first, -1), row(first, -2)]), [row(first, -2)]);
     }
 }
