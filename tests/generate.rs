@@ -11,6 +11,7 @@ use renma::artifact::lock::FolderLock;
 use renma::artifact::model::builtin::Builtin;
 use renma::engine::board::notation::parse_moves;
 use renma::engine::game::Game;
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use workspace::{Workspace, all_paths, check_same, copy_folder, files, reached};
@@ -243,10 +244,11 @@ fn every_game_replays_to_its_rows() {
         let [random_plies, exploration_empties, play_depth, label_depth, exact_empties, label_from_ply] = checked;
         let texts = checked.map(|value| value.to_string());
         let keys =
-            ["random_plies", "exploration_empties", "play_depth", "label_depth", "exact_empties", "label_from_ply"];
+            ["random_plies_min", "exploration_empties", "play_depth", "label_depth", "exact_empties", "label_from_ply"];
         let keys = keys.map(|key| format!("generate.{key}"));
         let mut changes: Vec<(&str, &str)> =
             keys.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
+        changes.push(("generate.random_plies_max", &texts[0]));
         changes.push(("generate.exploration", "0.2"));
         let config = quick(&workspace, name, &changes);
         workspace.done(&format!("generate --config {config} --output {name}"));
@@ -277,4 +279,66 @@ fn every_game_replays_to_its_rows() {
         assert_eq!(ids, (0..45).collect::<Vec<u64>>(), "{name}");
         assert!(0 < passes, "{name}: no game had a pass");
     }
+}
+
+fn games(workspace: &Workspace, folder: &str) -> Vec<GameRow> {
+    let dataset = Dataset::open(&workspace.path(folder)).unwrap();
+    (0..dataset.part_count()).flat_map(|part| dataset.games(part).unwrap()).collect()
+}
+
+#[test]
+fn games_begin_and_explore_as_the_config_says() {
+    let workspace = Workspace::new();
+    let explore = ("generate.exploration", "0.3");
+    for (name, changes) in [
+        ("spread", vec![("generate.random_plies_min", "3"), ("generate.random_plies_max", "20")]),
+        ("all", vec![("generate.openings", "\"all\""), ("generate.random_plies_min", "3")]),
+        ("alike", vec![explore]),
+        ("sharp", vec![explore, ("generate.exploration_discs", "0.5")]),
+        ("flat", vec![explore, ("generate.exploration_discs", "64.0")]),
+    ] {
+        let config = quick(&workspace, name, &changes);
+        workspace.done(&format!("generate --config {config} --output {name}"));
+        workspace.done(&format!("generate --config {config} --output {name}-1 --threads 1"));
+        check_same(&workspace.path(name), &workspace.path(&format!("{name}-1")), name);
+        workspace.done(&format!("dataset verify {name} --remake 100%"));
+    }
+    let spread: BTreeSet<u8> = games(&workspace, "spread").iter().map(|game| game.random_plies).collect();
+    assert!(10 <= spread.len() && spread.iter().all(|plies| (3..=20).contains(plies)), "{spread:?}");
+    let all = games(&workspace, "all");
+    let openings: BTreeSet<&str> = all.iter().map(|game| &game.moves[..6]).collect();
+    assert_eq!(openings.len(), 14, "positions after 3 plies, up to symmetry");
+    assert!(all.iter().zip(&all[14..]).all(|(first, second)| first.moves[..6] == second.moves[..6]));
+    assert!(all.iter().all(|game| game.random_plies == 3));
+    // With a low temperature the random moves are nearly as good as the best.
+    let loss = |name: &str| {
+        let dataset = Dataset::open(&workspace.path(name)).unwrap();
+        let rows: Vec<PositionRow> =
+            (0..dataset.part_count()).flat_map(|part| dataset.positions(part).unwrap()).collect();
+        let same =
+            rows.iter().filter(|row| row.random_move && 8 <= row.ply && row.played_move == row.best_move).count();
+        let random = rows.iter().filter(|row| row.random_move && 8 <= row.ply).count();
+        assert!(300 < random, "{name}: {random} random moves");
+        same as f64 / random as f64
+    };
+    let (sharp, flat, alike) = (loss("sharp"), loss("flat"), loss("alike"));
+    assert!(0.4 < sharp && flat < 0.25 && alike < 0.25, "{sharp} {flat} {alike}");
+}
+
+#[test]
+fn impossible_openings_are_usage_errors() {
+    let workspace = Workspace::new();
+    for (key, value) in [
+        ("generate.openings", "\"some\""),
+        ("generate.random_plies_min", "9"),
+        ("generate.random_plies_max", "61"),
+        ("generate.exploration_discs", "-1.0"),
+    ] {
+        let config = quick(&workspace, "bad", &[(key, value)]);
+        let outcome = workspace.run(&format!("generate --config {config} --output out"));
+        assert_eq!(outcome.code, Some(2), "{key}: {}", outcome.stderr);
+    }
+    let config = quick(&workspace, "bad", &[("generate.openings", "\"all\"")]);
+    let outcome = workspace.run(&format!("generate --config {config} --output out"));
+    assert!(outcome.stderr.contains("random_plies_min = 8: expected 0 to 7"), "{}", outcome.stderr);
 }

@@ -1,5 +1,6 @@
 //! Self-play: games by the current model, their positions with deep-search scores, as a dataset.
 
+mod openings;
 mod parts;
 mod play;
 pub mod recheck;
@@ -14,6 +15,7 @@ use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::sweep;
 use crossbeam::channel::{Receiver, Sender, bounded};
+use openings::{OpeningChoice, Openings};
 use parts::{PartRange, Parts};
 use play::{Player, SelfplayGame};
 use recipe::Recipe;
@@ -22,6 +24,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+/// With more plies there are too many openings to take in turn.
+const ALL_PLIES_MAX: u8 = 7;
+
 /// The `[generate]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,9 +34,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub struct GenerateConfig {
     pub games: u64,
     pub part_games: u64,
-    pub random_plies: u8,
+    pub openings: OpeningChoice,
+    pub random_plies_min: u8,
+    pub random_plies_max: u8,
     pub exploration: f64,
     pub exploration_empties: u8,
+    pub exploration_discs: f64,
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
@@ -52,7 +60,10 @@ impl GenerateConfig {
         }
         check_range("generate.games", self.games, 1, 1 << 40)?;
         check_range("generate.part_games", self.part_games, 1, 100_000)?;
-        check_range("generate.random_plies", self.random_plies, 0, 60)?;
+        check_range("generate.random_plies_max", self.random_plies_max, 0, 60)?;
+        let plies_max = if self.openings == OpeningChoice::All { ALL_PLIES_MAX } else { self.random_plies_max };
+        check_range("generate.random_plies_min", self.random_plies_min, 0, plies_max)?;
+        check_range("generate.exploration_discs", self.exploration_discs, 0.0, 64.0)?;
         check_range("generate.exploration", self.exploration, 0.0, 1.0)?;
         check_range("generate.exploration_empties", self.exploration_empties, 0, 60)?;
         check_range("generate.play_depth", self.play_depth, 0, 30)?;
@@ -164,6 +175,7 @@ fn play_parts(
     context: Context<'_>,
 ) -> Result<BTreeMap<usize, Part>, StageError> {
     let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
+    let openings = Openings::new(task.config);
     let pool = context.pool()?;
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
@@ -175,7 +187,7 @@ fn play_parts(
             result
         });
         let senders = (sender, &next, &failed);
-        pool.broadcast(|_| play_games(task, &ids, &senders, context));
+        pool.broadcast(|_| play_games(task, &openings, &ids, &senders, context));
         drop(senders);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         context.check()?;
@@ -185,11 +197,12 @@ fn play_parts(
 
 fn play_games(
     task: GenerateTask<'_>,
+    openings: &Openings,
     ids: &[u64],
     (sender, next, failed): &(Sender<SelfplayGame>, &AtomicUsize, &AtomicBool),
     context: Context<'_>,
 ) {
-    let mut player = Player::new(task.config, task.seed, task.generation, &task.model.model);
+    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
         let Some(&id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
         if sender.send(player.play(id)).is_err() {

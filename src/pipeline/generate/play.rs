@@ -1,6 +1,7 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
 use super::GenerateConfig;
+use super::openings::Openings;
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;
@@ -23,6 +24,7 @@ pub(super) struct SelfplayGame {
 /// Plays games, one after another, with one search table.
 pub(super) struct Player<'a> {
     config: &'a GenerateConfig,
+    openings: &'a Openings,
     seed: u64,
     generation: u32,
     model: &'a Model,
@@ -36,21 +38,35 @@ struct Choice {
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(config: &'a GenerateConfig, seed: u64, generation: u32, model: &'a Model) -> Self {
+    pub(super) fn new(
+        config: &'a GenerateConfig,
+        openings: &'a Openings,
+        seed: u64,
+        generation: u32,
+        model: &'a Model,
+    ) -> Self {
         let searcher = Searcher::new(&model.evaluation, &model.mpc, config.table_bits);
-        Self { config, seed, generation, model, searcher }
+        Self { config, openings, seed, generation, model, searcher }
     }
 
     pub(super) fn play(&mut self, game_id: u64) -> SelfplayGame {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::new();
+        let opening = self.openings.of(game_id);
+        let opening_plies = opening.map_or_else(|| self.random_plies(&mut rng), |opening| opening.len() as u8);
         let mut positions = Vec::with_capacity(60);
         self.searcher.clear();
         while !game.is_over() {
             let current = game.current();
             let labeled = self.config.label_from_ply <= game.ply();
             let label = labeled.then(|| self.search(current.position, self.config.label_depth));
-            let choice = self.choose(&game, label.as_ref(), &mut rng);
+            let choice = if let Some(&square) = opening.and_then(|opening| opening.get(usize::from(game.ply()))) {
+                Choice { square, random: true }
+            } else if game.ply() < opening_plies {
+                self.any_move(current.position, &mut rng)
+            } else {
+                self.choose(current.position, label.as_ref(), &mut rng)
+            };
             if let Some(label) = label {
                 positions.push(self.row(game_id, game.ply(), current, &label, &choice));
             }
@@ -63,20 +79,54 @@ impl<'a> Player<'a> {
         let game = GameRow {
             game_id,
             moves: game.transcript(),
-            random_plies: self.config.random_plies.min(game.ply()),
+            random_plies: opening_plies.min(game.ply()),
             result: black_discs,
             positions: positions.len() as u8,
         };
         SelfplayGame { game, positions }
     }
 
-    fn choose(&mut self, game: &Game, label: Option<&SearchResult>, rng: &mut RandomStream) -> Choice {
-        let position = game.current().position;
-        let opening = game.ply() < self.config.random_plies;
+    /// Nothing is drawn where there is nothing to choose.
+    fn random_plies(&self, rng: &mut RandomStream) -> u8 {
+        let (min, max) = (self.config.random_plies_min, self.config.random_plies_max);
+        if min == max { min } else { min + rng.below(u32::from(max - min) + 1) as u8 }
+    }
+
+    fn any_move(&self, position: Position, rng: &mut RandomStream) -> Choice {
+        let square = rng.pick(Squares(position.legal_moves())).expect("the side to move has a move");
+        Choice { square, random: true }
+    }
+
+    /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
+    fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Choice {
+        let level = MpcLevel::from_percent(self.config.mpc_level).expect("the config was checked");
+        let depth = self.config.play_depth.saturating_sub(1);
+        let values: Vec<(Square, i32)> = position
+            .children()
+            .map(|(square, next)| (square, -self.searcher.score_at_depth(next, depth, level).0))
+            .collect();
+        let best = values.iter().map(|(_, value)| *value).max().expect("the side to move has a move");
+        let millidiscs = self.config.exploration_discs * 1000.0;
+        let weights: Vec<f64> =
+            values.iter().map(|(_, value)| libm::exp(-f64::from(best - value) / millidiscs)).collect();
+        let mut left = rng.unit() * weights.iter().sum::<f64>();
+        let chosen = weights.iter().position(|weight| {
+            left -= weight;
+            left < 0.0
+        });
+        // Rounding may leave a rest after the last one.
+        let (square, _) = values[chosen.unwrap_or(values.len() - 1)];
+        Choice { square, random: true }
+    }
+
+    fn choose(&mut self, position: Position, label: Option<&SearchResult>, rng: &mut RandomStream) -> Choice {
         let exploring = self.config.exploration_empties < position.empties();
-        if opening || (exploring && rng.chance(self.config.exploration)) {
-            let square = rng.pick(Squares(position.legal_moves())).expect("the side to move has a move");
-            return Choice { square, random: true };
+        if exploring && rng.chance(self.config.exploration) {
+            return if 0.0 < self.config.exploration_discs {
+                self.any_good_move(position, rng)
+            } else {
+                self.any_move(position, rng)
+            };
         }
         let best_move = match label {
             Some(label) if label.exact || self.config.play_depth == self.config.label_depth => label.best_move,

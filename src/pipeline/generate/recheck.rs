@@ -1,6 +1,7 @@
 //! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
 
 use super::GenerateConfig;
+use super::openings::Openings;
 use super::play::Player;
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
@@ -36,7 +37,8 @@ pub fn remake_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -
     let config: GenerateConfig = serde_json::from_value(manifest.config.clone()).map_err(|error| {
         ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
     })?;
-    let mut player = Player::new(&config, manifest.seed, manifest.generation, model);
+    let openings = Openings::new(&config);
+    let mut player = Player::new(&config, &openings, manifest.seed, manifest.generation, model);
     let positions = dataset.positions(index)?;
     let mut rest = &positions[..];
     let mut count = 0;
