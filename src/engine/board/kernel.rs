@@ -1,8 +1,8 @@
 //! The ways to run the inner loops: portable code for any machine and its twin for AVX2, chosen once at run time.
 //!
-//! A function that should run fast is written as an `#[inline(always)]` body, generic over [`Kernel`], and entered through
-//! [`kernel_entry!`](crate::engine::board::kernel::kernel_entry), which compiles the body once for each kernel. Everything that a body calls
-//! must be inlined into it or be an entry itself: a plain function would be compiled for the oldest machine.
+//! A function that should run fast is written as an `#[inline(always)]` body, generic over `Kernel`, and entered through
+//! `kernel_entry!`, which compiles the body once for each kernel. Everything that a body calls must be inlined into it or
+//! be an entry itself: a plain function would be compiled for the oldest machine.
 
 use super::moves::portable;
 use std::fmt;
