@@ -3,78 +3,94 @@
 //! Indices here count 0 for the side to move, 1 for an empty square and 2 for the opponent, so that a change of sides
 //! maps an index i of a pattern of n squares to 3^n − 1 − i: one subtraction for all instances of a block.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod portable;
+
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
+use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
 
-/// Blocks of [`LANES`] that an accumulator has room for: a pattern that fills a window alone has two instances or more
-/// (fewer take the symmetry of at most eight squares), so at most half of the lanes are gaps.
-const BLOCKS_MAX: usize = 2 * INSTANCES_MAX / LANES;
+/// Blocks of [`LANES`] that an accumulator has room for.
+const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
 
-/// Instances that share a base in the weights.
-const GROUP: usize = 4;
+/// What an index of 16 bits can address.
+const INDICES: usize = 1 << 16;
 
-/// What 16 bits can address from one base.
-const WINDOW: usize = 1 << 16;
+/// Indices of as many instances as one vector holds; they wrap.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Block([u16; LANES]);
 
-type Block = [u16; LANES];
+impl Block {
+    const ZERO: Self = Self([0; LANES]);
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Self(std::array::from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
+    }
+}
 
 /// The index of every instance of a position, from the side to move.
 #[derive(Clone, Copy)]
-#[repr(align(32))]
 pub(in crate::engine) struct Accumulator {
     blocks: [Block; BLOCKS_MAX],
 }
 
 impl Accumulator {
     /// Room for a position.
-    pub(in crate::engine) const ZERO: Self = Self { blocks: [[0; LANES]; BLOCKS_MAX] };
+    pub(in crate::engine) const ZERO: Self = Self { blocks: [Block::ZERO; BLOCKS_MAX] };
 }
 
 /// Weights laid out for updates by moves.
 #[derive(Debug)]
 pub(in crate::engine) struct Incremental {
     block_count: usize,
-    start: Vec<Block>,        // [block]: the indices of a board without discs
-    swap: Vec<Block>,         // [block]: index + swapped index
-    steps: Vec<Block>,        // [square][block]: 3^place
-    bases: Vec<usize>,        // [group]
-    weights: Vec<i16>,        // [phase][the tables of the patterns, each after a zero], then room for one window
+    start: Vec<Block>,   // [block]: the indices of a board without discs
+    swap: Vec<Block>,    // [block]: index + swapped index
+    steps: Vec<Block>,   // [square][block]: 3^place
+    tables: Vec<Tables>, // [block]
+    weights: Vec<i16>,   // [phase][a zero, then the tables of the patterns], then room for every index after the last
+    phase_size: usize,
     phase_begin: [usize; 65], // [empties] -> where its phase begins in `weights`
     constant: [i32; 65],      // [empties] -> the sum of the parity weights
 }
 
-/// A lane's place: its base, the distance of its table from there, and the squares, most significant first.
-struct Lane<'a> {
-    relative: usize,
-    squares: &'a [crate::engine::board::square::Square],
-}
+/// Where in a phase the table of each lane's instance begins; lanes without one read the zero.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Tables([u32; LANES]);
 
 impl Incremental {
     /// Lays out weights `[phase][feature]` of a set.
     pub(in crate::engine) fn new(set: &PatternSet, weights: &[i16]) -> Self {
-        let (tables, phase_size) = table_begins(set);
-        let (bases, lanes) = group_lanes(set, &tables);
-        let block_count = lanes.len().div_ceil(LANES).max(1);
-        assert!(block_count <= BLOCKS_MAX, "see BLOCKS_MAX");
+        let (begins, phase_size) = table_begins(set);
+        let block_count = set.instances().len().div_ceil(LANES).max(1);
         let mut this = Self {
             block_count,
-            start: vec![[0; LANES]; block_count],
-            swap: vec![[0; LANES]; block_count],
-            steps: vec![[0; LANES]; block_count * 64],
-            bases,
-            weights: pack_weights(set, weights, &tables, phase_size),
+            start: vec![Block::ZERO; block_count],
+            swap: vec![Block::ZERO; block_count],
+            steps: vec![Block::ZERO; block_count * 64],
+            tables: vec![Tables([0; LANES]); block_count],
+            weights: pack_weights(set, weights, &begins, phase_size),
+            phase_size,
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
         };
-        for (index, lane) in lanes.iter().enumerate() {
-            let (block, place) = (index / LANES, index % LANES);
-            let last = 3_usize.pow(lane.squares.len() as u32) - 1;
-            // Indices of 16 bits wrap, and wrap back.
-            this.start[block][place] = (lane.relative + last / 2) as u16;
-            this.swap[block][place] = (2 * lane.relative + last) as u16;
-            for (power, square) in lane.squares.iter().rev().enumerate() {
-                this.steps[square.index() * block_count + block][place] = 3_u16.pow(power as u32);
+        for (index, instance) in set.instances().iter().enumerate() {
+            let (block, lane) = (index / LANES, index % LANES);
+            let last = 3_u32.pow(instance.squares.len() as u32) - 1;
+            this.start[block].0[lane] = (last / 2) as u16;
+            this.swap[block].0[lane] = last as u16;
+            this.tables[block].0[lane] = begins[instance.pattern] as u32;
+            for (power, square) in instance.squares.iter().rev().enumerate() {
+                this.steps[square.index() * block_count + block].0[lane] = 3_u16.pow(power as u32);
             }
         }
         this
@@ -88,7 +104,7 @@ impl Incremental {
             for square in Squares(set) {
                 let steps = &self.steps[square.index() * self.block_count..];
                 for (block, steps) in accumulator.blocks[..self.block_count].iter_mut().zip(steps) {
-                    for (lane, step) in block.iter_mut().zip(steps) {
+                    for (lane, step) in block.0.iter_mut().zip(&steps.0) {
                         *lane = lane.wrapping_add(step.wrapping_mul(times));
                     }
                 }
@@ -99,119 +115,109 @@ impl Incremental {
 
     /// Writes to `after` the accumulator after a move on `square` that turns over `flips`, seen by the opponent.
     #[inline(always)]
-    pub(in crate::engine) fn play(&self, before: &Accumulator, square: usize, flips: u64, after: &mut Accumulator) {
-        match self.block_count {
-            1 => self.play_blocks::<1>(before, square, flips, after),
-            2 => self.play_blocks::<2>(before, square, flips, after),
-            3 => self.play_blocks::<3>(before, square, flips, after),
-            4 => self.play_blocks::<4>(before, square, flips, after),
-            5 => self.play_blocks::<5>(before, square, flips, after),
-            _ => self.play_blocks::<BLOCKS_MAX>(before, square, flips, after),
-        }
-    }
-
-    #[inline(always)]
-    fn play_blocks<const BLOCKS: usize>(
+    pub(in crate::engine) fn play<K: Kernel>(
         &self,
         before: &Accumulator,
         square: usize,
         flips: u64,
         after: &mut Accumulator,
     ) {
-        let mut sums = [[0_u16; LANES]; BLOCKS];
-        let mut rest = flips;
-        while rest != 0 {
-            let steps = self.steps_of::<BLOCKS>(rest.trailing_zeros() as usize);
-            for (sum, steps) in sums.iter_mut().zip(steps) {
-                for (sum, step) in sum.iter_mut().zip(steps) {
-                    *sum = sum.wrapping_add(*step);
-                }
-            }
-            rest &= rest - 1;
-        }
-        let steps = self.steps_of::<BLOCKS>(square);
-        for block in 0..steps.len() {
-            let (before, swap) = (&before.blocks[block], &self.swap[block]);
-            let (sums, steps) = (&sums[block], &steps[block]);
-            let after = &mut after.blocks[block];
-            for lane in 0..LANES {
-                let change = sums[lane].wrapping_mul(2).wrapping_add(steps[lane]);
-                after[lane] = swap[lane].wrapping_sub(before[lane]).wrapping_add(change);
-            }
+        match self.block_count {
+            1 => self.play_blocks::<K, 1>(0, before, square, flips, after),
+            2 => self.play_blocks::<K, 2>(0, before, square, flips, after),
+            3 => self.play_blocks::<K, 3>(0, before, square, flips, after),
+            4 => self.play_blocks::<K, 4>(0, before, square, flips, after),
+            5 => self.play_blocks::<K, 5>(0, before, square, flips, after),
+            count => (0..count).for_each(|block| self.play_blocks::<K, 1>(block, before, square, flips, after)),
         }
     }
 
-    /// The steps of a square: `BLOCKS` of them, or fewer where `BLOCKS` stands for "many".
+    /// As `play`, for `BLOCKS` blocks from `begin` on.
     #[inline(always)]
-    fn steps_of<const BLOCKS: usize>(&self, square: usize) -> &[Block] {
-        let count = if BLOCKS == BLOCKS_MAX { self.block_count } else { BLOCKS };
-        &self.steps[square * count..][..count]
+    fn play_blocks<K: Kernel, const BLOCKS: usize>(
+        &self,
+        begin: usize,
+        before: &Accumulator,
+        square: usize,
+        flips: u64,
+        after: &mut Accumulator,
+    ) {
+        let change = Change {
+            before: blocks(&before.blocks[begin..]),
+            swap: blocks(&self.swap[begin..]),
+            placed: self.steps_of::<BLOCKS>(square, begin),
+            flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square.index(), begin)),
+        };
+        let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
+        #[cfg(target_arch = "x86_64")]
+        if K::AVX2 {
+            // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
+            return unsafe { avx2::play(change, after) };
+        }
+        portable::play(change, after);
+    }
+
+    #[inline(always)]
+    fn steps_of<const BLOCKS: usize>(&self, square: usize, begin: usize) -> &[Block; BLOCKS] {
+        blocks(&self.steps[square * self.block_count + begin..])
     }
 
     /// Writes to `after` the accumulator after a pass.
     #[inline(always)]
     pub(in crate::engine) fn pass(&self, before: &Accumulator, after: &mut Accumulator) {
         for ((after, before), swap) in after.blocks.iter_mut().zip(&before.blocks).zip(&self.swap) {
-            for ((after, before), swap) in after.iter_mut().zip(before).zip(swap) {
-                *after = swap.wrapping_sub(*before);
-            }
+            *after = swap.minus(*before);
         }
     }
 
     /// The static value of the position with this accumulator, in millidiscs; equals the walk's sum.
     #[inline(always)]
-    pub(in crate::engine) fn value(&self, accumulator: &Accumulator, empties: u32) -> i32 {
-        let begin = self.phase_begin[empties as usize];
-        let mut sum = self.constant[empties as usize];
-        for (lanes, base) in accumulator.blocks.as_flattened().chunks_exact(GROUP).zip(&self.bases) {
-            let window: &[i16; WINDOW] =
-                self.weights[begin + base..].first_chunk().expect("a window's room follows the last table");
-            for &lane in lanes {
-                sum += i32::from(window[usize::from(lane)]);
-            }
+    pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u32) -> i32 {
+        let weights = &self.weights[self.phase_begin[empties as usize]..][..self.phase_size + INDICES];
+        let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
+        #[cfg(target_arch = "x86_64")]
+        if K::AVX2 {
+            // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
+            // and after that follow as many weights as an index may name.
+            return self.constant[empties as usize] + unsafe { avx2::sum(blocks, weights) };
         }
-        sum
+        self.constant[empties as usize] + portable::sum(blocks, weights)
     }
 }
 
-/// Where each pattern's table begins within a phase, after one zero, and the size of a phase.
+/// What a move does to `BLOCKS` blocks.
+struct Change<'a, const BLOCKS: usize, Flipped> {
+    before: &'a [Block; BLOCKS],
+    swap: &'a [Block; BLOCKS],
+    placed: &'a [Block; BLOCKS],
+    flipped: Flipped,
+}
+
+/// The first `BLOCKS` of some blocks, of which there are as many.
+#[inline(always)]
+fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
+    blocks.first_chunk().expect("every part of an accumulator has `block_count` blocks")
+}
+
+/// Where each pattern's table begins within a phase, and the size of a phase.
 fn table_begins(set: &PatternSet) -> (Vec<usize>, usize) {
-    let mut size = 0;
+    let mut size = 1;
     let begins = set.patterns().iter().map(|pattern| {
         let begin = size;
         if matches!(pattern.kind, PatternKind::Squares(_)) {
-            size += 1 + pattern.configuration_count();
+            size += pattern.configuration_count();
         }
         begin
     });
     (begins.collect(), size)
 }
 
-/// Gathers instances in groups whose tables lie within one window; gaps are lanes without squares that read the zero.
-fn group_lanes<'a>(set: &'a PatternSet, tables: &[usize]) -> (Vec<usize>, Vec<Lane<'a>>) {
-    let mut bases: Vec<usize> = Vec::new();
-    let mut lanes: Vec<Lane<'a>> = Vec::new();
-    for instance in set.instances() {
-        let table = tables[instance.pattern];
-        let end = table + 1 + set.patterns()[instance.pattern].configuration_count();
-        let open = !lanes.len().is_multiple_of(GROUP) && bases.last().is_some_and(|base| end - base <= WINDOW);
-        if !open {
-            lanes.resize_with(lanes.len().next_multiple_of(GROUP), || Lane { relative: 0, squares: &[] });
-            bases.push(table);
-        }
-        let relative = table + 1 - bases.last().expect("a base was pushed");
-        lanes.push(Lane { relative, squares: &instance.squares });
-    }
-    lanes.resize_with(lanes.len().next_multiple_of(GROUP), || Lane { relative: 0, squares: &[] });
-    (bases, lanes)
-}
-
-fn pack_weights(set: &PatternSet, weights: &[i16], tables: &[usize], phase_size: usize) -> Vec<i16> {
-    let mut packed = vec![0; set.phase_count() * phase_size + WINDOW];
+fn pack_weights(set: &PatternSet, weights: &[i16], begins: &[usize], phase_size: usize) -> Vec<i16> {
+    let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
     for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
-        for (index, (pattern, table)) in set.patterns().iter().zip(tables).enumerate() {
+        for (index, (pattern, begin)) in set.patterns().iter().zip(begins).enumerate() {
             let PatternKind::Squares(squares) = &pattern.kind else { continue };
-            let table = &mut packed[phase * phase_size + table + 1..];
+            let table = &mut packed[phase * phase_size + begin..];
             let weights = &weights[set.offset(index)..];
             for configuration in 0..pattern.configuration_count() {
                 table[renumber(configuration, squares.len())] = weights[configuration];
@@ -243,6 +249,7 @@ mod tests {
     use super::super::evaluation::Evaluation;
     use super::super::pattern_set::Pattern;
     use super::*;
+    use crate::engine::board::kernel::{KernelChoice, kernel_entry, with_kernel};
     use std::sync::Arc;
 
     fn numbers(mut state: u64) -> impl FnMut() -> u64 {
@@ -285,32 +292,58 @@ mod tests {
         "c1 d1 c2 d2 e2",
     ];
 
-    #[test]
-    fn the_incremental_value_is_the_walk_on_every_position_of_random_games() {
-        let mut next = numbers(7);
-        for game in 0..120 {
-            let lists = &LISTS[game % 5..][..1 + game % 8];
-            let evaluation = evaluation(lists, vec![4, 20, 33, 50], game as u64);
-            let incremental = Incremental::new(evaluation.set(), evaluation.weights());
-            let mut position = Position::START;
-            let mut accumulator = incremental.accumulator(position);
-            loop {
-                let expected = evaluation.static_value(position);
-                assert_eq!(incremental.value(&accumulator, u32::from(position.empties())), expected, "{lists:?}");
-                let before = accumulator;
-                let moves = position.children().count();
-                if moves == 0 {
-                    if position.is_over() {
-                        break;
-                    }
-                    incremental.pass(&before, &mut accumulator);
-                    position = position.pass();
-                    continue;
+    kernel_entry! {
+        /// Plays a random game and compares each position's value with the walk's sum; the positions.
+        fn compare_game(evaluation: &Evaluation, seed: u64) -> usize = compare_game_body
+    }
+
+    fn compare_game_body<K: Kernel>(evaluation: &Evaluation, seed: u64) -> usize {
+        let incremental = evaluation.incremental();
+        let mut next = numbers(seed);
+        let mut position = Position::START;
+        let mut accumulator = incremental.accumulator(position);
+        for count in 1.. {
+            let expected = evaluation.static_value(position);
+            assert_eq!(incremental.value::<K>(&accumulator, u32::from(position.empties())), expected, "{position:?}");
+            let before = accumulator;
+            let moves = position.children().count();
+            if moves == 0 {
+                if position.is_over() {
+                    return count;
                 }
-                let (square, after) = position.children().nth(next() as usize % moves).unwrap();
-                incremental.play(&before, square.index(), position.flips(square), &mut accumulator);
-                position = after;
+                incremental.pass(&before, &mut accumulator);
+                position = position.pass();
+                continue;
             }
+            let (square, after) = position.children().nth(next() as usize % moves).unwrap();
+            incremental.play::<K>(&before, square.index(), position.flips(square), &mut accumulator);
+            position = after;
+        }
+        unreachable!()
+    }
+
+    #[test]
+    fn both_kernels_equal_the_walk_on_every_position_of_10000_random_games() {
+        let mut positions = 0;
+        for set in 0..100 {
+            let lists = &LISTS[set % 5..][..1 + set % 8];
+            let evaluation = evaluation(lists, vec![4, 20, 33, 50], set as u64);
+            for game in 0..100 {
+                let seed = (set * 100 + game) as u64;
+                let kernel = if game % 2 == 0 { KernelChoice::detect() } else { KernelChoice::PORTABLE };
+                positions += with_kernel!(kernel, compare_game(&evaluation, seed));
+            }
+        }
+        assert!(600_000 < positions);
+    }
+
+    #[test]
+    fn a_set_of_many_blocks_equals_the_walk() {
+        let uneven = ["a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2"];
+        let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![4, 20, 33, 50], 1);
+        assert!(5 < evaluation.incremental().block_count);
+        for kernel in [KernelChoice::detect(), KernelChoice::PORTABLE] {
+            assert!((0..10).map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed))).sum::<usize>() > 500);
         }
     }
 }

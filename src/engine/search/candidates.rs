@@ -5,6 +5,9 @@ use crate::engine::board::kernel::Kernel;
 /// No position has more legal moves than this (33 are known).
 pub(super) const CANDIDATES_MAX: usize = 36;
 
+/// No static value.
+pub(super) const UNKNOWN: i32 = i32::MIN;
+
 /// A move with what the ordering found out about it.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
@@ -12,11 +15,13 @@ pub(super) struct Candidate {
     /// The opponent's legal moves after it.
     pub(super) replies: u64,
     pub(super) order: i32,
+    /// The static value after it, from the side to move there; [`UNKNOWN`] until an ordering computes it.
+    pub(super) value: i32,
     pub(super) square: u8,
 }
 
 impl Candidate {
-    const NONE: Self = Self { flips: 0, replies: 0, order: 0, square: 0 };
+    const NONE: Self = Self { flips: 0, replies: 0, order: 0, value: UNKNOWN, square: 0 };
 
     /// A legal move on `square`.
     #[inline(always)]

@@ -163,7 +163,7 @@ fn best_child<K: Kernel, W: Window, const GUIDED: bool>(
         let next = node.after(&candidate);
         if GUIDED {
             run.table.prefetch(Key::new(next.position()));
-            midgame::play(run, &node.midgame(), &candidate);
+            midgame::play::<K>(run, &node.midgame(), &candidate);
         }
         let mut value = low + 1;
         if !W::OPEN || turn != 0 {

@@ -1,6 +1,6 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
-use super::candidates::{Candidate, Candidates, weighted_mobility};
+use super::candidates::{Candidate, Candidates, UNKNOWN, weighted_mobility};
 use super::mpc::MpcEntry;
 use super::run::{Bounds, Run};
 use super::table::Key;
@@ -12,11 +12,15 @@ use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
 /// From this depth on results are worth a place in the table.
 const TABLE_DEPTH_MIN: u8 = 2;
 /// From this depth on children are looked up before any is searched.
-const TRANSPOSITION_DEPTH_MIN: u8 = 3;
+const TRANSPOSITION_DEPTH_MIN: u8 = 4;
 /// From this depth on moves are ordered by a search one ply deep instead of the static value.
 const PLY_ORDER_DEPTH_MIN: u8 = 9;
 /// Order millidiscs for each move that the opponent is left with.
-const MOBILITY_ORDER: i32 = 2000;
+const MOBILITY_ORDER: i32 = 1000;
+/// A static value that is to foretell needs a margin so many times that of a searched one: its errors have heavier tails.
+const STATIC_MARGIN: f64 = 2.0;
+/// A search is tried for a side that the static value foretells, or misses by at most so many of its sigmas.
+const PROBE_MARGIN: f64 = 2.0;
 /// Above every order value: the move that the table remembers.
 const FIRST: i32 = i32::MAX;
 
@@ -27,6 +31,8 @@ pub(super) struct Node {
     pub(super) opponent: u64,
     pub(super) moves: u64,
     pub(super) ply: usize,
+    /// Its static value, if an ordering computed it, else [`UNKNOWN`].
+    pub(super) value: i32,
 }
 
 impl Node {
@@ -78,9 +84,15 @@ impl Window for OpenWindow {
 fn inner<K: Kernel, W: Window>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
     if depth == 0 {
         run.nodes += 1;
-        return static_value(run, node);
+        return static_value::<K>(run, node);
     }
     if depth == 1 {
+        if !W::OPEN
+            && let Some(value) = probe::<K>(run, node, alpha, depth)
+        {
+            run.nodes += 1;
+            return value;
+        }
         return frontier::<K>(run, node, alpha, beta);
     }
     run.nodes += 1;
@@ -111,7 +123,9 @@ fn inner<K: Kernel, W: Window>(run: &mut Run<'_>, node: &Node, alpha: i32, beta:
     {
         return value;
     }
-    order::<K>(run, node, &mut candidates, first, depth);
+    if order::<K, W>(run, node, &mut candidates, first, alpha, depth) {
+        return alpha + 1;
+    }
     let (value, best) = best_child::<K, W>(run, node, &mut candidates, low, high, depth);
     if !run.stopped && TABLE_DEPTH_MIN <= depth {
         let known = run.known(value, best, low, high, depth);
@@ -149,7 +163,11 @@ pub(super) fn best_child<K: Kernel, W: Window>(
     for turn in 0..candidates.len() {
         let candidate = candidates.pick(turn);
         let low = alpha.max(best_value);
-        play(run, node, &candidate);
+        if TABLE_DEPTH_MIN < depth {
+            let (player, opponent) = candidate.play(node.player, node.opponent);
+            run.table.prefetch(Key::new(Position::new_unchecked(player, opponent)));
+        }
+        play::<K>(run, node, &candidate);
         let mut value = low + 1;
         if !W::OPEN || turn != 0 {
             value = -child::<K, NullWindow>(run, node, &candidate, -low - 1, -low, depth - 1);
@@ -173,15 +191,25 @@ pub(super) fn best_child<K: Kernel, W: Window>(
 /// What a move is worth to the mover by a full-window search of `depth` plies after it.
 #[inline(always)]
 pub(super) fn value_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate, depth: u8) -> i32 {
-    play(run, node, candidate);
+    play::<K>(run, node, candidate);
     -child::<K, OpenWindow>(run, node, candidate, -SCORE_MAX, SCORE_MAX, depth)
+}
+
+/// The same without a search, remembered in the candidate.
+#[inline(always)]
+pub(super) fn static_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &mut Candidate) -> i32 {
+    let value = value_after::<K>(run, node, candidate, 0);
+    if candidate.replies != 0 {
+        candidate.value = -value;
+    }
+    value
 }
 
 /// Brings the accumulator of the next ply up to date.
 #[inline(always)]
-pub(super) fn play(run: &mut Run<'_>, node: &Node, candidate: &Candidate) {
+pub(super) fn play<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate) {
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
-    run.incremental.play(&before[node.ply], candidate.index(), candidate.flips, &mut after[0]);
+    run.incremental.play::<K>(&before[node.ply], candidate.index(), candidate.flips, &mut after[0]);
 }
 
 /// The value of the position after a move that was played, from its side to move; passes there are free.
@@ -195,7 +223,7 @@ fn child<K: Kernel, W: Window>(
     depth: u8,
 ) -> i32 {
     let (player, opponent) = candidate.play(node.player, node.opponent);
-    let next = Node { player, opponent, moves: candidate.replies, ply: node.ply + 1 };
+    let next = Node { player, opponent, moves: candidate.replies, ply: node.ply + 1, value: candidate.value };
     if next.moves == 0 {
         return passed::<K>(run, &next, alpha, beta, depth);
     }
@@ -216,7 +244,7 @@ fn passed_body<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32,
     }
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
     run.incremental.pass(&before[node.ply], &mut after[0]);
-    let next = Node { player: node.opponent, opponent: node.player, moves, ply: node.ply + 1 };
+    let next = Node { player: node.opponent, opponent: node.player, moves, ply: node.ply + 1, value: UNKNOWN };
     -open_window::<K>(run, &next, -beta, -alpha, depth)
 }
 
@@ -230,16 +258,16 @@ fn frontier<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32) ->
         let square = moves.trailing_zeros() as usize;
         moves &= moves - 1;
         let flips = K::flips(node.player, node.opponent, square);
-        let mut candidate = Candidate { flips, replies: 0, order: 0, square: square as u8 };
+        let mut candidate = Candidate { flips, replies: 0, order: 0, value: UNKNOWN, square: square as u8 };
         let (player, opponent) = candidate.play(node.player, node.opponent);
         candidate.replies = K::legal_moves(player, opponent);
-        play(run, node, &candidate);
-        let next = Node { player, opponent, moves: candidate.replies, ply: node.ply + 1 };
+        play::<K>(run, node, &candidate);
+        let next = Node { player, opponent, moves: candidate.replies, ply: node.ply + 1, value: UNKNOWN };
         let value = if next.moves == 0 {
             -passed::<K>(run, &next, -beta, -alpha.max(best_value), 0)
         } else {
             run.nodes += 1;
-            -static_value(run, &next)
+            -static_value::<K>(run, &next)
         };
         if best_value < value {
             best_value = value;
@@ -252,28 +280,51 @@ fn frontier<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32) ->
 }
 
 #[inline(always)]
-pub(super) fn static_value(run: &Run<'_>, node: &Node) -> i32 {
-    run.incremental.value(&run.accumulators[node.ply], node.empties()).clamp(-SCORE_MAX, SCORE_MAX)
+pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> i32 {
+    if node.value != UNKNOWN {
+        return node.value;
+    }
+    run.incremental.value::<K>(&run.accumulators[node.ply], node.empties()).clamp(-SCORE_MAX, SCORE_MAX)
 }
 
-/// Orders moves by what a shallow look at them says, the opponent's mobility against them.
+/// Orders moves by what a shallow look at them says, the opponent's mobility against them; whether the static value after
+/// one of them foretells a cut, which ends a null window at once.
 #[inline(always)]
-pub(super) fn order<K: Kernel>(
+pub(super) fn order<K: Kernel, W: Window>(
     run: &mut Run<'_>,
     node: &Node,
     candidates: &mut Candidates,
     first: Option<Square>,
+    alpha: i32,
     depth: u8,
-) {
+) -> bool {
+    let cut = if W::OPEN { None } else { static_cut_after(run, node, alpha, depth) };
     for candidate in candidates.as_mut_slice() {
         if first.is_some_and(|first| first.number() == candidate.square) {
             candidate.order = FIRST;
             continue;
         }
-        let depth = u8::from(PLY_ORDER_DEPTH_MIN <= depth);
-        let value = value_after::<K>(run, node, candidate, depth);
+        let value = if PLY_ORDER_DEPTH_MIN <= depth {
+            value_after::<K>(run, node, candidate, 1)
+        } else {
+            static_after::<K>(run, node, candidate)
+        };
+        if cut.is_some_and(|cut| candidate.value != UNKNOWN && candidate.value <= cut) {
+            return true;
+        }
         candidate.order = value - weighted_mobility(candidate.replies) * MOBILITY_ORDER;
     }
+    false
+}
+
+/// The static value, from the side to move after a move, at which or below the move is foretold to cut.
+#[inline(always)]
+fn static_cut_after(run: &Run<'_>, node: &Node, alpha: i32, depth: u8) -> Option<i32> {
+    if !run.sigmas.is_finite() {
+        return None;
+    }
+    let entry = run.mpc.probes(node.empties() as u8 - 1, depth - 1).next().filter(|entry| entry.shallow == 0)?;
+    Some(entry.bounds(-alpha - 1, -alpha, STATIC_MARGIN * run.sigmas).0)
 }
 
 /// Multi-ProbCut: bets that a shallow value far outside the window foretells the deep one.
@@ -283,32 +334,41 @@ fn probe<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> Op
         return None;
     }
     let mpc = run.mpc;
-    for entry in mpc.probes(node.empties() as u8, depth) {
-        if let Some(value) = probe_once::<K>(run, node, alpha, alpha + 1, entry) {
-            return Some(value);
-        }
-    }
-    None
+    probe_all::<K>(run, node, alpha, alpha + 1, mpc.probes(node.empties() as u8, depth))
 }
 
-/// One probe for a window in millidiscs: `Some(beta)` or `Some(alpha)` if it foretells a value outside.
+/// Probes for a window in millidiscs: `Some(beta)` or `Some(alpha)` if one foretells a value outside.
+///
+/// A static probe costs next to nothing, and what it foretells decides which sides are worth a search.
 #[inline(always)]
-pub(super) fn probe_once<K: Kernel>(
+pub(super) fn probe_all<'m, K: Kernel>(
     run: &mut Run<'_>,
     node: &Node,
     alpha: i32,
     beta: i32,
-    entry: &MpcEntry,
+    entries: impl Iterator<Item = &'m MpcEntry>,
 ) -> Option<i32> {
-    let &MpcEntry { shallow, slope, offset, sigma, .. } = entry;
-    let margin = run.sigmas * f64::from(sigma);
-    let high = ((f64::from(beta - offset) + margin) / slope).floor() + 1.0;
-    if high <= f64::from(SCORE_MAX) && high as i32 <= null_window::<K>(run, node, high as i32 - 1, shallow) {
-        return Some(beta);
-    }
-    let low = ((f64::from(alpha - offset) - margin) / slope).ceil() - 1.0;
-    if f64::from(-SCORE_MAX) <= low && null_window::<K>(run, node, low as i32, shallow) <= low as i32 {
-        return Some(alpha);
+    let (mut try_low, mut try_high) = (true, true);
+    for entry in entries {
+        if entry.shallow == 0 {
+            let value = static_value::<K>(run, node);
+            let (low, high) = entry.bounds(alpha, beta, STATIC_MARGIN * run.sigmas);
+            if high <= value {
+                return Some(beta);
+            }
+            if value <= low {
+                return Some(alpha);
+            }
+            (try_low, try_high) = entry.may_foretell(value, alpha, beta, PROBE_MARGIN);
+            continue;
+        }
+        let (low, high) = entry.bounds(alpha, beta, run.sigmas);
+        if try_high && high <= SCORE_MAX && high <= null_window::<K>(run, node, high - 1, entry.shallow) {
+            return Some(beta);
+        }
+        if try_low && -SCORE_MAX <= low && null_window::<K>(run, node, low, entry.shallow) <= low {
+            return Some(alpha);
+        }
     }
     None
 }

@@ -2,8 +2,8 @@
 
 use crate::engine::eval::evaluation::SCORE_MAX;
 
-/// The lowest depth with statistics: below it a search costs less than its probe.
-pub const DEEP_MIN: u8 = 3;
+/// The lowest depth with statistics; below 3 only the static value costs less than the search that it foretells.
+pub const DEEP_MIN: u8 = 1;
 
 /// The greatest depth, and the greatest number of empty squares, with statistics.
 pub const DEEP_MAX: u8 = 60;
@@ -90,6 +90,29 @@ pub struct MpcEntry {
     pub offset: i32,
     /// In millidiscs.
     pub sigma: i32,
+}
+
+impl MpcEntry {
+    /// The greatest shallow value that foretells a deep one of at most `alpha`, and the least that foretells one of at
+    /// least `beta`, with a margin of `t` sigmas.
+    ///
+    /// They may lie outside the range of scores: then nothing foretells that.
+    #[inline(always)]
+    pub(super) fn bounds(&self, alpha: i32, beta: i32, t: f64) -> (i32, i32) {
+        let margin = t * f64::from(self.sigma);
+        let low = (f64::from(alpha - self.offset) - margin) / self.slope;
+        let high = (f64::from(beta - self.offset) + margin) / self.slope;
+        // A conversion to an integer saturates.
+        ((low.ceil() as i32).saturating_sub(1), (high.floor() as i32).saturating_add(1))
+    }
+
+    /// Whether the deep value that `value` foretells lies below `alpha`, above `beta`, or within `t` sigmas of that.
+    #[inline(always)]
+    pub(super) fn may_foretell(&self, value: i32, alpha: i32, beta: i32, t: f64) -> (bool, bool) {
+        let foretold = self.slope * f64::from(value) + f64::from(self.offset);
+        let margin = t * f64::from(self.sigma);
+        (foretold <= f64::from(alpha) + margin, f64::from(beta) - margin <= foretold)
+    }
 }
 
 /// Why entries are no table.
@@ -236,7 +259,7 @@ mod tests {
     #[test]
     fn an_entry_out_of_range_is_refused() {
         for entry in [
-            MpcEntry { deep: 2, ..ENTRY },
+            MpcEntry { deep: 0, ..ENTRY },
             MpcEntry { deep: 61, ..ENTRY },
             MpcEntry { shallow: 3, ..ENTRY },
             MpcEntry { empties_min: 61, empties_max: 61, ..ENTRY },

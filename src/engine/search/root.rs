@@ -1,6 +1,6 @@
 //! The root: one iteration after another, and the moves to choose from.
 
-use super::candidates::Candidates;
+use super::candidates::{Candidates, UNKNOWN};
 use super::endgame;
 use super::endgame::node::EndNode;
 use super::midgame::{Node, OpenWindow, best_child, open_window, order, passed, static_value};
@@ -56,7 +56,7 @@ fn iterate_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8, nod
     let mut values = Vec::with_capacity(usize::from(depth) + 1);
     let mut last = root_search::<K>(run, &node, -SCORE_MAX, SCORE_MAX, 1, None).expect("nothing stops the first depth");
     if depth == 0 {
-        return Iteration { value: static_value(run, &node), depth: 0, ..last };
+        return Iteration { value: static_value::<K>(run, &node), depth: 0, ..last };
     }
     values.push(last.value);
     run.allow_stop(nodes_max);
@@ -93,7 +93,7 @@ fn iterate_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8, nod
 fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
     let (player, opponent) = (position.player(), position.opponent());
     run.accumulators[0] = run.incremental.accumulator(position);
-    Node { player, opponent, moves: K::legal_moves(player, opponent), ply: 0 }
+    Node { player, opponent, moves: K::legal_moves(player, opponent), ply: 0, value: UNKNOWN }
 }
 
 kernel_entry! {
@@ -112,7 +112,7 @@ fn root_search_body<K: Kernel>(
 ) -> Option<Iteration> {
     run.nodes += 1;
     let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
-    order::<K>(run, node, &mut candidates, first, depth);
+    order::<K, OpenWindow>(run, node, &mut candidates, first, alpha, depth);
     let (value, best) = best_child::<K, OpenWindow>(run, node, &mut candidates, alpha, beta, depth);
     if run.stopped {
         return None;

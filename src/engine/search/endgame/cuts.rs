@@ -46,13 +46,9 @@ pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32) ->
         return None;
     }
     let mpc = run.mpc;
-    for entry in mpc.end_probes(node.empties as u8) {
-        let found = midgame::probe_once::<K>(run, &node.midgame(), alpha * DISC, (alpha + 1) * DISC, entry);
-        if let Some(value) = found {
-            return Some(value / DISC);
-        }
-    }
-    None
+    let entries = mpc.end_probes(node.empties as u8);
+    let found = midgame::probe_all::<K>(run, &node.midgame(), alpha * DISC, (alpha + 1) * DISC, entries);
+    found.map(|value| value / DISC)
 }
 
 /// A move to a position whose value the table bounds well enough needs no search.

@@ -1,6 +1,6 @@
 //! A node of the exact search, and the parity of its regions.
 
-use super::super::candidates::Candidate;
+use super::super::candidates::{Candidate, UNKNOWN};
 use super::super::midgame::Node;
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
@@ -86,6 +86,6 @@ impl EndNode {
 
     #[inline(always)]
     pub(in crate::engine::search) const fn midgame(&self) -> Node {
-        Node { player: self.player, opponent: self.opponent, moves: self.moves, ply: self.ply }
+        Node { player: self.player, opponent: self.opponent, moves: self.moves, ply: self.ply, value: UNKNOWN }
     }
 }

@@ -1,0 +1,31 @@
+//! Moves and sums in plain code; the twin that the fast code is tested against.
+
+use super::{Block, Change, Tables};
+
+#[inline(always)]
+pub(super) fn play<'a, const BLOCKS: usize>(
+    change: Change<'a, BLOCKS, impl Iterator<Item = &'a [Block; BLOCKS]>>,
+    after: &mut [Block; BLOCKS],
+) {
+    let mut sums = [Block::ZERO; BLOCKS];
+    for steps in change.flipped {
+        for (sum, steps) in sums.iter_mut().zip(steps) {
+            *sum = sum.plus(*steps);
+        }
+    }
+    for block in 0..BLOCKS {
+        let change_of_index = sums[block].plus(sums[block]).plus(change.placed[block]);
+        after[block] = change.swap[block].minus(change.before[block]).plus(change_of_index);
+    }
+}
+
+#[inline(always)]
+pub(super) fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
+    let mut sum = 0;
+    for (block, tables) in blocks {
+        for (&index, &begin) in block.0.iter().zip(&tables.0) {
+            sum += i32::from(weights[begin as usize + usize::from(index)]);
+        }
+    }
+    sum
+}
