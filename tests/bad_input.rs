@@ -42,6 +42,7 @@ fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
         ("generate.label_depth", "1"),
         ("generate.exact_empties", "3"),
         ("train.validation", "0.0"),
+        ("fit_mpc.method", "\"seed\""),
         ("fit_mpc.samples", "4"),
         ("fit_mpc.compare", "1"),
         ("fit_mpc.depth_max", "3"),

@@ -81,6 +81,7 @@ fn tiny_run() -> Workspace {
             ("generate.play_depth", "1"),
             ("generate.label_depth", "1"),
             ("generate.exact_empties", "3"),
+            ("fit_mpc.method", "\"seed\""),
             ("fit_mpc.samples", "4"),
             ("fit_mpc.compare", "1"),
             ("fit_mpc.depth_max", "3"),

@@ -30,10 +30,17 @@ pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Res
 }
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {
-    let mut rows = vec![["deep", "shallow", "offset", "sigma"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["empties", "deep", "shallow", "slope", "offset", "sigma"].map(str::to_owned).to_vec()];
     let discs = |millidiscs: i32| format!("{:.2}", f64::from(millidiscs) / 1000.0);
     for fit in &metrics.depths {
-        rows.push(vec![fit.deep.to_string(), fit.shallow.to_string(), discs(fit.offset), discs(fit.sigma)]);
+        rows.push(vec![
+            format!("{}-{}", fit.empties_min, fit.empties_max),
+            fit.deep.to_string(),
+            fit.shallow.to_string(),
+            format!("{:.2}", fit.slope),
+            discs(fit.offset),
+            discs(fit.sigma),
+        ]);
     }
     let nodes = &metrics.nodes;
     let saved = 100.0 * (1.0 - nodes.selective as f64 / nodes.full_width.max(1) as f64);

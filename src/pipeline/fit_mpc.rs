@@ -1,6 +1,8 @@
 //! MPC statistics: shallow and deep searches of sampled positions, fitted depth by depth, as a new model version.
 
+mod line;
 mod sample;
+mod seed;
 
 use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::part_path;
@@ -22,7 +24,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Goes up when the same inputs would give another table.
-const ALGORITHM: u32 = 1;
+const ALGORITHM: u32 = 2;
 
 /// The shallow depths of the source for deep depths 3 to 16.
 const SHALLOW_DEPTHS: [u8; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
@@ -43,6 +45,7 @@ pub struct FitMpcConfig {
     pub depth_max: u8,
     pub samples: u64,
     pub random_plies: u8,
+    pub exploration: f64,
     pub play_depth: u8,
     pub empties_min: u8,
     pub empties_max: u8,
@@ -54,8 +57,20 @@ pub struct FitMpcConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The source's: slope 1, offset the mean difference, one sigma for all phases.
+    /// The source's: slope 1, offset the mean difference, one sigma for all phases; from depth 3.
     Seed,
+    /// A least-squares line for each range of empty squares, from the static value and from the source's shallow depth;
+    /// from depth 1.
+    Line,
+}
+
+impl Method {
+    const fn deep_min(self) -> u8 {
+        match self {
+            Self::Seed => DEEP_MIN,
+            Self::Line => 1,
+        }
+    }
 }
 
 impl FitMpcConfig {
@@ -72,6 +87,7 @@ impl FitMpcConfig {
         }
         check_range("fit_mpc.samples", self.samples, 2, 10_000_000)?;
         check_range("fit_mpc.random_plies", self.random_plies, 0, 40)?;
+        check_range("fit_mpc.exploration", self.exploration, 0.0, 1.0)?;
         check_range("fit_mpc.play_depth", self.play_depth, 1, 10)?;
         check_range("fit_mpc.empties_max", self.empties_max, self.depth_max, 56)?;
         check_range("fit_mpc.empties_min", self.empties_min, self.depth_max, self.empties_max)?;
@@ -97,16 +113,22 @@ pub struct FitMpcTask<'a> {
     pub output: Option<&'a Path>,
 }
 
-/// The statistics of one depth.
+/// The statistics of one pair of depths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DepthFit {
+    /// The fewest empty squares that they are for.
+    pub empties_min: u8,
+    /// The most empty squares that they are for.
+    pub empties_max: u8,
     /// The depth predicted.
     pub deep: u8,
     /// The depth predicted from.
     pub shallow: u8,
-    /// The mean of deep − shallow, in millidiscs.
+    /// The slope of deep over shallow.
+    pub slope: f64,
+    /// The mean of deep − slope · shallow, in millidiscs.
     pub offset: i32,
-    /// Its standard deviation, in millidiscs.
+    /// The standard deviation of the rest, in millidiscs.
     pub sigma: i32,
     /// Positions.
     pub samples: u64,
@@ -173,8 +195,11 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
         return Ok(FitMpcReport { skipped: true, id: made.id, content: made.content, metrics });
     }
-    let depth_count = u64::from(task.config.depth_max - DEEP_MIN + 1);
-    let steps = task.config.samples * (1 + depth_count) + task.config.compare;
+    let turns = match task.config.method {
+        Method::Seed => 2 + task.config.depth_max - DEEP_MIN,
+        Method::Line => 2,
+    };
+    let steps = task.config.samples * u64::from(turns) + task.config.compare;
     context.progress.begin("fit-mpc", steps, "searches");
     let fitted = fit(task, context);
     context.progress.end();
@@ -203,92 +228,59 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
 
 type Fitted = (Model, FitMpcMetrics, Vec<MpcSampleRow>);
 
+/// The statistics and the samples that they come from.
+type Statistics = (Vec<DepthFit>, Vec<MpcSampleRow>);
+
 fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<Fitted, StageError> {
     let pool = context.pool()?;
-    let positions = pool.install(|| sample::positions(task, context))?;
-    let mut entries: Vec<MpcEntry> = Vec::new();
-    let mut depths = Vec::new();
-    let mut rows = Vec::new();
-    for (deep, shallow) in (DEEP_MIN..=task.config.depth_max).zip(SHALLOW_DEPTHS) {
-        let table = MpcTable::new(entries.clone()).expect("fitted entries are in range");
-        let pairs = pool.install(|| search_pairs(task, &table, &positions, deep, shallow, context))?;
-        let fit = fit_depth(deep, shallow, &pairs);
-        entries.push(MpcEntry {
-            empties_min: deep,
-            empties_max: 60,
-            deep,
-            shallow,
-            slope: 1.0,
-            offset: fit.offset,
-            sigma: fit.sigma,
-        });
-        depths.push(fit);
-        rows.extend((0..).zip(positions.iter().zip(&pairs)).map(|(sample_id, (position, pair))| MpcSampleRow {
-            sample_id,
-            empties: position.empties(),
-            player: position.player(),
-            opponent: position.opponent(),
-            deep_depth: deep,
-            shallow_depth: shallow,
-            deep_score: pair.deep,
-            shallow_score: pair.shallow,
-        }));
-    }
-    let table = MpcTable::new(entries).expect("fitted entries are in range");
-    let nodes = pool.install(|| compare(task, &table, &positions, context))?;
-    let weights = task.model.model.weights_hash();
-    let model = Model {
-        mpc_samples: vec![positions.len() as u64; depths.len()],
-        mpc: table,
-        mpc_weights: Some(weights),
-        ..task.model.model.clone()
-    };
-    Ok((model, FitMpcMetrics { t: task.config.t, depths, nodes }, rows))
+    pool.install(|| {
+        let positions = sample::positions(task, context)?;
+        let (depths, rows) = match task.config.method {
+            Method::Seed => seed::fit(task, &positions, context)?,
+            Method::Line => line::fit(task, &positions, context)?,
+        };
+        let table = table_of(&depths);
+        let nodes = compare(task, &table, &positions, context)?;
+        let model = Model {
+            mpc_samples: depths.iter().map(|fit| fit.samples).collect(),
+            mpc: table,
+            mpc_weights: Some(task.model.model.weights_hash()),
+            ..task.model.model.clone()
+        };
+        Ok((model, FitMpcMetrics { t: task.config.t, depths, nodes }, rows))
+    })
 }
 
-struct Pair {
-    deep: i32,
-    shallow: i32,
+/// The table that searches use.
+fn table_of(depths: &[DepthFit]) -> MpcTable {
+    let entries = depths.iter().map(|fit| MpcEntry {
+        empties_min: fit.empties_min,
+        empties_max: fit.empties_max,
+        deep: fit.deep,
+        shallow: fit.shallow,
+        slope: fit.slope,
+        offset: fit.offset,
+        sigma: fit.sigma,
+    });
+    MpcTable::new(entries.collect()).expect("fitted entries are in range")
 }
 
-/// The deep and the shallow value of each position; deep searches use the levels fitted so far.
-fn search_pairs(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    positions: &[Position],
-    deep: u8,
-    shallow: u8,
-    context: Context<'_>,
-) -> Result<Vec<Pair>, StageError> {
-    let level = MpcLevel::Sigmas(task.config.t);
-    let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
-    positions
-        .par_iter()
-        .map_init(new_searcher, |searcher, &position| {
-            context.check()?;
-            searcher.clear();
-            let (shallow, _) = searcher.score_at_depth(position, shallow, level);
-            searcher.clear();
-            let (deep, _) = searcher.score_at_depth(position, deep, level);
-            context.progress.advance(1, 0);
-            Ok(Pair { deep, shallow })
-        })
-        .collect()
-}
-
-/// Mean and standard deviation of deep − shallow, from integer sums, rounded half away from zero.
-fn fit_depth(deep: u8, shallow: u8, pairs: &[Pair]) -> DepthFit {
-    let differences = || pairs.iter().map(|pair| i64::from(pair.deep) - i64::from(pair.shallow));
-    let count = pairs.len() as f64;
-    let mean = differences().sum::<i64>() as f64 / count;
-    let squares: i128 = differences().map(|difference| i128::from(difference) * i128::from(difference)).sum();
-    let variance = (squares as f64 / count - mean * mean).max(0.0);
-    DepthFit {
-        deep,
-        shallow,
-        offset: mean.round() as i32,
-        sigma: variance.sqrt().round() as i32,
-        samples: pairs.len() as u64,
+/// A sample's row.
+fn row(
+    sample_id: u64,
+    position: Position,
+    [deep, shallow]: [u8; 2],
+    [deep_score, shallow_score]: [i32; 2],
+) -> MpcSampleRow {
+    MpcSampleRow {
+        sample_id,
+        empties: position.empties(),
+        player: position.player(),
+        opponent: position.opponent(),
+        deep_depth: deep,
+        shallow_depth: shallow,
+        deep_score,
+        shallow_score,
     }
 }
 

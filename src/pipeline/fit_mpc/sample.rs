@@ -31,6 +31,7 @@ fn position(task: FitMpcTask<'_>, searcher: &mut Searcher<'_>, id: u64) -> Posit
     let range = u32::from(config.empties_max - config.empties_min) + 1;
     loop {
         let empties = config.empties_min + rng.below(range) as u8;
+        let exploration = config.exploration * rng.unit();
         searcher.clear();
         let mut game = Game::new();
         while !game.is_over() {
@@ -38,7 +39,8 @@ fn position(task: FitMpcTask<'_>, searcher: &mut Searcher<'_>, id: u64) -> Posit
             if position.empties() == empties {
                 return position;
             }
-            let square = if game.ply() < config.random_plies {
+            let random = game.ply() < config.random_plies || rng.chance(exploration);
+            let square = if random {
                 rng.pick(Squares(position.legal_moves()))
             } else {
                 searcher.search(position, Limits::full_width(config.play_depth)).best_move
