@@ -96,7 +96,6 @@ pub fn check_range<T: PartialOrd + std::fmt::Display>(key: &str, value: T, min: 
 ///
 /// The key with its value and the named levels.
 pub fn mpc_level(key: &str, percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, StageError> {
-    crate::engine::search::mpc::MpcLevel::from_percent(percent).ok_or_else(|| {
-        StageError::Setting(format!("{key} = {percent}: expected 73, 87, 95, 98, 99 or 100 (full width)"))
-    })
+    crate::engine::search::mpc::MpcLevel::from_percent(percent)
+        .ok_or_else(|| StageError::Setting(format!("{key} = {percent}: expected 50 to 99, or 100 (full width)")))
 }

@@ -407,7 +407,7 @@ pub(super) struct EvalArguments {
     /// Solve exactly from this many empty squares
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub(super) exact_empties: u8,
-    /// Selective search: 73, 87, 95, 98, 99, or 100 for full width
+    /// Selective search: the confidence of a cut, 50 to 99 %, or 100 for full width
     #[arg(long, default_value_t = 100, value_name = "PERCENT")]
     pub(super) mpc_level: u8,
     /// The registry for version ids and `champion`
@@ -483,7 +483,7 @@ pub(super) struct BenchSearchArguments {
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
     pub(super) model: String,
-    /// Selective search: 73, 87, 95, 98, 99, or 100 for full width
+    /// Selective search: the confidence of a cut, 50 to 99 %, or 100 for full width
     #[arg(long, default_value_t = 100, value_name = "PERCENT")]
     pub(super) mpc_level: u8,
 }

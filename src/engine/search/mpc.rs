@@ -29,10 +29,26 @@ pub enum MpcLevel {
     FullWidth,
 }
 
+/// The lowest percentage that is a level: below it a bet is worse than a coin's.
+pub const PERCENT_MIN: u8 = 50;
+
+/// How many sigmas each side hold this share of a normal distribution, to four digits.
+fn normal_margin(share: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 8.0);
+    while 1e-9 < high - low {
+        let middle = f64::midpoint(low, high);
+        let holds_less = libm::erf(middle / std::f64::consts::SQRT_2) < share;
+        (low, high) = if holds_less { (middle, high) } else { (low, middle) };
+    }
+    (low * 10_000.0).round() / 10_000.0
+}
+
 impl MpcLevel {
-    /// The named level of this percentage; 100 is full width.
+    /// The level of a percentage from [`PERCENT_MIN`]; 100 is full width.
+    ///
+    /// Percentages without a name have the margin of the normal distribution.
     #[must_use]
-    pub const fn from_percent(percent: u8) -> Option<Self> {
+    pub fn from_percent(percent: u8) -> Option<Self> {
         match percent {
             73 => Some(Self::P73),
             87 => Some(Self::P87),
@@ -40,6 +56,7 @@ impl MpcLevel {
             98 => Some(Self::P98),
             99 => Some(Self::P99),
             100 => Some(Self::FullWidth),
+            PERCENT_MIN..100 => Some(Self::Sigmas(normal_margin(f64::from(percent) / 100.0))),
             _ => None,
         }
     }
@@ -276,8 +293,12 @@ mod tests {
     #[test]
     fn percentages_name_levels() {
         for percent in [73, 87, 95, 98, 99, 100] {
-            assert_eq!(MpcLevel::from_percent(percent).unwrap().percent(), Some(percent));
+            let level = MpcLevel::from_percent(percent).unwrap();
+            assert_eq!(level.percent(), Some(percent));
+            assert!(percent == 100 || (level.t() - normal_margin(f64::from(percent) / 100.0)).abs() < 1e-4);
         }
-        assert_eq!(MpcLevel::from_percent(90), None);
+        assert_eq!(MpcLevel::from_percent(58), Some(MpcLevel::Sigmas(0.8064)));
+        assert_eq!(MpcLevel::from_percent(49), None);
+        assert_eq!(MpcLevel::from_percent(101), None);
     }
 }
