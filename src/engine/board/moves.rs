@@ -4,20 +4,39 @@
 pub(super) mod avx2;
 pub(super) mod portable;
 
+use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use super::square::Square;
 
 /// The empty squares on which `player` may play.
 #[must_use]
 #[inline]
 pub fn legal_moves(player: u64, opponent: u64) -> u64 {
-    portable::legal_moves(player, opponent)
+    with_kernel!(KernelChoice::detect(), legal_moves_entry(player, opponent))
 }
 
 /// The discs of `opponent` that `player` turns over by a move on `square`.
 #[must_use]
 #[inline]
 pub fn flips(player: u64, opponent: u64, square: Square) -> u64 {
-    portable::flips(player, opponent, square.index())
+    with_kernel!(KernelChoice::detect(), flips_entry(player, opponent, square))
+}
+
+kernel_entry! {
+    fn legal_moves_entry(player: u64, opponent: u64) -> u64 = legal_moves_body
+}
+
+#[inline(always)]
+fn legal_moves_body<K: Kernel>(player: u64, opponent: u64) -> u64 {
+    K::legal_moves(player, opponent)
+}
+
+kernel_entry! {
+    fn flips_entry(player: u64, opponent: u64, square: Square) -> u64 = flips_body
+}
+
+#[inline(always)]
+fn flips_body<K: Kernel>(player: u64, opponent: u64, square: Square) -> u64 {
+    K::flips(player, opponent, square.index())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ use shallow::SHALLOW_EMPTIES_MAX;
 pub(super) const DISCS_MAX: i32 = 64;
 
 /// With this many empty squares or more, moves are ordered by the evaluation.
-const GUIDED_EMPTIES_MIN: u32 = 13;
+const GUIDED_EMPTIES_MIN: u32 = 12;
 /// Open windows become a staircase of null windows at this many empty squares.
 const STAIRCASE_EMPTIES_MAX: u32 = 8;
 /// Children are looked up before any is searched from this many empty squares.
