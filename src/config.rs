@@ -131,7 +131,9 @@ mod tests {
 
     #[test]
     fn every_shipped_config_is_complete() {
-        for name in ["default.toml", "smoke.toml", "seed.toml"] {
+        for name in
+            ["default.toml", "smoke.toml", "seed.toml", "../models/shipped/first.toml", "../models/shipped/config.toml"]
+        {
             assert!(0 < check(name).config.generate.games, "{name}");
         }
         assert!(2000 <= check("default.toml").config.generate.games);
