@@ -3,9 +3,12 @@
 //! `cargo bench --bench engine`
 
 use divan::Bencher;
+use renma::artifact::model::builtin::Builtin;
 use renma::engine::board::kernel::KernelChoice;
+use renma::engine::board::moves::{flips, legal_moves};
 use renma::engine::board::perft::perft_with;
 use renma::engine::board::position::Position;
+use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
 use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc::MpcTable;
@@ -36,6 +39,53 @@ fn position(moves: u8) -> Position {
 #[divan::bench(args = kernels())]
 fn perft_8(kernel: KernelChoice) -> u64 {
     perft_with(kernel, Position::START, 8)
+}
+
+/// One position after each number of moves.
+fn positions() -> Vec<Position> {
+    (0..50).map(position).collect()
+}
+
+/// Legal moves of 50 positions, each behind the run-time choice of a kernel.
+#[divan::bench]
+fn legal_moves_50(bencher: Bencher<'_, '_>) {
+    let positions = positions();
+    bencher.bench(|| {
+        let sets = positions.iter().map(|position| legal_moves(position.player(), position.opponent()));
+        sets.fold(0, |all, set| all ^ set)
+    });
+}
+
+/// Flips of every legal move of 50 positions, each behind the run-time choice of a kernel.
+#[divan::bench]
+fn flips_of_50(bencher: Bencher<'_, '_>) {
+    let positions = positions();
+    let moves: Vec<_> = positions
+        .iter()
+        .flat_map(|position| Squares(position.legal_moves()).map(move |square| (position, square)))
+        .collect();
+    bencher.counter(divan::counter::ItemsCount::new(moves.len())).bench(|| {
+        let sets = moves.iter().map(|&(position, square)| flips(position.player(), position.opponent(), square));
+        sets.fold(0, |all, set| all ^ set)
+    });
+}
+
+/// The plain walk over the features of the shipped model.
+#[divan::bench]
+fn static_value_of_champion(bencher: Bencher<'_, '_>) {
+    let (model, position) = (Builtin::Champion.model(), position(25));
+    bencher.bench(|| model.evaluation.static_value(divan::black_box(position)));
+}
+
+/// Depth 1 with the shipped model: indices kept from the root to each child, and each child's value.
+#[divan::bench(args = kernels())]
+fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
+    let (model, position) = (Builtin::Champion.model(), position(25));
+    let mut searcher = Searcher::with_kernel(&model.evaluation, &model.mpc, TABLE_BITS, kernel);
+    bencher.bench_local(|| {
+        searcher.clear();
+        searcher.search(position, Limits::full_width(1)).nodes
+    });
 }
 
 /// The plain walk of a position in the middle of the game.
