@@ -20,8 +20,8 @@ fn main() {
     divan::main();
 }
 
-fn kernels() -> [KernelChoice; 2] {
-    [KernelChoice::PORTABLE, KernelChoice::detect()]
+fn kernels() -> Vec<KernelChoice> {
+    KernelChoice::all()
 }
 
 /// The position after `moves` moves, the middle one of those possible each time.

@@ -1,4 +1,5 @@
-//! The ways to run the inner loops: portable code for any machine and its twin for AVX2, chosen once at run time.
+//! The ways to run the inner loops: portable code for any machine and its twins for AVX2 and AVX-512, chosen once at run
+//! time.
 //!
 //! A function that should run fast is written as an `#[inline(always)]` body, generic over `Kernel`, and entered through
 //! `kernel_entry!`, which compiles the body once for each kernel. Everything that a body calls must be inlined into it or
@@ -10,10 +11,23 @@ use std::fmt;
 #[cfg(target_arch = "x86_64")]
 use super::moves::avx2;
 
+/// Instructions beyond those of every machine, each set with those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) enum Instructions {
+    /// No more than every machine has.
+    Any,
+    /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// AVX-512 F, VL and CD, on vectors of 256 bits.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
 /// One way to run the inner loops. All kernels give the same results.
 pub(in crate::engine) trait Kernel: Copy + 'static {
-    /// Whether entries run the AVX2 variant of their body.
-    const AVX2: bool;
+    /// The instructions for which entries compile their body.
+    const INSTRUCTIONS: Instructions;
 
     /// See [`super::moves::legal_moves`].
     fn legal_moves(player: u64, opponent: u64) -> u64;
@@ -30,7 +44,7 @@ pub(in crate::engine) trait Kernel: Copy + 'static {
 pub(in crate::engine) struct Portable;
 
 impl Kernel for Portable {
-    const AVX2: bool = false;
+    const INSTRUCTIONS: Instructions = Instructions::Any;
 
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
@@ -48,14 +62,15 @@ impl Kernel for Portable {
     }
 }
 
-/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only inside [`kernel_entry!`] and for choices that found them.
+/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only inside the macros here, for choices that
+/// found them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
-    const AVX2: bool = true;
+    const INSTRUCTIONS: Instructions = Instructions::Avx2;
 
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
@@ -76,40 +91,86 @@ impl Kernel for Avx2 {
     }
 }
 
-/// A kernel that this machine can run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct KernelChoice {
-    avx2: bool,
+/// As [`Avx2`], with AVX-512 F, VL and CD on vectors of 256 bits.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Avx512;
+
+#[cfg(target_arch = "x86_64")]
+impl Kernel for Avx512 {
+    const INSTRUCTIONS: Instructions = Instructions::Avx512;
+
+    #[inline(always)]
+    fn legal_moves(player: u64, opponent: u64) -> u64 {
+        // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
+        unsafe { avx2::legal_moves(player, opponent) }
+    }
+
+    #[inline(always)]
+    fn flips(player: u64, opponent: u64, square: usize) -> u64 {
+        // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
+        unsafe { avx2::flips_by_zeros(player, opponent, square) }
+    }
+
+    #[inline(always)]
+    fn last_flip_count(player: u64, square: usize) -> u32 {
+        // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
+        unsafe { avx2::last_flip_count(player, square) }
+    }
 }
 
+/// A kernel that this machine can run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KernelChoice(Instructions);
+
 impl KernelChoice {
-    /// Plain code; the twin that the fast kernel is tested against.
-    pub const PORTABLE: Self = Self { avx2: false };
+    /// Plain code; the twin that the fast kernels are tested against.
+    pub const PORTABLE: Self = Self(Instructions::Any);
+
+    /// All that this machine runs, the fastest last.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        let mut all = vec![Self::PORTABLE];
+        #[cfg(target_arch = "x86_64")]
+        all.extend(
+            [Instructions::Avx2, Instructions::Avx512].map(Self).into_iter().filter(|kernel| *kernel <= Self::detect()),
+        );
+        all
+    }
 
     /// The fastest that this machine runs.
     #[must_use]
+    #[inline]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        let avx2 = is_x86_feature_detected!("avx2")
+        if is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
-        #[cfg(not(target_arch = "x86_64"))]
-        let avx2 = false;
-        Self { avx2 }
+            && is_x86_feature_detected!("popcnt")
+        {
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512cd");
+            return Self(if avx512 { Instructions::Avx512 } else { Instructions::Avx2 });
+        }
+        Self::PORTABLE
     }
 
-    /// Whether this is the AVX2 kernel.
-    #[must_use]
-    pub const fn is_avx2(self) -> bool {
-        self.avx2
+    pub(in crate::engine) const fn instructions(self) -> Instructions {
+        self.0
     }
 
-    /// `portable` or `avx2`.
+    /// `portable`, `avx2` or `avx512`.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        if self.avx2 { "avx2" } else { "portable" }
+        match self.0 {
+            Instructions::Any => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512 => "avx512",
+        }
     }
 }
 
@@ -130,35 +191,44 @@ macro_rules! kernel_entry {
             fn avx2($($argument: $type),*) -> $result {
                 $body::<$crate::engine::board::kernel::Avx2>($($argument),*)
             }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512vl,avx512cd")]
+            fn avx512($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Avx512>($($argument),*)
+            }
             fn portable($($argument: $type),*) -> $result {
                 $body::<$crate::engine::board::kernel::Portable>($($argument),*)
             }
-            #[cfg(target_arch = "x86_64")]
-            if K::AVX2 {
+            match K::INSTRUCTIONS {
+                $crate::engine::board::kernel::Instructions::Any => portable($($argument),*),
                 // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
-                return unsafe { avx2($($argument),*) };
+                #[cfg(target_arch = "x86_64")]
+                $crate::engine::board::kernel::Instructions::Avx2 => unsafe { avx2($($argument),*) },
+                // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
+                #[cfg(target_arch = "x86_64")]
+                $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512($($argument),*) },
             }
-            portable($($argument),*)
         }
     };
 }
 
 /// Calls `$entry::<K>(…)` with the kernel of a [`KernelChoice`].
 macro_rules! with_kernel {
-    ($choice:expr, $entry:ident($($argument:expr),* $(,)?)) => {{
-        #[cfg(target_arch = "x86_64")]
-        let result = if $choice.is_avx2() {
-            $entry::<$crate::engine::board::kernel::Avx2>($($argument),*)
-        } else {
-            $entry::<$crate::engine::board::kernel::Portable>($($argument),*)
-        };
-        #[cfg(not(target_arch = "x86_64"))]
-        let result = {
-            let _ = $choice;
-            $entry::<$crate::engine::board::kernel::Portable>($($argument),*)
-        };
-        result
-    }};
+    ($choice:expr, $entry:ident($($argument:expr),* $(,)?)) => {
+        match $choice.instructions() {
+            $crate::engine::board::kernel::Instructions::Any => {
+                $entry::<$crate::engine::board::kernel::Portable>($($argument),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            $crate::engine::board::kernel::Instructions::Avx2 => {
+                $entry::<$crate::engine::board::kernel::Avx2>($($argument),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            $crate::engine::board::kernel::Instructions::Avx512 => {
+                $entry::<$crate::engine::board::kernel::Avx512>($($argument),*)
+            }
+        }
+    };
 }
 
 pub(in crate::engine) use {kernel_entry, with_kernel};

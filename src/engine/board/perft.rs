@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn the_counts_from_the_start_are_the_known_ones() {
         let known = [1, 4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288, 24_571_284];
-        for kernel in [KernelChoice::PORTABLE, KernelChoice::detect()] {
+        for kernel in KernelChoice::all() {
             for (depth, &count) in (0..).zip(&known) {
                 assert_eq!(perft_with(kernel, Position::START, depth), count, "{} depth {depth}", kernel.name());
             }

@@ -8,7 +8,7 @@ mod avx2;
 mod portable;
 
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
-use crate::engine::board::kernel::Kernel;
+use crate::engine::board::kernel::{Instructions, Kernel};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
 
@@ -150,7 +150,7 @@ impl Incremental {
         };
         let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
         #[cfg(target_arch = "x86_64")]
-        if K::AVX2 {
+        if Instructions::Avx2 <= K::INSTRUCTIONS {
             // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
             return unsafe { avx2::play(change, after) };
         }
@@ -176,7 +176,7 @@ impl Incremental {
         let weights = &self.weights[self.phase_begin[empties as usize]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
         #[cfg(target_arch = "x86_64")]
-        if K::AVX2 {
+        if Instructions::Avx2 <= K::INSTRUCTIONS {
             // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
             // and after that follow as many weights as an index may name.
             return self.constant[empties as usize] + unsafe { avx2::sum(blocks, weights) };
@@ -323,14 +323,15 @@ mod tests {
     }
 
     #[test]
-    fn both_kernels_equal_the_walk_on_every_position_of_10000_random_games() {
+    fn all_kernels_equal_the_walk_on_every_position_of_10000_random_games() {
+        let kernels = KernelChoice::all();
         let mut positions = 0;
         for set in 0..100 {
             let lists = &LISTS[set % 5..][..1 + set % 8];
             let evaluation = evaluation(lists, vec![4, 20, 33, 50], set as u64);
             for game in 0..100 {
                 let seed = (set * 100 + game) as u64;
-                let kernel = if game % 2 == 0 { KernelChoice::detect() } else { KernelChoice::PORTABLE };
+                let kernel = kernels[game % kernels.len()];
                 positions += with_kernel!(kernel, compare_game(&evaluation, seed));
             }
         }
@@ -342,7 +343,7 @@ mod tests {
         let uneven = ["a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2"];
         let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![4, 20, 33, 50], 1);
         assert!(5 < evaluation.incremental().block_count);
-        for kernel in [KernelChoice::detect(), KernelChoice::PORTABLE] {
+        for kernel in KernelChoice::all() {
             assert!((0..10).map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed))).sum::<usize>() > 500);
         }
     }

@@ -308,8 +308,10 @@ mod tests {
             let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
             used.clear();
             assert_eq!(used.search(position, limits), expected, "{position:?}");
-            let mut portable = Searcher::with_kernel(&evaluation, &mpc, 12, KernelChoice::PORTABLE);
-            assert_eq!(portable.search(position, limits), expected, "{position:?}");
+            for kernel in KernelChoice::all() {
+                let mut other = Searcher::with_kernel(&evaluation, &mpc, 12, kernel);
+                assert_eq!(other.search(position, limits), expected, "{position:?} {kernel:?}");
+            }
             for symmetry in crate::engine::board::symmetry::Symmetry::all() {
                 let full = Limits { mpc: MpcLevel::FullWidth, depth: 4, ..limits };
                 let image = position.transform(symmetry);
