@@ -1,6 +1,7 @@
 //! The moves of a node, ordered by how soon they promise a cutoff.
 
 use crate::engine::board::kernel::Kernel;
+use arrayvec::ArrayVec;
 
 /// No position has more legal moves than this (33 are known).
 pub(super) const CANDIDATES_MAX: usize = 36;
@@ -21,13 +22,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    const NONE: Self = Self { flips: 0, replies: 0, order: 0, value: UNKNOWN, square: 0 };
-
     /// A legal move on `square`.
     #[inline(always)]
     pub(super) fn new<K: Kernel>(player: u64, opponent: u64, square: usize) -> Self {
         let flips = K::flips(player, opponent, square);
-        let mut candidate = Self { flips, square: square as u8, ..Self::NONE };
+        let mut candidate = Self { flips, replies: 0, order: 0, value: UNKNOWN, square: square as u8 };
         let (next_player, next_opponent) = candidate.play(player, opponent);
         candidate.replies = K::legal_moves(next_player, next_opponent);
         candidate
@@ -46,16 +45,13 @@ impl Candidate {
 }
 
 /// The moves of a node, at most `ROOM`.
-pub(super) struct Candidates<const ROOM: usize = CANDIDATES_MAX> {
-    list: [Candidate; ROOM],
-    count: usize,
-}
+pub(super) struct Candidates<const ROOM: usize = CANDIDATES_MAX>(ArrayVec<Candidate, ROOM>);
 
 impl<const ROOM: usize> Candidates<ROOM> {
     /// No move yet.
     #[inline(always)]
     pub(super) const fn empty() -> Self {
-        Self { list: [Candidate::NONE; ROOM], count: 0 }
+        Self(ArrayVec::new_const())
     }
 
     /// The moves in `moves`, not ordered yet.
@@ -72,37 +68,36 @@ impl<const ROOM: usize> Candidates<ROOM> {
     /// Adds a move; there is room for every legal one.
     #[inline(always)]
     pub(super) fn push(&mut self, candidate: Candidate) {
-        self.list[self.count] = candidate;
-        self.count += 1;
+        self.0.push(candidate);
     }
 
     #[inline(always)]
     pub(super) fn as_slice(&self) -> &[Candidate] {
-        &self.list[..self.count]
+        &self.0
     }
 
     #[inline(always)]
     pub(super) fn as_mut_slice(&mut self) -> &mut [Candidate] {
-        &mut self.list[..self.count]
+        &mut self.0
     }
 
     /// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to the lower square.
     #[inline(always)]
     pub(super) fn pick(&mut self, from: usize) -> Candidate {
         let mut best = from;
-        for index in from + 1..self.count {
-            let (candidate, leader) = (&self.list[index], &self.list[best]);
+        for index in from + 1..self.0.len() {
+            let (candidate, leader) = (&self.0[index], &self.0[best]);
             if (leader.order, candidate.square) < (candidate.order, leader.square) {
                 best = index;
             }
         }
-        self.list.swap(from, best);
-        self.list[from]
+        self.0.swap(from, best);
+        self.0[from]
     }
 
     #[inline(always)]
     pub(super) const fn len(&self) -> usize {
-        self.count
+        self.0.len()
     }
 }
 
