@@ -4,9 +4,9 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use arrow::array::{ArrayRef, BooleanArray, Int16Array, Int64Array, RecordBatch, StringArray, UInt64Array};
+use arrow::array::{ArrayRef, BooleanArray, Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array};
 use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::rows::{DatasetGame, DatasetRow};
@@ -242,13 +242,44 @@ fn text_lines_become_scored_positions() {
 }
 
 fn write_parquet(workspace: &Workspace, name: &str, columns: Vec<(&str, ArrayRef)>) {
+    write_compressed(workspace, name, columns, Compression::SNAPPY);
+}
+
+fn write_compressed(workspace: &Workspace, name: &str, columns: Vec<(&str, ArrayRef)>, compression: Compression) {
     let batch = RecordBatch::try_from_iter(columns).unwrap();
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let properties = WriterProperties::builder().set_compression(compression).build();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
     writer.write(&batch).unwrap();
     writer.close().unwrap();
     workspace.write(name, bytes);
+}
+
+#[test]
+fn parquet_may_be_compressed_in_any_way() {
+    let workspace = Workspace::new();
+    let (black, white) = ColoredPosition::START.boards();
+    let columns = || -> Vec<(&str, ArrayRef)> {
+        vec![
+            ("black", Arc::new(UInt64Array::from(vec![black; 100]))),
+            ("white", Arc::new(UInt64Array::from(vec![white; 100]))),
+            ("black_to_move", Arc::new(BooleanArray::from(vec![true; 100]))),
+            ("score", Arc::new(Int32Array::from_iter_values(0..100))),
+        ]
+    };
+    for (name, compression) in [
+        ("plain", Compression::UNCOMPRESSED),
+        ("snappy", Compression::SNAPPY),
+        ("gzip", Compression::GZIP(GzipLevel::default())),
+        ("brotli", Compression::BROTLI(BrotliLevel::default())),
+        ("lz4", Compression::LZ4_RAW),
+        ("zstd", Compression::ZSTD(ZstdLevel::default())),
+    ] {
+        write_compressed(&workspace, &format!("{name}.parquet"), columns(), compression);
+        workspace.done(&format!("dataset import {name}.parquet --format parquet --output {name}"));
+        let scores = Dataset::open(&workspace.path(name)).unwrap().rows(0).unwrap();
+        assert!(scores.iter().map(|row| row.score).eq((0..100).map(Some)), "{name}");
+    }
 }
 
 #[test]
