@@ -189,17 +189,7 @@ impl Table {
     /// Anything that is not as the manifest says.
     pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let bytes = match read_bounded(path, PART_SIZE_MAX) {
-            Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
-            other => other?,
-        };
-        if bytes.len() as u64 != entry.bytes {
-            return Err(damaged(format!("it has {} bytes, the manifest says {}", bytes.len(), entry.bytes)));
-        }
-        if ContentHash::of(&bytes) != entry.hash {
-            return Err(damaged("its hash is not the one in the manifest".into()));
-        }
-        let (batch, _) = self.decode(path, bytes)?;
+        let (batch, _) = self.decode(path, read_listed(path, entry)?)?;
         if batch.num_rows() as u64 != entry.rows {
             return Err(damaged(format!("it has {} rows, the manifest says {}", batch.num_rows(), entry.rows)));
         }
@@ -278,6 +268,26 @@ impl Table {
         let batch = concat_batches(&schema, &batches).map_err(|error| error.to_string())?;
         Ok((batch, footer))
     }
+}
+
+/// The bytes of a part, if they are those that a manifest vouches for.
+///
+/// # Errors
+///
+/// A missing file, or one of another size or hash.
+pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
+    let damaged = |reason: String| ArtifactError::damaged(path, reason);
+    let bytes = match read_bounded(path, PART_SIZE_MAX) {
+        Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
+        other => other?,
+    };
+    if bytes.len() as u64 != entry.bytes {
+        return Err(damaged(format!("it has {} bytes, the manifest says {}", bytes.len(), entry.bytes)));
+    }
+    if ContentHash::of(&bytes) != entry.hash {
+        return Err(damaged("its hash is not the one in the manifest".into()));
+    }
+    Ok(bytes)
 }
 
 /// The hash of a batch's values, column by column; where values may be missing, those that are count as zero, and which

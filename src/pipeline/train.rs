@@ -74,6 +74,7 @@ pub struct TrainConfig {
     pub empties_min: u8,
     pub empties_max: u8,
     pub deduplicate: bool,
+    pub multiplicity_max: u32,
 }
 
 impl TrainConfig {
@@ -89,6 +90,7 @@ impl TrainConfig {
         check_range("train.blend", self.blend, 0.0, 1.0)?;
         check_range("train.epochs", self.epochs, 1, 100_000)?;
         check_range("train.validation", self.validation, 0.0, 0.9)?;
+        check_range("train.multiplicity_max", self.multiplicity_max, 1, 1_000_000)?;
         check_range("train.empties_max", self.empties_max, 0, 60)?;
         check_range("train.empties_min", self.empties_min, 0, self.empties_max)
     }
@@ -123,7 +125,7 @@ pub struct TrainMetrics {
     /// Rows left out because the label that is to be learnt is missing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unlabeled: u64,
-    /// Rows that went into an earlier one with the same position up to symmetry.
+    /// Rows left out because their position, up to symmetry, occurs earlier, as often as the config lets it count.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub duplicates: u64,
     /// Weight updates: one for each row and epoch.

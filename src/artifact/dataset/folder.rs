@@ -5,7 +5,7 @@ use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{self, POSITIONS, PositionRow};
 use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::table::{FileEntry, Table};
+use crate::artifact::table::{FileEntry, Table, read_listed};
 use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
 
@@ -98,6 +98,18 @@ impl Dataset {
             return Ok(None);
         }
         Ok(Some(from_games_batch(kind, &self.batch(games_table(kind), index)?)))
+    }
+
+    /// Checks that a part's games, if it has them, are the bytes that the manifest lists, for those who need only rows.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn check_games(&self, index: usize) -> Result<(), ArtifactError> {
+        match self.manifest.parts[index].files.get(GAMES.name) {
+            Some(entry) => read_listed(&part_path(&self.folder, &GAMES, index), entry).map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {

@@ -11,6 +11,7 @@ use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use std::collections::HashMap;
+use std::iter::repeat_n;
 
 /// A position with what the weights are to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub struct TrainingSet {
     pub validation: Vec<TrainingRow>,
     /// Rows left out because the label that is to be learnt is missing.
     pub unlabeled: u64,
-    /// Rows that went into an earlier one with the same position up to symmetry.
+    /// Rows left out because their position, up to symmetry, occurs earlier, as often as the config lets it count.
     pub duplicates: u64,
 }
 
@@ -58,14 +59,15 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
     }
     if task.config.deduplicate {
         let before = all.training.len();
-        all.training = distinct(&all.training);
+        all.training = distinct(&all.training, task.config.multiplicity_max);
         all.duplicates = (before - all.training.len()) as u64;
     }
     Ok(all)
 }
 
-/// Each position once, up to symmetry, where it first occurs, with the mean of its targets rounded half away from zero.
-fn distinct(rows: &[TrainingRow]) -> Vec<TrainingRow> {
+/// Each position, up to symmetry, where it first occurs, as often as it occurs but at most `multiplicity_max` times, with
+/// the mean of its targets rounded half away from zero.
+fn distinct(rows: &[TrainingRow], multiplicity_max: u32) -> Vec<TrainingRow> {
     let mut places: HashMap<Position, usize> = HashMap::with_capacity(rows.len());
     let mut found: Vec<(TrainingRow, i64, i64)> = Vec::new();
     let canonical: Vec<Position> = rows.par_iter().map(|row| row.position.canonical()).collect();
@@ -79,11 +81,16 @@ fn distinct(rows: &[TrainingRow]) -> Vec<TrainingRow> {
         *count += 1;
     }
     let mean = |sum: i64, count: i64| (sum + sum.signum() * (count / 2)) / count;
-    found.into_iter().map(|(row, sum, count)| TrainingRow { target: mean(sum, count) as i32, ..row }).collect()
+    let times = |count: i64| count.min(i64::from(multiplicity_max)) as usize;
+    found
+        .into_iter()
+        .flat_map(|(row, sum, count)| repeat_n(TrainingRow { target: mean(sum, count) as i32, ..row }, times(count)))
+        .collect()
 }
 
 fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<TrainingSet, ArtifactError> {
     let config = task.config;
+    dataset.check_games(part)?;
     let recipe = dataset.manifest().recipe.to_string();
     let mut set = TrainingSet::default();
     let mut game = None;
@@ -137,8 +144,11 @@ mod tests {
         let images: Vec<Position> = Symmetry::all().map(|symmetry| first.transform(symmetry)).collect();
         let row = |position, target| TrainingRow { position, target };
         let rows = [row(images[3], 1000), row(Position::START, 7), row(images[6], -2000), row(images[0], -2001)];
-        assert_eq!(distinct(&rows), [row(images[3], -1000), row(Position::START, 7)]);
-        assert_eq!(distinct(&[row(first, 1), row(first, 2)]), [row(first, 2)]);
-        assert_eq!(distinct(&[row(first, -1), row(first, -2)]), [row(first, -2)]);
+        assert_eq!(distinct(&rows, 1), [row(images[3], -1000), row(Position::START, 7)]);
+        let twice = [row(images[3], -1000), row(images[3], -1000), row(Position::START, 7)];
+        assert_eq!(distinct(&rows, 2), twice);
+        assert_eq!(distinct(&rows, 9).len(), 4);
+        assert_eq!(distinct(&[row(first, 1), row(first, 2)], 1), [row(first, 2)]);
+        assert_eq!(distinct(&[row(first, -1), row(first, -2)], 1), [row(first, -2)]);
     }
 }
