@@ -13,6 +13,7 @@ mod output;
 mod progress;
 mod promote;
 mod session;
+mod shard;
 mod status;
 mod train;
 
@@ -55,6 +56,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
+        Command::Shard(command) => shard::run(session, command)?,
         Command::Bench(command) => bench::run(session, command)?,
     }
     Ok(exit_code::DONE)

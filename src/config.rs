@@ -3,9 +3,11 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::read_features;
 use crate::engine::eval::pattern_set::PatternSet;
+use crate::exchange::transcripts::read_transcripts;
 use crate::pipeline::fit_mpc::FitMpcConfig;
 use crate::pipeline::gate::GateConfig;
 use crate::pipeline::generate::GenerateConfig;
+use crate::pipeline::generate::openings::Book;
 use crate::pipeline::train::TrainConfig;
 use crate::pipeline::{StageError, check_range};
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,8 @@ pub struct LoadedConfig {
     pub config: Config,
     /// The patterns and phases to train.
     pub features: Arc<PatternSet>,
+    /// The openings that `generate.book` names.
+    pub book: Option<Arc<Book>>,
 }
 
 /// Why a file is no config.
@@ -66,11 +70,13 @@ pub enum ConfigError {
         /// Line, key and remedy.
         reason: String,
     },
-    /// Its features file cannot be used.
-    #[error("cannot use config {}: run.features", path.display())]
-    Features {
+    /// A file that it names cannot be used.
+    #[error("cannot use config {}: {key}", path.display())]
+    Named {
         /// The config file.
         path: PathBuf,
+        /// What names the file.
+        key: &'static str,
         /// Why.
         source: ArtifactError,
     },
@@ -87,7 +93,7 @@ impl Config {
     }
 }
 
-/// Reads and checks a config and the features file it names, which lies relative to it.
+/// Reads and checks a config and the files it names, which lie relative to it.
 ///
 /// # Errors
 ///
@@ -98,16 +104,30 @@ pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
     let invalid = |reason: String| ConfigError::Invalid { path: path.to_owned(), reason };
     let config: Config = toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
     config.check().map_err(|error| invalid(error.to_string()))?;
-    let features = path.parent().unwrap_or(Path::new(".")).join(&config.run.features);
-    let features =
-        read_features(&features).map_err(|source| ConfigError::Features { path: path.to_owned(), source })?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let named = |key| move |source| ConfigError::Named { path: path.to_owned(), key, source };
+    let features = read_features(&folder.join(&config.run.features)).map_err(named("run.features"))?;
+    let book = match config.generate.book.as_str() {
+        "" => None,
+        book => Some(Arc::new(read_book(&folder.join(book)).map_err(named("generate.book"))?)),
+    };
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if name == "shipped" {
         return Err(invalid(
             "no run may be called `shipped`: models/shipped is the model that ships\nrename the file".into(),
         ));
     }
-    Ok(LoadedConfig { name, config, features: Arc::new(features) })
+    Ok(LoadedConfig { name, config, features: Arc::new(features), book })
+}
+
+/// Reads a file of openings, a line each, as transcripts are.
+fn read_book(path: &Path) -> Result<Book, ArtifactError> {
+    let mut lines = Vec::new();
+    for record in read_transcripts(path)?.iter {
+        let record = record.map_err(|bad| ArtifactError::unfit(path, bad.to_string()))?;
+        lines.extend(record.moves);
+    }
+    Book::new(&lines).map_err(|reason| ArtifactError::unfit(path, reason))
 }
 
 /// The text of one key, `table.key`, as a shell script reads it.

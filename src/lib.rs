@@ -3,6 +3,7 @@
 
 pub mod artifact;
 pub mod cli;
+pub mod cluster;
 pub mod config;
 pub mod engine;
 pub mod exchange;

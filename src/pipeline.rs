@@ -7,6 +7,7 @@ pub mod promote;
 pub mod train;
 
 use crate::artifact::error::ArtifactError;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who watches a stage at work.
@@ -47,6 +48,17 @@ pub enum StageError {
     /// The run was told to stop; what is finished stays.
     #[error("interrupted; run the same command again to go on")]
     Interrupted,
+    /// A part that a dataset cannot do without is not there yet.
+    #[error("cannot finish {}: part {part} is missing\nrun the shard that makes it, then finish again", folder.display())]
+    Unfinished {
+        /// The first part that is missing.
+        part: usize,
+        /// The dataset folder.
+        folder: PathBuf,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] std::io::Error),
     /// The threads could not be started.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),

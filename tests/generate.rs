@@ -42,14 +42,15 @@ fn quick(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String 
 fn one_seed_gives_the_same_bytes_with_any_number_of_threads() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "a", &[]);
-    for threads in [1, 2, 7] {
+    for threads in [1, 2, 3, 8] {
         workspace.done(&format!("generate --config {config} --output t{threads} --threads {threads}"));
     }
     let names: Vec<String> = files(&workspace.path("t1")).into_keys().collect();
     let part = |table: &str| (0..5).map(|part| format!("{table}/part-0000{part}.parquet")).collect::<Vec<_>>();
     assert_eq!(names, [part("games"), vec!["manifest.json".into()], part("positions")].concat());
-    check_same(&workspace.path("t1"), &workspace.path("t2"), "1 and 2 threads");
-    check_same(&workspace.path("t1"), &workspace.path("t7"), "1 and 7 threads");
+    for threads in [2, 3, 8] {
+        check_same(&workspace.path("t1"), &workspace.path(&format!("t{threads}")), &format!("1 and {threads} threads"));
+    }
     let other = quick(&workspace, "b", &[("run.seed", "2")]);
     workspace.done(&format!("generate --config {other} --output other"));
     workspace.done(&format!("generate --config {config} --generation 2 --output second"));
@@ -165,6 +166,112 @@ fn a_folder_of_another_recipe_is_refused_with_the_key_that_differs() {
             assert!(outcome.stderr.contains(folder), "{key}: {}", outcome.stderr);
             assert!(files(&workspace.path(folder)) == before, "{key}: the folder was changed");
         }
+    }
+}
+
+#[test]
+fn shards_in_any_order_give_the_bytes_of_one_run() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[("generate.part_games", "5"), ("generate.games", "43")]);
+    workspace.done(&format!("generate --config {config} --output whole"));
+    for (count, order) in [(1, &[0][..]), (7, &[6, 2, 0, 5, 2, 1, 4][..]), (100, &[8, 1, 2, 3, 0, 5, 4, 7][..])] {
+        let (plan, output) = (format!("plan{count}.json"), format!("shards{count}"));
+        workspace.done(&format!("shard plan {plan} --config {config} --shards {count} --output {output}"));
+        for shard in order {
+            workspace.done(&format!("shard run {plan} {shard} --threads {}", 1 + shard % 3));
+        }
+        if 1 < count {
+            let missing = if count == 7 { 3 } else { 6 };
+            let outcome = workspace.run(&format!("shard finish {plan}"));
+            assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
+            assert!(outcome.stderr.contains("part ") && outcome.stderr.contains(&output), "{}", outcome.stderr);
+            assert!(!workspace.path(&format!("{output}/manifest.json")).exists());
+            workspace.done(&format!("shard run {plan} {missing}"));
+        }
+        workspace.done(&format!("shard finish {plan}"));
+        check_same(&workspace.path(&output), &workspace.path("whole"), &format!("{count} shards and one run"));
+        assert!(workspace.done(&format!("shard run {plan} 0 --json")).contains("\"skipped\":true"));
+        assert!(workspace.done(&format!("shard finish {plan} --json")).contains("\"skipped\":true"));
+    }
+    let outcome = workspace.run("shard run plan7.json 7");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("from 0 to 6"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_plan_holds_for_its_model_only() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    workspace.done(&format!("generate --config {config} --output data"));
+    workspace.done(&format!("train --config {config} --dataset data --models registry"));
+    let changed = quick(&workspace, "b", &[("run.seed", "2"), ("train.epochs", "1")]);
+    workspace.done(&format!("train --config {changed} --dataset data --models registry"));
+    workspace.done(&format!(
+        "shard plan plan.json --config {config} --models registry --model v0001 --shards 2 --output out"
+    ));
+    copy_folder(&workspace.path("registry/v0002"), &workspace.path("registry/v0001"));
+    let outcome = workspace.run("shard run plan.json 0");
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the plan was made for"), "{}", outcome.stderr);
+    let mut bytes = std::fs::read(workspace.path("plan.json")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    workspace.write("plan.json", &bytes);
+    let outcome = workspace.run("shard finish plan.json");
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("plan.json"), "{}", outcome.stderr);
+    assert!(!workspace.path("out").exists());
+}
+
+#[test]
+fn a_book_begins_the_games_and_is_known_by_its_lines() {
+    let workspace = Workspace::new();
+    // The third line has a pass after its 8th move.
+    let lines = ["f5d6c3", "f5f6e6f4", "d3c3e6d2d1e1b2c1", "e6f4"];
+    workspace.write("configs/book.txt", format!("# openings\n{}\n", lines.join("  # one\n")));
+    workspace.write("elsewhere/lines", lines.join("\n"));
+    let changes = |book: &'static str| {
+        let plies = [("generate.random_plies_min", "1"), ("generate.random_plies_max", "4")];
+        [[("generate.openings", "\"book\""), ("generate.book", book)], plies].concat()
+    };
+    let config = quick(&workspace, "book", &changes("\"book.txt\""));
+    workspace.done(&format!("generate --config {config} --output here"));
+    let moved = quick(&workspace, "moved", &changes("\"../elsewhere/lines\""));
+    workspace.done(&format!("generate --config {moved} --output there --threads 1"));
+    check_same(&workspace.path("here"), &workspace.path("there"), "the same book elsewhere");
+    workspace.done("dataset verify here --remake 100%");
+    let games = games(&workspace, "here");
+    for (game, line) in games.iter().zip(lines.iter().cycle()) {
+        assert!(game.moves.starts_with(line), "{} begins with {line}", game.moves);
+        let moves = parse_moves(line).unwrap();
+        let plies = Game::from_moves(&moves).unwrap().ply();
+        assert!((plies + 1..=plies + 4).contains(&game.random_plies), "{line}: {} plies", game.random_plies);
+    }
+    workspace.write("configs/book.txt", "f5d6c3\nf5f6\n");
+    let outcome = workspace.run(&format!("generate --config {config} --output here"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("generate.book is"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_book_that_cannot_be_used_is_an_error_that_names_the_line() {
+    let workspace = Workspace::new();
+    for (book, code, words) in [
+        ("f5d6\nf5f5\n", 2, ["book.txt", "record 2, byte 7"]),
+        ("f5d6\ne6f4e3f6g5d6e7f5c5\n", 2, ["book.txt", "opening 2: it is a whole game"]),
+        ("# nothing\n", 2, ["book.txt", "no opening"]),
+    ] {
+        workspace.write("configs/book.txt", book);
+        let config = quick(&workspace, "book", &[("generate.openings", "\"book\""), ("generate.book", "\"book.txt\"")]);
+        let outcome = workspace.run(&format!("generate --config {config} --output out"));
+        assert_eq!(outcome.code, Some(code), "{book}: {}", outcome.stderr);
+        assert!(words.iter().all(|word| outcome.stderr.contains(word)), "{book}: {}", outcome.stderr);
+    }
+    for changes in [&[("generate.openings", "\"book\"")][..], &[("generate.book", "\"book.txt\"")]] {
+        let config = quick(&workspace, "book", changes);
+        let outcome = workspace.run(&format!("generate --config {config} --output out"));
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("generate.book = "), "{}", outcome.stderr);
     }
 }
 

@@ -65,6 +65,9 @@ pub(super) enum Command {
     /// List, show, verify, import and export models
     #[command(subcommand)]
     Model(ModelCommand),
+    /// Cut self-play into shards that any machines make, and join them
+    #[command(subcommand)]
+    Shard(ShardCommand),
     /// Print the static or searched value of positions
     Eval(EvalArguments),
     /// Print the exact score of positions
@@ -427,6 +430,44 @@ pub(super) struct SolveArguments {
     /// The registry for version ids and `champion`
     #[arg(long, value_name = "REG", default_value = "models/default")]
     pub(super) models: PathBuf,
+}
+
+/// The `shard` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum ShardCommand {
+    /// Write a plan: self-play cut into shards, with all that decides it
+    #[command(
+        after_help = "Example: renma shard plan plan.json --config configs/default.toml --shards 8 --output datasets/try/selfplay/generation=0001"
+    )]
+    Plan {
+        /// The plan to write
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+        /// How many shards; fewer if there are fewer parts
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        shards: u32,
+        #[command(flatten)]
+        task: GenerateArguments,
+    },
+    /// Make shard K of a plan; doing so again, anywhere, does no harm
+    #[command(after_help = "Example: renma shard run plan.json 0
+
+In a Slurm array: renma shard run plan.json $SLURM_ARRAY_TASK_ID")]
+    Run {
+        /// The plan
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+        /// The shard, counted from 0
+        #[arg(value_name = "K")]
+        shard: u32,
+    },
+    /// Check that all shards are there and publish the manifest
+    #[command(after_help = "Example: renma shard finish plan.json")]
+    Finish {
+        /// The plan
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+    },
 }
 
 /// The `bench` commands.

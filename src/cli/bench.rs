@@ -143,6 +143,7 @@ fn bench_generate(session: &Session, config: &Path, games: u64, model: Option<&s
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
         config: &GenerateConfig { games, ..config.config.generate.clone() },
+        book: config.book.as_deref(),
         seed: config.config.run.seed,
         generation: 1,
         model: &model,
@@ -154,13 +155,14 @@ fn bench_generate(session: &Session, config: &Path, games: u64, model: Option<&s
     let positions_per_second = report.positions as f64 / seconds;
     let bytes_per_position = report.bytes as f64 / report.positions.max(1) as f64;
     say(&format!(
-        "generate: {games_per_second:.1} games/s, {positions_per_second:.0} positions/s with {} threads, {:.0} positions a CPU second, {bytes_per_position:.1} bytes a position",
+        "generate: {games_per_second:.1} games/s, {positions_per_second:.0} positions/s with {} threads, {:.0} positions a CPU second, {:.0} nodes and {bytes_per_position:.1} bytes a position",
         session.threads,
-        report.positions as f64 / cpu_seconds
+        report.positions as f64 / cpu_seconds,
+        report.nodes as f64 / report.positions.max(1) as f64
     ));
     if session.json {
         print_json(&json!({
-            "games": games, "positions": report.positions, "seconds": seconds, "cpu_seconds": cpu_seconds,
+            "games": games, "positions": report.positions, "nodes": report.nodes, "seconds": seconds, "cpu_seconds": cpu_seconds,
             "games_per_second": games_per_second, "positions_per_second": positions_per_second,
             "bytes_per_position": bytes_per_position, "threads": session.threads,
         }))?;

@@ -13,6 +13,7 @@ pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::R
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
         config: &config.config.generate,
+        book: config.book.as_deref(),
         seed: config.config.run.seed,
         generation: arguments.generation,
         model: &model,

@@ -1,6 +1,6 @@
 //! Self-play: games by the current model, their positions with deep-search scores, as a dataset.
 
-mod openings;
+pub mod openings;
 mod parts;
 mod play;
 pub mod recheck;
@@ -15,12 +15,13 @@ use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::sweep;
 use crossbeam::channel::{Receiver, Sender, bounded};
-use openings::{OpeningChoice, Openings};
+use openings::{Book, OpeningChoice, Openings};
 use parts::{PartRange, Parts};
 use play::{Player, SelfplayGame};
 use recipe::Recipe;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -35,6 +36,7 @@ pub struct GenerateConfig {
     pub games: u64,
     pub part_games: u64,
     pub openings: OpeningChoice,
+    pub book: String,
     pub random_plies_min: u8,
     pub random_plies_max: u8,
     pub exploration: f64,
@@ -60,6 +62,17 @@ impl GenerateConfig {
         }
         check_range("generate.games", self.games, 1, 1 << 40)?;
         check_range("generate.part_games", self.part_games, 1, 100_000)?;
+        match (self.openings == OpeningChoice::Book, self.book.is_empty()) {
+            (true, true) => {
+                let reason = "generate.book = \"\": generate.openings = \"book\" needs a file of openings";
+                return Err(StageError::Setting(reason.into()));
+            }
+            (false, false) => {
+                let reason = format!("generate.book = \"{}\": only generate.openings = \"book\" reads one", self.book);
+                return Err(StageError::Setting(reason));
+            }
+            _ => {}
+        }
         check_range("generate.random_plies_max", self.random_plies_max, 0, 60)?;
         let plies_max = if self.openings == OpeningChoice::All { ALL_PLIES_MAX } else { self.random_plies_max };
         check_range("generate.random_plies_min", self.random_plies_min, 0, plies_max)?;
@@ -73,6 +86,12 @@ impl GenerateConfig {
         check_range("generate.table_bits", self.table_bits, 8, 28)?;
         mpc_level("generate.mpc_level", self.mpc_level).map(|_| ())
     }
+
+    /// The number of parts that the games fill.
+    #[must_use]
+    pub const fn part_count(&self) -> usize {
+        self.games.div_ceil(self.part_games) as usize
+    }
 }
 
 /// One call of the stage.
@@ -80,6 +99,8 @@ impl GenerateConfig {
 pub struct GenerateTask<'a> {
     /// The `[generate]` table.
     pub config: &'a GenerateConfig,
+    /// What `generate.book` names.
+    pub book: Option<&'a Book>,
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
@@ -103,10 +124,25 @@ pub struct GenerateReport {
     pub positions: u64,
     /// Rows written by this call.
     pub positions_written: u64,
+    /// Positions that the searches of this call visited.
+    pub nodes: u64,
     /// Bytes of both tables.
     pub bytes: u64,
     /// The hash of all values.
     pub content: crate::artifact::hash::ContentHash,
+}
+
+/// What one shard did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GeneratePartsReport {
+    /// Whether there was nothing left to do.
+    pub skipped: bool,
+    /// Games played by this call.
+    pub games_played: u64,
+    /// Rows written by this call.
+    pub positions_written: u64,
+    /// Positions that the searches of this call visited.
+    pub nodes: u64,
 }
 
 /// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
@@ -119,20 +155,71 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
     if let Some(manifest) = recipe.finished(task.output)? {
-        return Ok(report(&manifest, 0, 0));
+        return Ok(report(&manifest, &Written::default()));
     }
     for table in [&GAMES, &POSITIONS] {
         sweep(&task.output.join(table.name))?;
     }
-    let parts = Parts::find(task.output, &recipe)?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
     let missing = parts.missing();
-    let games_played = missing.iter().map(|part| part.count).sum();
-    context.progress.begin("generate", games_played, "games");
-    let written = play_parts(task, &recipe, &missing, context);
-    context.progress.end();
-    let written = written?;
-    let positions_written = written.values().map(|part| part.files[POSITIONS.name].rows).sum();
-    let parts = parts.complete(written)?;
+    let mut written = play_missing(task, &recipe, &missing, context)?;
+    let manifest = publish(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?)?;
+    Ok(report(&manifest, &written))
+}
+
+/// Makes the `wanted` parts, as far as the folder lacks them, and no manifest.
+///
+/// Any number of such calls may share a folder, on many machines: what they publish does not depend on who does it.
+///
+/// # Errors
+///
+/// As [`generate`].
+pub fn generate_parts(
+    task: GenerateTask<'_>,
+    wanted: Range<usize>,
+    context: Context<'_>,
+) -> Result<GeneratePartsReport, StageError> {
+    task.config.check()?;
+    let recipe = Recipe::new(&task);
+    if recipe.finished(task.output)?.is_some() {
+        return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
+    }
+    let missing = Parts::find(task.output, &recipe, wanted)?.missing();
+    let Written { games: games_played, positions: positions_written, nodes, .. } =
+        play_missing(task, &recipe, &missing, context)?;
+    Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
+}
+
+/// Checks that all parts are there and publishes the manifest.
+///
+/// # Errors
+///
+/// [`StageError::Unfinished`] with the first part that is missing, else as [`generate`].
+pub fn finish_parts(task: GenerateTask<'_>) -> Result<GenerateReport, StageError> {
+    task.config.check()?;
+    let recipe = Recipe::new(&task);
+    let _lock = FolderLock::take(task.output)?;
+    if let Some(manifest) = recipe.finished(task.output)? {
+        return Ok(report(&manifest, &Written::default()));
+    }
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    if let Some(part) = parts.missing().first() {
+        return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
+    }
+    let manifest = publish(task, &recipe, parts.complete(BTreeMap::new())?)?;
+    Ok(GenerateReport { skipped: false, ..report(&manifest, &Written::default()) })
+}
+
+/// What a call has written.
+#[derive(Default)]
+struct Written {
+    parts: BTreeMap<usize, Part>,
+    games: u64,
+    positions: u64,
+    nodes: u64,
+}
+
+fn publish(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Result<Manifest, StageError> {
     let manifest = Manifest {
         format: FORMAT,
         kind: DatasetKind::Selfplay,
@@ -149,16 +236,17 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
         parts,
     };
     manifest.write(task.output)?;
-    Ok(report(&manifest, games_played, positions_written))
+    Ok(manifest)
 }
 
-fn report(manifest: &Manifest, games_played: u64, positions_written: u64) -> GenerateReport {
+fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
     GenerateReport {
-        skipped: games_played == 0,
+        skipped: written.games == 0,
         games: manifest.done,
-        games_played,
+        games_played: written.games,
         positions: manifest.rows(POSITIONS.name),
-        positions_written,
+        positions_written: written.positions,
+        nodes: written.nodes,
         bytes: manifest.bytes(POSITIONS.name) + manifest.bytes(GAMES.name),
         content: manifest.content,
     }
@@ -167,25 +255,40 @@ fn report(manifest: &Manifest, games_played: u64, positions_written: u64) -> Gen
 /// Games that may wait for the writer; more would only cost memory.
 const WAITING_GAMES: usize = 256;
 
+/// Plays the games of parts with progress.
+fn play_missing(
+    task: GenerateTask<'_>,
+    recipe: &Recipe,
+    missing: &[PartRange],
+    context: Context<'_>,
+) -> Result<Written, StageError> {
+    let games = missing.iter().map(|part| part.count).sum();
+    context.progress.begin("generate", games, "games");
+    let written = play_parts(task, recipe, missing, context);
+    context.progress.end();
+    written
+}
+
 /// Plays the games of the parts on all threads, claimed in order, and writes each part when its last game is in.
 fn play_parts(
     task: GenerateTask<'_>,
     recipe: &Recipe,
     missing: &[PartRange],
     context: Context<'_>,
-) -> Result<BTreeMap<usize, Part>, StageError> {
+) -> Result<Written, StageError> {
     let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
-    let openings = Openings::new(task.config);
+    let openings = Openings::new(task.config, task.book)?;
     let pool = context.pool()?;
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_GAMES);
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
+        let writer = std::thread::Builder::new().name("writer".to_owned()).spawn_scoped(scope, || {
             let result = write_parts(task, recipe, missing, receiver, context);
             failed.store(result.is_err(), Ordering::Relaxed);
             result
         });
+        let writer = writer.map_err(StageError::Thread)?;
         let senders = (sender, &next, &failed);
         pool.broadcast(|_| play_games(task, &openings, &ids, &senders, context));
         drop(senders);
@@ -197,7 +300,7 @@ fn play_parts(
 
 fn play_games(
     task: GenerateTask<'_>,
-    openings: &Openings,
+    openings: &Openings<'_>,
     ids: &[u64],
     (sender, next, failed): &(Sender<SelfplayGame>, &AtomicUsize, &AtomicBool),
     context: Context<'_>,
@@ -217,18 +320,22 @@ fn write_parts(
     missing: &[PartRange],
     receiver: Receiver<SelfplayGame>,
     context: Context<'_>,
-) -> Result<BTreeMap<usize, Part>, StageError> {
+) -> Result<Written, StageError> {
     let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
-    let mut written = BTreeMap::new();
+    let mut written = Written::default();
     for game in receiver {
         context.progress.advance(1, game.positions.len() as u64);
+        written.nodes += game.nodes;
         let index = (game.game.game_id / task.config.part_games) as usize;
         let games = waiting.entry(index).or_default();
         games.insert(game.game.game_id, game);
         let range = missing.iter().find(|part| part.index == index).expect("only missing games are played");
         if games.len() as u64 == range.count {
             let games = waiting.remove(&index).expect("it was just found");
-            written.insert(index, write_part(task.output, recipe, range, games)?);
+            let part = write_part(task.output, recipe, range, games)?;
+            written.games += part.count;
+            written.positions += part.files[POSITIONS.name].rows;
+            written.parts.insert(index, part);
         }
     }
     Ok(written)

@@ -1,10 +1,14 @@
-//! How games begin: by random plies, or by every opening in turn.
+//! How games begin: by random plies, by every opening in turn, or from a book.
 
-use super::GenerateConfig;
+use super::{GenerateConfig, StageError};
+use crate::artifact::dataset::games::GameRow;
+use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::engine::board::notation::parse_moves;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// How games begin.
@@ -15,28 +19,118 @@ pub enum OpeningChoice {
     Random,
     /// The positions that can be after so many plies, one up to symmetry, in turn.
     All,
+    /// The lines of a book in turn, then random plies.
+    Book,
 }
 
-/// The openings that games take in turn; none if they are random.
-pub(super) struct Openings(Vec<Vec<Square>>);
+/// How one game begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Opening {
+    pub(super) moves: Vec<Square>,
+    /// Half-moves that these are, passes included.
+    pub(super) plies: u8,
+}
 
-impl Openings {
-    pub(super) fn new(config: &GenerateConfig) -> Self {
-        match config.openings {
-            OpeningChoice::Random => Self(Vec::new()),
-            OpeningChoice::All => Self(all_openings(config.random_plies_min)),
+impl Opening {
+    fn of(game: &Game) -> Self {
+        Self { moves: game.moves().to_vec(), plies: game.ply() }
+    }
+}
+
+/// Openings that somebody chose, as beginnings of games that go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Book {
+    openings: Vec<Opening>,
+    content: ContentHash,
+}
+
+impl Book {
+    /// A book of lines of legal moves, passes left out.
+    ///
+    /// # Errors
+    ///
+    /// A line that is none, or that ends the game; no line at all.
+    pub fn new(lines: &[String]) -> Result<Self, String> {
+        if lines.is_empty() {
+            return Err("it has no opening".into());
+        }
+        let mut hasher = FieldHasher::new("book");
+        let mut openings = Vec::with_capacity(lines.len());
+        for (number, line) in (1..).zip(lines) {
+            let bad = |reason: String| format!("opening {number}: {reason}");
+            let moves = parse_moves(line).map_err(|error| bad(error.to_string()))?;
+            let game = Game::from_moves(&moves).map_err(|error| bad(error.to_string()))?;
+            if game.is_over() {
+                return Err(bad("it is a whole game".into()));
+            }
+            hasher.field("opening", game.transcript().as_bytes());
+            openings.push(Opening::of(&game));
+        }
+        Ok(Self { openings, content: hasher.finish() })
+    }
+
+    /// Its lines, moves `f5d6c3…`.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.openings.iter().map(|opening| opening.moves.iter().map(ToString::to_string).collect()).collect()
+    }
+
+    /// The hash of its lines in their order.
+    #[must_use]
+    pub const fn content(&self) -> ContentHash {
+        self.content
+    }
+}
+
+/// The openings that games take.
+pub(super) enum Openings<'a> {
+    /// One after another; none if all plies are random.
+    InTurn(Cow<'a, [Opening]>),
+    /// Those with which these games, consecutive ones, began when they were played.
+    Played(&'a [GameRow]),
+}
+
+impl<'a> Openings<'a> {
+    pub(super) fn new(config: &GenerateConfig, book: Option<&'a Book>) -> Result<Self, StageError> {
+        let openings = match config.openings {
+            OpeningChoice::Random => Cow::Owned(Vec::new()),
+            OpeningChoice::All => Cow::Owned(all_openings(config.random_plies_min)),
+            OpeningChoice::Book => {
+                let book = book.ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
+                Cow::Borrowed(&book.openings[..])
+            }
+        };
+        Ok(Self::InTurn(openings))
+    }
+
+    /// How a game begins; `random_plies` more are drawn for it.
+    pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Cow<'_, Opening> {
+        match self {
+            Self::InTurn(openings) => match game_id.checked_rem(openings.len() as u64) {
+                Some(place) => Cow::Borrowed(&openings[place as usize]),
+                None => Cow::Owned(Opening::default()),
+            },
+            Self::Played(games) => Cow::Owned(played(games, game_id, random_plies).unwrap_or_default()),
         }
     }
+}
 
-    /// The moves with which a game begins.
-    pub(super) fn of(&self, game_id: u64) -> Option<&[Square]> {
-        let place = game_id.checked_rem(self.0.len() as u64)?;
-        Some(&self.0[place as usize])
+/// The moves before the random plies of a game's opening.
+fn played(games: &[GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
+    let row = games.get(usize::try_from(game_id.checked_sub(games.first()?.game_id)?).ok()?)?;
+    let plies = row.random_plies.checked_sub(random_plies)?;
+    let mut game = Game::new();
+    for square in parse_moves(&row.moves).ok()? {
+        if plies <= game.ply() {
+            break;
+        }
+        game.play(square).ok()?;
     }
+    Some(Opening::of(&game))
 }
 
 /// One way to each position after `plies`, up to symmetry; the order depends on nothing.
-fn all_openings(plies: u8) -> Vec<Vec<Square>> {
+fn all_openings(plies: u8) -> Vec<Opening> {
     let mut games = vec![Game::new()];
     for _ in 0..plies {
         let mut seen: HashSet<Position> = HashSet::new();
@@ -52,7 +146,7 @@ fn all_openings(plies: u8) -> Vec<Vec<Square>> {
         }
         games = next;
     }
-    games.iter().map(|game| game.moves().to_vec()).collect()
+    games.iter().map(Opening::of).collect()
 }
 
 #[cfg(test)]
@@ -63,9 +157,24 @@ mod tests {
     fn the_openings_are_all_positions_up_to_symmetry() {
         let counts: Vec<usize> = (0..=5).map(|plies| all_openings(plies).len()).collect();
         assert_eq!(counts, [1, 1, 3, 14, 60, 322]);
-        let openings = Openings(all_openings(2));
-        assert_eq!(openings.of(0), openings.of(3));
-        assert_ne!(openings.of(0), openings.of(1));
-        assert_eq!(Openings(Vec::new()).of(5), None);
+        let openings = Openings::InTurn(Cow::Owned(all_openings(2)));
+        assert_eq!(openings.of(0, 0), openings.of(3, 0));
+        assert_ne!(openings.of(0, 0), openings.of(1, 0));
+        assert_eq!(*Openings::InTurn(Cow::Owned(Vec::new())).of(5, 8), Opening::default());
+    }
+
+    #[test]
+    fn a_book_has_beginnings_only() {
+        let book = |lines: &[&str]| Book::new(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
+        let sound = book(&["f5d6c3", "f5f6"]).unwrap();
+        assert_eq!(sound.openings.iter().map(|opening| opening.plies).collect::<Vec<_>>(), [3, 2]);
+        assert_ne!(sound.content(), book(&["f5f6", "f5d6c3"]).unwrap().content());
+        for (lines, reason) in [
+            (&[][..], "no opening"),
+            (&["f5d6", "f5f5"][..], "opening 2"),
+            (&["e6f4e3f6g5d6e7f5c5"][..], "a whole game"),
+        ] {
+            assert!(book(lines).unwrap_err().contains(reason), "{lines:?}");
+        }
     }
 }

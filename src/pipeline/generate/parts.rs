@@ -25,7 +25,7 @@ impl PartRange {
     }
 }
 
-/// All parts of a dataset, with those that are done.
+/// Parts of a dataset, with those that are done.
 #[derive(Debug)]
 pub(super) struct Parts {
     ranges: Vec<PartRange>,
@@ -33,15 +33,14 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Looks at what a folder holds. A part that is damaged or shorter than asked is made again.
-    pub(super) fn find(folder: &Path, recipe: &Recipe) -> Result<Self, ArtifactError> {
+    /// Looks which of the `wanted` parts a folder holds. One that is damaged or shorter than asked is made again.
+    pub(super) fn find(folder: &Path, recipe: &Recipe, wanted: Range<usize>) -> Result<Self, ArtifactError> {
         let mut ranges = Vec::new();
         let mut done = BTreeMap::new();
-        let part_count = recipe.games.div_ceil(recipe.part_games);
-        for index in 0..part_count {
-            let first = index * recipe.part_games;
+        for index in wanted {
+            let first = index as u64 * recipe.part_games;
             let count = recipe.part_games.min(recipe.games - first);
-            let range = PartRange { index: index as usize, first, count };
+            let range = PartRange { index, first, count };
             if let Some(part) = find_part(folder, recipe, &range)? {
                 done.insert(range.index, part);
             }

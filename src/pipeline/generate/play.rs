@@ -1,7 +1,7 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
 use super::GenerateConfig;
-use super::openings::Openings;
+use super::openings::{OpeningChoice, Openings};
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;
@@ -19,16 +19,20 @@ use crate::random::{RandomStream, Stream, stream};
 pub(super) struct SelfplayGame {
     pub(super) game: GameRow,
     pub(super) positions: Vec<PositionRow>,
+    /// Positions that the searches visited.
+    pub(super) nodes: u64,
 }
 
 /// Plays games, one after another, with one search table.
 pub(super) struct Player<'a> {
     config: &'a GenerateConfig,
-    openings: &'a Openings,
+    openings: &'a Openings<'a>,
     seed: u64,
     generation: u32,
     model: &'a Model,
     searcher: Searcher<'a>,
+    /// Nodes of the current game.
+    nodes: u64,
 }
 
 /// A move with why it is played.
@@ -40,27 +44,29 @@ struct Choice {
 impl<'a> Player<'a> {
     pub(super) fn new(
         config: &'a GenerateConfig,
-        openings: &'a Openings,
+        openings: &'a Openings<'a>,
         seed: u64,
         generation: u32,
         model: &'a Model,
     ) -> Self {
         let searcher = Searcher::new(&model.evaluation, &model.mpc, config.table_bits);
-        Self { config, openings, seed, generation, model, searcher }
+        Self { config, openings, seed, generation, model, searcher, nodes: 0 }
     }
 
     pub(super) fn play(&mut self, game_id: u64) -> SelfplayGame {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::new();
-        let opening = self.openings.of(game_id);
-        let opening_plies = opening.map_or_else(|| self.random_plies(&mut rng), |opening| opening.len() as u8);
+        let random_plies = self.random_plies(&mut rng);
+        let opening = self.openings.of(game_id, random_plies);
+        let opening_plies = opening.plies + random_plies;
         let mut positions = Vec::with_capacity(60);
         self.searcher.clear();
+        self.nodes = 0;
         while !game.is_over() {
             let current = game.current();
             let labeled = self.config.label_from_ply <= game.ply();
             let label = labeled.then(|| self.search(current.position, self.config.label_depth));
-            let choice = if let Some(&square) = opening.and_then(|opening| opening.get(usize::from(game.ply()))) {
+            let choice = if let Some(&square) = opening.moves.get(game.moves().len()) {
                 Choice { square, random: true }
             } else if game.ply() < opening_plies {
                 self.any_move(current.position, &mut rng)
@@ -83,13 +89,19 @@ impl<'a> Player<'a> {
             result: black_discs,
             positions: positions.len() as u8,
         };
-        SelfplayGame { game, positions }
+        SelfplayGame { game, positions, nodes: self.nodes }
     }
 
-    /// Nothing is drawn where there is nothing to choose.
+    /// How many random plies end the opening; nothing is drawn where there is nothing to choose.
     fn random_plies(&self, rng: &mut RandomStream) -> u8 {
         let (min, max) = (self.config.random_plies_min, self.config.random_plies_max);
-        if min == max { min } else { min + rng.below(u32::from(max - min) + 1) as u8 }
+        if self.config.openings == OpeningChoice::All {
+            0
+        } else if min == max {
+            min
+        } else {
+            min + rng.below(u32::from(max - min) + 1) as u8
+        }
     }
 
     fn any_move(&self, position: Position, rng: &mut RandomStream) -> Choice {
@@ -101,10 +113,12 @@ impl<'a> Player<'a> {
     fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Choice {
         let level = MpcLevel::from_percent(self.config.mpc_level).expect("the config was checked");
         let depth = self.config.play_depth.saturating_sub(1);
-        let values: Vec<(Square, i32)> = position
-            .children()
-            .map(|(square, next)| (square, -self.searcher.score_at_depth(next, depth, level).0))
-            .collect();
+        let mut values: Vec<(Square, i32)> = Vec::new();
+        for (square, next) in position.children() {
+            let (value, nodes) = self.searcher.score_at_depth(next, depth, level);
+            self.nodes += nodes;
+            values.push((square, -value));
+        }
         let best = values.iter().map(|(_, value)| *value).max().expect("the side to move has a move");
         let millidiscs = self.config.exploration_discs * 1000.0;
         let weights: Vec<f64> =
@@ -140,7 +154,10 @@ impl<'a> Player<'a> {
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
         let depth = depth.max(1);
         let exact_empties = self.config.exact_empties;
-        self.searcher.search(position, Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc })
+        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc };
+        let result = self.searcher.search(position, limits);
+        self.nodes += result.nodes;
+        result
     }
 
     fn row(

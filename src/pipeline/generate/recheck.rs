@@ -1,7 +1,7 @@
 //! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
 
 use super::GenerateConfig;
-use super::openings::Openings;
+use super::openings::{OpeningChoice, Openings};
 use super::play::Player;
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
@@ -37,12 +37,19 @@ pub fn remake_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -
     let config: GenerateConfig = serde_json::from_value(manifest.config.clone()).map_err(|error| {
         ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
     })?;
-    let openings = Openings::new(&config);
+    let games = dataset.games(index)?;
+    // A book is not kept with the games: each begins again with the moves that its row says it took from there.
+    let openings = match config.openings {
+        OpeningChoice::Book => Openings::Played(&games),
+        OpeningChoice::Random | OpeningChoice::All => Openings::new(&config, None).map_err(|error| {
+            ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
+        })?,
+    };
     let mut player = Player::new(&config, &openings, manifest.seed, manifest.generation, model);
     let positions = dataset.positions(index)?;
     let mut rest = &positions[..];
     let mut count = 0;
-    for game in dataset.games(index)? {
+    for game in &games {
         let (rows, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
         rest = others;
         if !chosen(game.game_id, share) {
@@ -50,7 +57,7 @@ pub fn remake_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -
         }
         count += 1;
         let again = player.play(game.game_id);
-        compare(dataset.folder(), index, &game, rows, &again.game, &again.positions)?;
+        compare(dataset.folder(), index, game, rows, &again.game, &again.positions)?;
     }
     Ok(count)
 }

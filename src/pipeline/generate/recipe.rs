@@ -27,7 +27,10 @@ pub(super) struct Recipe {
 impl Recipe {
     pub(super) fn new(task: &GenerateTask<'_>) -> Self {
         let &GenerateConfig { games, part_games, .. } = task.config;
-        let config = serde_json::to_value(task.config).expect("a config is plain data");
+        // A book is known by its lines, wherever it lies.
+        let book = task.book.map_or_else(String::new, |book| book.content().to_string());
+        let config = GenerateConfig { book, ..task.config.clone() };
+        let config = serde_json::to_value(config).expect("a config is plain data");
         let mut settings = vec![
             ("format".to_owned(), FORMAT.to_string()),
             ("algorithm".to_owned(), ALGORITHM.to_string()),

@@ -1,0 +1,63 @@
+//! `renma shard`.
+
+use super::arguments::{GenerateArguments, ShardCommand};
+use super::failure::UsageError;
+use super::output::{print_json, say, thousands};
+use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use crate::cluster::plan::{LoadedPlan, Plan};
+use crate::config::load_config;
+use crate::pipeline::generate::{GenerateTask, finish_parts, generate_parts};
+use serde_json::json;
+use std::path::Path;
+
+pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<()> {
+    match command {
+        ShardCommand::Plan { plan, shards, task } => write_plan(session, &plan, shards, &task),
+        ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard),
+        ShardCommand::Finish { plan } => finish(session, &plan),
+    }
+}
+
+fn write_plan(session: &Session, path: &Path, shards: u32, arguments: &GenerateArguments) -> anyhow::Result<()> {
+    let config = load_config(&arguments.config)?;
+    let registry = registry_folder(arguments.models.as_deref(), &config.name);
+    let task = GenerateTask {
+        config: &config.config.generate,
+        book: config.book.as_deref(),
+        seed: config.config.run.seed,
+        generation: arguments.generation,
+        model: &model_or_champion(arguments.model.as_deref(), &registry, &config)?,
+        output: &arguments.output,
+    };
+    let plan = Plan::new(task, shards as usize)?;
+    plan.write(path)?;
+    let (parts, games) = (thousands(plan.config.part_count() as u64), thousands(plan.config.games));
+    say(&format!("shard plan: {games} games in {parts} parts and {} shards: {}", plan.shards.len(), path.display()));
+    if session.json { print_json(&json!({"plan": path, "shards": plan.shards.len()})) } else { Ok(()) }
+}
+
+fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
+    let plan = LoadedPlan::read(path)?;
+    let parts = plan.shard(shard as usize).ok_or_else(|| {
+        let last = plan.shard_count().saturating_sub(1);
+        UsageError(format!("{} has no shard {shard}: choose one from 0 to {last}", path.display()))
+    })?;
+    let stopwatch = Stopwatch::start();
+    let report = generate_parts(plan.task(), parts, session.context())?;
+    if report.skipped {
+        say(&format!("shard run: shard {shard} of {} is there already", path.display()));
+    } else {
+        let (games, positions) = (thousands(report.games_played), thousands(report.positions_written));
+        let seconds = stopwatch.seconds();
+        say(&format!("shard run: shard {shard}: {games} games, {positions} positions, {seconds:.1} s"));
+    }
+    if session.json { print_json(&report) } else { Ok(()) }
+}
+
+fn finish(session: &Session, path: &Path) -> anyhow::Result<()> {
+    let plan = LoadedPlan::read(path)?;
+    let report = finish_parts(plan.task())?;
+    let (games, positions) = (thousands(report.games), thousands(report.positions));
+    say(&format!("shard finish: {games} games, {positions} positions in {}", plan.task().output.display()));
+    if session.json { print_json(&report) } else { Ok(()) }
+}

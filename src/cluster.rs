@@ -1,0 +1,3 @@
+//! A stage cut into shards that any machines make in any order; the bytes are those of one machine.
+
+pub mod plan;
