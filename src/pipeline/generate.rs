@@ -252,8 +252,14 @@ fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
     }
 }
 
-/// Games that may wait for the writer; more would only cost memory.
-const WAITING_GAMES: usize = 256;
+/// Games that a thread hands to the writer together: waking it costs as much as playing a move.
+const LOT_GAMES: usize = 8;
+
+/// Lots that may wait for the writer; more would only cost memory.
+const WAITING_LOTS: usize = 32;
+
+/// Games that one thread has played.
+type Lot = Vec<SelfplayGame>;
 
 /// Plays the games of parts with progress.
 fn play_missing(
@@ -281,7 +287,7 @@ fn play_parts(
     let pool = context.pool()?;
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
-    let (sender, receiver) = bounded(WAITING_GAMES);
+    let (sender, receiver) = bounded(WAITING_LOTS);
     std::thread::scope(|scope| {
         let writer = std::thread::Builder::new().name("writer".to_owned()).spawn_scoped(scope, || {
             let result = write_parts(task, recipe, missing, receiver, context);
@@ -302,28 +308,32 @@ fn play_games(
     task: GenerateTask<'_>,
     openings: &Openings<'_>,
     ids: &[u64],
-    (sender, next, failed): &(Sender<SelfplayGame>, &AtomicUsize, &AtomicBool),
+    (sender, next, failed): &(Sender<Lot>, &AtomicUsize, &AtomicBool),
     context: Context<'_>,
 ) {
     let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
+    let mut lot = Lot::with_capacity(LOT_GAMES);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
-        let Some(&id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
-        if sender.send(player.play(id)).is_err() {
+        let Some(&id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+        lot.push(player.play(id));
+        if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
             return;
         }
     }
+    // A writer that is gone has told why.
+    sender.send(lot).unwrap_or_default();
 }
 
 fn write_parts(
     task: GenerateTask<'_>,
     recipe: &Recipe,
     missing: &[PartRange],
-    receiver: Receiver<SelfplayGame>,
+    receiver: Receiver<Lot>,
     context: Context<'_>,
 ) -> Result<Written, StageError> {
     let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
     let mut written = Written::default();
-    for game in receiver {
+    for game in receiver.into_iter().flatten() {
         context.progress.advance(1, game.positions.len() as u64);
         written.nodes += game.nodes;
         let index = (game.game.game_id / task.config.part_games) as usize;
