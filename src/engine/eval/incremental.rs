@@ -214,13 +214,14 @@ fn table_begins(set: &PatternSet) -> (Vec<usize>, usize) {
 
 fn pack_weights(set: &PatternSet, weights: &[i16], begins: &[usize], phase_size: usize) -> Vec<i16> {
     let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
-    for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
-        for (index, (pattern, begin)) in set.patterns().iter().zip(begins).enumerate() {
-            let PatternKind::Squares(squares) = &pattern.kind else { continue };
+    for (index, (pattern, begin)) in set.patterns().iter().zip(begins).enumerate() {
+        let PatternKind::Squares(squares) = &pattern.kind else { continue };
+        let numbers: Vec<usize> =
+            (0..pattern.configuration_count()).map(|configuration| renumber(configuration, squares.len())).collect();
+        for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
             let table = &mut packed[phase * phase_size + begin..];
-            let weights = &weights[set.offset(index)..];
-            for configuration in 0..pattern.configuration_count() {
-                table[renumber(configuration, squares.len())] = weights[configuration];
+            for (&number, &weight) in numbers.iter().zip(&weights[set.offset(index)..]) {
+                table[number] = weight;
             }
         }
     }
