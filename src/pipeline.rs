@@ -18,6 +18,9 @@ pub trait Progress: Sync {
     /// `items` are done; they made `rows` rows, or 0 where that means nothing.
     fn advance(&self, items: u64, rows: u64);
 
+    /// What the task has found out so far, in a few words.
+    fn note(&self, _text: &str) {}
+
     /// The task is over.
     fn end(&self);
 }

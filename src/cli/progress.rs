@@ -17,6 +17,7 @@ struct Task {
     total: u64,
     done: u64,
     rows: u64,
+    note: String,
     began: Instant,
     told: Instant,
     bar: Option<ProgressBar>,
@@ -55,6 +56,9 @@ impl Task {
             let left = (self.total - self.done) as f64 / rate;
             text += &format!(", {} left", clock(Duration::from_secs_f64(left)));
         }
+        if !self.note.is_empty() {
+            text += &format!(", {}", self.note);
+        }
         text
     }
 
@@ -85,7 +89,8 @@ impl Progress for Watcher {
             bar
         });
         let now = Instant::now();
-        let task = Task { name: name.into(), unit: unit.into(), total, done: 0, rows: 0, began: now, told: now, bar };
+        let (name, unit, note) = (name.into(), unit.into(), String::new());
+        let task = Task { name, unit, total, done: 0, rows: 0, note, began: now, told: now, bar };
         self.with_task(|current| *current = Some(task));
     }
 
@@ -100,6 +105,14 @@ impl Progress for Watcher {
             } else if self.mode == ProgressMode::Plain && SECONDS_BETWEEN_LINES <= task.told.elapsed().as_secs() {
                 task.told = Instant::now();
                 say(&task.line());
+            }
+        });
+    }
+
+    fn note(&self, text: &str) {
+        self.with_task(|current| {
+            if let Some(task) = current {
+                text.clone_into(&mut task.note);
             }
         });
     }
