@@ -60,7 +60,7 @@ for ((g = 1; g <= generations; g++)); do
     draft=$("$renma" train --config "$config" --parent "$champion" --models "$models" --dataset "${datasets[@]:first}")
     candidate=$("$renma" fit-mpc --config "$config" --generation "$g" --model "$draft" --models "$models" --output "$data/mpc/$generation")
     verdict=0
-    "$renma" gate --config "$config" --generation "$g" --candidate "$candidate" --baseline "$champion" --models "$models" --output "$gate" || verdict=$?
+    "$renma" gate --config "$config" --generation "$g" --candidate "$candidate" --baseline "$champion" --models "$models" --avoid "${datasets[@]:first}" --output "$gate" || verdict=$?
     case $verdict in
         0) "$renma" promote "$candidate" --models "$models" --verdict "$gate"; champion=$candidate ;;
         10 | 11) ;; # the champion stays

@@ -7,7 +7,9 @@ mod workspace;
 use renma::artifact::dataset::folder::{file_entry, part_path};
 use renma::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::champion::ChampionFile;
+use renma::artifact::seal::write_sealed;
 use renma::artifact::table::Footer;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -31,8 +33,9 @@ fn run_loop(workspace: &Workspace, config: &str, generations: u32, options: &str
         let draft = workspace.done(&format!("train {common} --parent {champion} --dataset{datasets}"));
         let candidate =
             workspace.done(&format!("fit-mpc {common} --generation {generation} --model {draft} --output {mpc}"));
-        let arguments =
-            format!("--generation {generation} --candidate {candidate} --baseline {champion} --output {gate}");
+        let arguments = format!(
+            "--generation {generation} --candidate {candidate} --baseline {champion} --avoid{datasets} --output {gate}"
+        );
         let outcome = workspace.run(&format!("gate {common} {arguments}"));
         match outcome.code {
             Some(0) => {
@@ -51,6 +54,9 @@ fn run_loop(workspace: &Workspace, config: &str, generations: u32, options: &str
 fn smoke(workspace: &Workspace) -> String {
     workspace.config("smoke", "smoke", &[("run.start", "\"builtin:disc-count\"")])
 }
+
+/// What the first gate of a run avoids.
+const AVOID: &str = "--avoid datasets/smoke/selfplay/generation=0001";
 
 /// A finished run, to be copied.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
@@ -219,8 +225,9 @@ fn a_stage_refuses_a_folder_that_holds_something_else() {
     assert!(files(workspace.root()) == before, "generate changed something");
 }
 
-/// Changes one game of a gate, with a manifest that vouches for it.
+/// Changes one game of a gate, with a manifest and a verdict that vouch for it.
 fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
+    let mut verdict = read_verdict(gate).unwrap();
     let mut manifest = Manifest::read(gate, DatasetKind::Gate).unwrap();
     let path = part_path(gate, &GATE_GAMES, 0);
     let batch = GATE_GAMES.read(&path, file_entry(gate, &manifest.parts[0], &GATE_GAMES).unwrap()).unwrap();
@@ -230,6 +237,8 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
     manifest.parts[0].files.insert(GATE_GAMES.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(gate).unwrap();
+    verdict.games_content = manifest.content;
+    write_sealed(&gate.join("verdict.json"), &verdict).unwrap();
 }
 
 #[test]
@@ -239,7 +248,7 @@ fn a_recheck_passes_on_the_games_as_played_and_fails_on_changed_ones() {
     let gate = "datasets/smoke/gate/generation=0001";
     let folder = workspace.path(gate);
     let arguments = format!(
-        "gate --config configs/smoke.toml --models models/smoke --candidate v0002 --baseline {start} --output {gate}"
+        "gate --config configs/smoke.toml --models models/smoke --candidate v0002 --baseline {start} {AVOID} --output {gate}"
     );
     let verdict = workspace.run(&arguments).code;
     assert!(matches!(verdict, Some(0 | 10 | 11)), "{verdict:?}");
@@ -274,7 +283,8 @@ fn another_gate_in_the_same_folder_is_refused_with_what_differs() {
     for (config, candidate, words) in
         [(deeper.as_str(), "v0002", "gate.depth is 2 there and 3 here"), ("configs/smoke.toml", "v0004", "v0004")]
     {
-        let arguments = format!("--candidate {candidate} --baseline {start} --models models/smoke --output {gate}");
+        let arguments =
+            format!("--candidate {candidate} --baseline {start} --models models/smoke {AVOID} --output {gate}");
         let outcome = workspace.run(&format!("gate --config {config} {arguments}"));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(words), "{}", outcome.stderr);

@@ -231,6 +231,16 @@ def check_gate(tables):
         equal(game["result"], result if game["candidate_black"] else -result, f"result of game {game['game_id']}")
 
 
+def check_verdict(verdict, manifest):
+    score, openings = verdict["score"], verdict["openings"]
+    equal(verdict["games_content"], manifest["content"], "games of the verdict")
+    equal((verdict["pairs_asked"], verdict["pairs_done"]), (manifest["asked"], manifest["done"]), "pairs")
+    equal(sum(score["pairs"]), manifest["done"], "pairs of the score")
+    equal(score["wins"] + score["draws"] + score["losses"], 2 * manifest["done"], "games of the score")
+    turned_down = openings["repeated"] + openings["in_training"] + openings["unbalanced"]
+    equal(openings["drawn"], turned_down + manifest["done"], "openings drawn")
+
+
 def check_manifest(folder):
     manifest, fields = read_sealed(folder / "manifest.json"), []
     for part in manifest["parts"]:
@@ -241,7 +251,7 @@ def check_manifest(folder):
     listed = {f"{table}/part-{index:05}.parquet" for index, part in parts for table in part["files"]}
     equal({str(path.relative_to(folder)) for path in folder.glob("*/*.parquet")}, listed, "parts")
     if manifest["kind"] == "gate":
-        equal(read_sealed(folder / "verdict.json")["step"], manifest["recipe"], "step of the verdict")
+        check_verdict(read_sealed(folder / "verdict.json"), manifest)
 
 
 def check_dataset(folder, name):

@@ -140,7 +140,7 @@ pub(super) struct FitMpcArguments {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --output datasets/try/gate/generation=0001"
+    after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --avoid datasets/try/selfplay/generation=0001 --output datasets/try/gate/generation=0001"
 )]
 pub(super) struct GateArguments {
     /// The config file
@@ -152,6 +152,9 @@ pub(super) struct GateArguments {
     /// Whom it plays
     #[arg(long, value_name = "MODEL")]
     pub(super) baseline: String,
+    /// Datasets whose positions are no openings, as those the candidate was trained on
+    #[arg(long, num_args = 1.., value_name = "DATASET")]
+    pub(super) avoid: Vec<PathBuf>,
     /// The generation, counted from 1; each has openings of its own
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,

@@ -2,9 +2,9 @@
 
 use super::arguments::GateArguments;
 use super::failure::exit_code;
-use super::output::{print_json, say};
+use super::output::{print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
 use crate::config::load_config;
 use crate::pipeline::gate::{GateReport, GateTask, gate};
 use std::process::ExitCode;
@@ -20,6 +20,7 @@ pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Resul
         generation: arguments.generation,
         candidate: &candidate,
         baseline: &baseline,
+        avoid: &arguments.avoid,
         output: &arguments.output,
         recheck: arguments.recheck,
     };
@@ -48,17 +49,29 @@ fn describe(report: &GateReport, rechecked: bool) -> String {
         (false, true) => " (decided already)",
         (false, false) => "",
     };
-    format!(
-        "gate: {word}{told}: {} over {}: +{} ={} -{}, {:.1} % of points, {:+.2} discs a game, Elo {:+.0} [{:+.0}, {:+.0}]",
+    let mut text = format!(
+        "gate: {word}{told}: {} over {}: +{} ={} -{} in {} of {} pairs, {:.1} % of points, {:+.2} discs a game",
         verdict.candidate.id,
         verdict.baseline.id,
         score.wins,
         score.draws,
         score.losses,
+        verdict.pairs_done,
+        verdict.pairs_asked,
         100.0 * score.points,
         score.discs_mean,
-        score.elo,
-        score.elo_low,
-        score.elo_high
-    )
+    );
+    if let Some(test) = &verdict.test {
+        let SequentialTest { nelo0, nelo1, llr, llr_low, llr_high, .. } = test;
+        text += &format!(", LLR {llr:+.2} between {llr_low:+.2} and {llr_high:+.2} for {nelo1} nElo against {nelo0}");
+    }
+    text += &format!(
+        ", Elo {:+.0} [{:+.0}, {:+.0}] ({} standard errors)",
+        score.elo, score.elo_low, score.elo_high, score.interval
+    );
+    if let Some(pairs) = verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
+        text +=
+            &format!("\ngate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs));
+    }
+    text
 }

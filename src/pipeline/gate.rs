@@ -1,38 +1,73 @@
 //! The gate: a paired match between a candidate and a baseline, and a verdict.
 
+mod avoided;
+mod batches;
+mod contest;
 mod elo;
+mod likelihood;
+mod openings;
 mod play;
+mod recheck;
+mod recipe;
+mod rule;
+mod sprt;
 
 use super::{Context, StageError, check_range, mpc_level};
-use crate::artifact::dataset::folder::{file_entry, part_path};
-use crate::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
-use crate::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
+use crate::artifact::dataset::verdict::{OpeningCounts, VERDICT_FORMAT, VerdictFile};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::publish::sweep;
 use crate::artifact::seal::write_sealed;
-use crate::artifact::step::step_id;
+use avoided::Avoided;
+use batches::{Batch, BatchRange, find_file};
+use contest::{Outcome, contest};
 use elo::score;
+use recipe::Recipe;
+use rule::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Goes up when the same inputs would give other games or another verdict.
-const ALGORITHM: u32 = 1;
+const ALGORITHM: u32 = 2;
+
+/// Parts that five digits can number.
+const BATCHES_MAX: u64 = 100_000;
+
+/// How a match becomes a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GateMode {
+    /// By a sequential test, which stops when it knows enough.
+    Sprt,
+    /// By the Elo interval after all games.
+    Games,
+}
 
 /// The `[gate]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct GateConfig {
+    pub mode: GateMode,
     pub games: u64,
+    pub batch_pairs: u64,
+    pub nelo0: f64,
+    pub nelo1: f64,
+    pub alpha: f64,
+    pub beta: f64,
+    pub interval: f64,
     pub opening_plies: u8,
+    pub balance_depth: u8,
+    pub balance_discs: f64,
     pub depth: u8,
+    pub nodes: u64,
     pub exact_empties: u8,
     pub mpc_level: u8,
-    pub interval: f64,
     pub table_bits: u8,
 }
 
@@ -50,10 +85,26 @@ impl GateConfig {
             return Err(StageError::Setting(format!("gate.games = {}: games come in pairs", self.games)));
         }
         check_range("gate.games", self.games, 2, 10_000_000)?;
-        check_range("gate.opening_plies", self.opening_plies, 4, 20)?;
-        check_range("gate.depth", self.depth, 1, 30)?;
-        check_range("gate.exact_empties", self.exact_empties, 0, 30)?;
+        check_range("gate.batch_pairs", self.batch_pairs, 1, 100_000)?;
+        if BATCHES_MAX < (self.games / 2).div_ceil(self.batch_pairs) {
+            let reason = format!("more than {BATCHES_MAX} parts for gate.games = {}", self.games);
+            return Err(StageError::Setting(format!("gate.batch_pairs = {}: {reason}", self.batch_pairs)));
+        }
+        check_range("gate.nelo0", self.nelo0, -500.0, 500.0)?;
+        check_range("gate.nelo1", self.nelo1, -500.0, 500.0)?;
+        if self.nelo1 < self.nelo0 + 0.1 {
+            let reason = format!("at least 0.1 more than gate.nelo0 = {} expected", self.nelo0);
+            return Err(StageError::Setting(format!("gate.nelo1 = {}: {reason}", self.nelo1)));
+        }
+        check_range("gate.alpha", self.alpha, 1e-6, 0.4)?;
+        check_range("gate.beta", self.beta, 1e-6, 0.4)?;
         check_range("gate.interval", self.interval, 0.1, 10.0)?;
+        check_range("gate.opening_plies", self.opening_plies, 4, 20)?;
+        check_range("gate.balance_depth", self.balance_depth, 0, 30)?;
+        check_range("gate.balance_discs", self.balance_discs, 0.0, 64.0)?;
+        check_range("gate.depth", self.depth, 1, 30)?;
+        check_range("gate.nodes", self.nodes, 0, 1 << 40)?;
+        check_range("gate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("gate.table_bits", self.table_bits, 8, 28)?;
         mpc_level("gate.mpc_level", self.mpc_level).map(|_| ())
     }
@@ -72,6 +123,8 @@ pub struct GateTask<'a> {
     pub candidate: &'a LoadedModel,
     /// Whom it plays.
     pub baseline: &'a LoadedModel,
+    /// Datasets whose positions are no openings, in any order.
+    pub avoid: &'a [PathBuf],
     /// The dataset folder of the games.
     pub output: &'a Path,
     /// Whether to play the games of a finished gate again and compare.
@@ -83,6 +136,8 @@ pub struct GateTask<'a> {
 pub struct GateReport {
     /// Whether the verdict was there already.
     pub skipped: bool,
+    /// Games played by this call.
+    pub games_played: u64,
     /// The verdict with the match.
     #[serde(flatten)]
     pub verdict: VerdictFile,
@@ -92,32 +147,32 @@ pub struct GateReport {
 ///
 /// # Errors
 ///
-/// A bad setting, a candidate without MPC statistics of its own, or whatever the system refuses.
+/// A bad setting, a candidate without MPC statistics of its own, too few openings, or whatever the system refuses;
+/// finished batches stay.
 pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
     task.config.check()?;
     check_candidate(task.candidate)?;
-    let step = step_of(&task);
-    let _lock = FolderLock::take(task.output)?;
-    let path = task.output.join("verdict.json");
-    if path.exists() {
-        let verdict = read_verdict(task.output)?;
-        if verdict.step == step {
-            if task.recheck {
-                recheck(task, context)?;
-            }
-            return Ok(GateReport { skipped: true, verdict });
-        }
-        return Err(conflict(&task, &verdict).into());
-    }
+    let avoided = Avoided::open(task.avoid)?;
+    let recipe = Recipe::new(&task, avoided.contents());
     if task.recheck {
-        return Err(ArtifactError::Missing { path }.into());
+        return recheck::recheck(&task, &recipe, &avoided, context);
     }
-    let config = serde_json::to_value(task.config).expect("a config is plain data");
-    Manifest::is_there(task.output, DatasetKind::Gate, step, ("gate", &config))?;
-    let rows = play::match_games(task, context)?;
-    let verdict = judge(task, step, &rows);
-    write(task, step, &rows, &verdict)?;
-    Ok(GateReport { skipped: false, verdict })
+    let _lock = FolderLock::take(task.output)?;
+    if let Some(verdict) = recipe.finished(&task)? {
+        return Ok(GateReport { skipped: true, games_played: 0, verdict });
+    }
+    let ranges = BatchRange::all(recipe.pairs, task.config.batch_pairs);
+    let found = find_batches(&task, &recipe, &ranges)?;
+    withdraw(task.output)?;
+    sweep(&task.output.join(GATE_GAMES.name))?;
+    let publish = |range: &BatchRange, rows: &[GateGameRow], openings: &OpeningCounts| {
+        let path = part_path(task.output, &GATE_GAMES, range.index);
+        Ok(range.part(GATE_GAMES.write(&path, &to_batch(rows), &recipe.footer(range, openings))?))
+    };
+    let outcome = contest(&task, &avoided, &ranges, found, publish, context)?;
+    let verdict = verdict_of(&task, &recipe, &outcome);
+    publish_verdict(&task, &recipe, &outcome, &verdict)?;
+    Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
 }
 
 fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {
@@ -129,100 +184,77 @@ fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {
     Err(ArtifactError::unfit(&folder, reason).into())
 }
 
-fn step_of(task: &GateTask<'_>) -> ContentHash {
-    let inputs = [
-        ("seed", task.seed.to_string()),
-        ("generation", task.generation.to_string()),
-        ("candidate", task.candidate.content.to_string()),
-        ("baseline", task.baseline.content.to_string()),
-    ];
-    step_id("gate", ALGORITHM, task.config, &inputs)
-}
-
-fn conflict(task: &GateTask<'_>, found: &VerdictFile) -> ArtifactError {
-    let config = serde_json::to_value(task.config).expect("a config is plain data");
-    let differing = config.as_object().into_iter().flatten().find_map(|(key, ours)| {
-        let theirs = &found.config[key];
-        (theirs != ours).then(|| format!("gate.{key} is {theirs} there and {ours} here"))
-    });
-    let models = (found.candidate.content != task.candidate.content)
-        .then(|| format!("its candidate is {}, not {}", found.candidate.id, task.candidate.id))
-        .or_else(|| {
-            (found.baseline.content != task.baseline.content)
-                .then(|| format!("its baseline is {}, not {}", found.baseline.id, task.baseline.id))
-        });
-    let differing = differing.or(models).unwrap_or_else(|| "its seed or generation is another".to_owned());
-    ArtifactError::Conflict {
-        path: task.output.to_owned(),
-        reason: format!("it holds the verdict of another gate: {differing}\nchoose another --output"),
+/// The batches that are there, of a gate that was stopped or may now play more games.
+fn find_batches(
+    task: &GateTask<'_>,
+    recipe: &Recipe,
+    ranges: &[BatchRange],
+) -> Result<BTreeMap<usize, Batch>, ArtifactError> {
+    let mut found = BTreeMap::new();
+    for range in ranges {
+        if let Some(batch) = recipe.find(task, range)? {
+            found.insert(range.index, batch);
+        }
     }
+    if let Some((_, _, rows)) = find_file(task.output, ranges.len())? {
+        recipe.check_pairs(task.output, recipe.pairs + rows.len() as u64 / 2)?;
+    }
+    Ok(found)
 }
 
-fn judge(task: GateTask<'_>, step: ContentHash, rows: &[GateGameRow]) -> VerdictFile {
-    let score = score(rows, task.config.interval);
-    let verdict = if 0.0 < score.elo_low {
-        Verdict::Accepted
-    } else if score.elo_high < 0.0 {
-        Verdict::Rejected
-    } else {
-        Verdict::Inconclusive
-    };
+/// Takes back a verdict that more games may change, and what is left of one.
+fn withdraw(folder: &Path) -> Result<(), ArtifactError> {
+    for name in ["verdict.json", "manifest.json"] {
+        let path = folder.join(name);
+        if path.exists() {
+            std::fs::remove_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
+        }
+    }
+    Ok(())
+}
+
+fn verdict_of(task: &GateTask<'_>, recipe: &Recipe, outcome: &Outcome) -> VerdictFile {
+    let rule = Rule::new(task.config);
     VerdictFile {
-        verdict,
-        step,
+        format: VERDICT_FORMAT,
+        verdict: outcome.decision.unwrap_or_else(|| rule.last_word(outcome.pairs)),
+        step: recipe.step,
+        games_content: content_of(&outcome.parts),
         candidate: task.candidate.as_parent(),
         baseline: task.baseline.as_parent(),
-        score,
-        config: serde_json::to_value(task.config).expect("a config is plain data"),
+        pairs_asked: recipe.pairs,
+        pairs_done: outcome.pairs.iter().sum(),
+        score: score(&outcome.rows, task.config.interval),
+        test: rule.test(outcome.pairs),
+        openings: outcome.openings,
+        avoided: recipe.avoided.clone(),
+        config: recipe.config.clone(),
     }
 }
 
-/// Publishes the games, the manifest and, last, the verdict.
-fn write(
-    task: GateTask<'_>,
-    step: ContentHash,
-    rows: &[GateGameRow],
+/// Publishes the manifest and, last, the verdict.
+fn publish_verdict(
+    task: &GateTask<'_>,
+    recipe: &Recipe,
+    outcome: &Outcome,
     verdict: &VerdictFile,
 ) -> Result<(), ArtifactError> {
-    let footer = base_footer(step);
-    let entry = GATE_GAMES.write(&part_path(task.output, &GATE_GAMES, 0), &gate_games::to_batch(rows), &footer)?;
-    let files = BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)]);
-    let pairs = task.config.games / 2;
-    let parts = vec![Part { first: 0, count: pairs, files }];
     let models = [("candidate", task.candidate), ("baseline", task.baseline)];
     let manifest = Manifest {
         format: FORMAT,
         kind: DatasetKind::Gate,
         rules: RULES.to_owned(),
-        recipe: step,
+        recipe: recipe.hash,
         seed: task.seed,
         generation: task.generation,
         models: models.map(|(role, model)| (role.to_owned(), model.content)).into(),
-        config: verdict.config.clone(),
-        asked: pairs,
-        done: pairs,
+        config: recipe.config.clone(),
+        asked: verdict.pairs_asked,
+        done: verdict.pairs_done,
         parents: Vec::new(),
-        content: content_of(&parts),
-        parts,
+        content: verdict.games_content,
+        parts: outcome.parts.clone(),
     };
     manifest.write(task.output)?;
     write_sealed(&task.output.join("verdict.json"), verdict)
-}
-
-/// Plays the games again and compares them with those on disk.
-fn recheck(task: GateTask<'_>, context: Context<'_>) -> Result<(), StageError> {
-    let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
-    let path = part_path(task.output, &GATE_GAMES, 0);
-    let part = manifest.parts.first().ok_or_else(|| ArtifactError::damaged(&path, "the manifest lists no part"))?;
-    let batch = GATE_GAMES.read(&path, file_entry(task.output, part, &GATE_GAMES)?)?;
-    let stored: Vec<GateGameRow> = gate_games::from_batch(&batch).collect();
-    let played = play::match_games(task, context)?;
-    match stored.iter().zip(&played).find(|(stored, played)| stored != played) {
-        Some((stored, _)) => {
-            let reason = format!("game {} does not play out the same again", stored.game_id);
-            Err(ArtifactError::damaged(&path, reason).into())
-        }
-        None if stored.len() != played.len() => Err(ArtifactError::damaged(&path, "games are missing").into()),
-        None => Ok(()),
-    }
 }

@@ -65,7 +65,7 @@ pub struct Manifest {
     pub config: serde_json::Value,
     /// Items asked for.
     pub asked: u64,
-    /// Items done; fewer than asked when a budget was spent.
+    /// Items done; fewer than asked when a budget was spent, or when fewer were enough to decide.
     pub done: u64,
     /// The parts, in order.
     pub parts: Vec<Part>,

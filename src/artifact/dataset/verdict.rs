@@ -6,7 +6,11 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::ParentEntry;
 use crate::artifact::seal::read_sealed;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::Path;
+
+/// The version of `verdict.json`.
+pub const VERDICT_FORMAT: u32 = 2;
 
 /// What the gate decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,18 +28,32 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictFile {
+    /// [`VERDICT_FORMAT`].
+    pub format: u32,
     /// The verdict.
     pub verdict: Verdict,
     /// The step id of the gate.
     pub step: ContentHash,
+    /// The content of the games beside it, as their manifest has it.
+    pub games_content: ContentHash,
     /// Who wants to be champion.
     pub candidate: ParentEntry,
     /// Whom it played.
     pub baseline: ParentEntry,
+    /// Pairs of games that the gate would have played at most.
+    pub pairs_asked: u64,
+    /// Pairs of games that it played.
+    pub pairs_done: u64,
     /// The match, from the candidate's side.
     pub score: Score,
+    /// The sequential test; none where all games were played for the interval's sake.
+    pub test: Option<SequentialTest>,
+    /// How its openings were found.
+    pub openings: OpeningCounts,
+    /// The contents of the datasets whose positions were no openings, ascending.
+    pub avoided: Vec<ContentHash>,
     /// The gate's config table.
-    pub config: serde_json::Value,
+    pub config: Value,
 }
 
 /// A match from the candidate's side.
@@ -60,18 +78,67 @@ pub struct Score {
     pub elo_low: f64,
     /// The high end of its interval.
     pub elo_high: f64,
+    /// Standard errors that the interval reaches each way.
+    pub interval: f64,
+    /// The normalized Elo difference that `pairs` show.
+    pub nelo: f64,
 }
 
-/// Reads the verdict of a gate's folder, which must be that of the games beside it.
+/// A sequential test where it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SequentialTest {
+    /// Normalized Elo of a candidate to reject.
+    pub nelo0: f64,
+    /// Normalized Elo of a candidate to accept.
+    pub nelo1: f64,
+    /// The risk of accepting at `nelo0`.
+    pub alpha: f64,
+    /// The risk of rejecting at `nelo1`.
+    pub beta: f64,
+    /// The log-likelihood ratio of `nelo1` to `nelo0`.
+    pub llr: f64,
+    /// Where the candidate is rejected.
+    pub llr_low: f64,
+    /// Where it is accepted.
+    pub llr_high: f64,
+    /// Without a decision, how many more pairs would be needed on average if the strength is the one observed.
+    pub pairs_forecast: Option<u64>,
+}
+
+/// How the openings of a match were found: `drawn` is the sum of the others and of the pairs played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpeningCounts {
+    /// Openings drawn at random.
+    pub drawn: u64,
+    /// Those that had been drawn before, up to symmetry.
+    pub repeated: u64,
+    /// Those whose position is in an avoided dataset, up to symmetry.
+    pub in_training: u64,
+    /// Those that end the game or favor one side too much.
+    pub unbalanced: u64,
+}
+
+/// Reads the verdict of a gate's folder, which must be that on the games beside it.
 ///
 /// # Errors
 ///
-/// A missing or damaged verdict.
+/// A missing or damaged verdict, or one of another format.
 pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     let manifest = Manifest::read(folder, DatasetKind::Gate)?;
     let path = folder.join("verdict.json");
-    let verdict: VerdictFile = read_sealed(&path)?;
-    if manifest.recipe != verdict.step {
+    let value: Value = read_sealed(&path)?;
+    let format = value["format"].as_u64().unwrap_or(1);
+    if format != u64::from(VERDICT_FORMAT) {
+        let reason = format!(
+            "it has format {format}, this renma reads format {VERDICT_FORMAT}\nremove the folder, and run the gate again"
+        );
+        return Err(ArtifactError::unfit(&path, reason));
+    }
+    let verdict: VerdictFile =
+        serde_json::from_value(value).map_err(|error| ArtifactError::damaged(&path, error.to_string()))?;
+    if manifest.content != verdict.games_content {
         return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
     }
     Ok(verdict)

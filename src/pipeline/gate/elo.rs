@@ -1,32 +1,46 @@
 //! The score of a paired match, and Elo with an interval from the spread of the pairs.
 
+use super::sprt::nelo;
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::verdict::Score;
 
 /// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
-///
-/// Pairs, not games, are counted: the two games of a pair share their opening and are not independent.
 pub(super) fn score(rows: &[GateGameRow], interval: f64) -> Score {
     let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
-    let mut pairs = [0; 5];
-    for pair in rows.chunks_exact(2) {
-        let half_points: i8 = pair.iter().map(|row| row.result.signum() + 1).sum();
-        pairs[half_points as usize] += 1;
-    }
+    let pairs = pair_counts(rows);
     let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
-    let (points, error) = mean_and_error(pairs);
-    let [elo, elo_low, elo_high] = [0.0, -interval, interval].map(|errors| elo(points + errors * error));
+    let [elo, elo_low, elo_high] = interval_of(pairs, interval);
     Score {
         wins: count(1),
         draws: count(0),
         losses: count(-1),
         pairs,
-        points,
+        points: mean_and_error(pairs).0,
         discs_mean: discs as f64 / rows.len().max(1) as f64,
         elo,
         elo_low,
         elo_high,
+        interval,
+        nelo: nelo(pairs),
     }
+}
+
+/// Complete pairs of games by half points, from none to four.
+///
+/// Pairs, not games, are counted: the two games of a pair share their opening and are not independent.
+pub(super) fn pair_counts(rows: &[GateGameRow]) -> [u64; 5] {
+    let mut pairs = [0; 5];
+    for pair in rows.chunks_exact(2) {
+        let half_points: i8 = pair.iter().map(|row| row.result.signum() + 1).sum();
+        pairs[half_points as usize] += 1;
+    }
+    pairs
+}
+
+/// Elo, and the low and high end of its interval, which reaches `errors` standard errors of the pair mean each way.
+pub(super) fn interval_of(pairs: [u64; 5], errors: f64) -> [f64; 3] {
+    let (points, error) = mean_and_error(pairs);
+    [0.0, -errors, errors].map(|errors| elo(points + errors * error))
 }
 
 /// Points a game, and the standard error of that mean.

@@ -1,0 +1,70 @@
+//! Datasets whose positions are no openings, so that no pair begins where the candidate was trained.
+
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::engine::board::position::Position;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
+use std::path::PathBuf;
+
+/// Squares that are empty before the first move.
+const EMPTIES_AT_START: u8 = 60;
+
+/// The datasets by content, each once; their order when named means nothing.
+pub(super) struct Avoided(Vec<Dataset>);
+
+impl Avoided {
+    /// Opens the datasets; their positions are read when they are needed.
+    pub(super) fn open(folders: &[PathBuf]) -> Result<Self, ArtifactError> {
+        let mut datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
+        datasets.sort_by_key(|dataset| dataset.manifest().content);
+        datasets.dedup_by_key(|dataset| dataset.manifest().content);
+        Ok(Self(datasets))
+    }
+
+    /// Their contents, ascending.
+    pub(super) fn contents(&self) -> Vec<ContentHash> {
+        self.0.iter().map(|dataset| dataset.manifest().content).collect()
+    }
+
+    /// Their positions after this many moves.
+    pub(super) fn positions(&self, moves: u8, context: Context<'_>) -> Result<Positions, StageError> {
+        let parts: Vec<(&Dataset, usize)> =
+            self.0.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
+        let read = |(dataset, part): (&Dataset, usize)| {
+            context.check()?;
+            read_part(dataset, part, EMPTIES_AT_START - moves).map_err(StageError::from)
+        };
+        context.pool()?.install(|| {
+            let read: Result<Vec<Vec<Position>>, StageError> = parts.into_par_iter().map(read).collect();
+            let mut positions = read?.concat();
+            positions.par_sort_unstable();
+            positions.dedup();
+            Ok(Positions(positions))
+        })
+    }
+}
+
+/// Positions up to symmetry.
+pub(super) struct Positions(Vec<Position>); // canonical, ascending
+
+impl Positions {
+    pub(super) fn contain(&self, canonical: Position) -> bool {
+        self.0.binary_search(&canonical).is_ok()
+    }
+}
+
+fn read_part(dataset: &Dataset, part: usize, empties: u8) -> Result<Vec<Position>, ArtifactError> {
+    let rows = dataset.rows(part)?;
+    let rows = rows.iter().enumerate().filter(|(_, row)| row.empties == empties);
+    rows.map(|(number, row)| {
+        let position = row.position().map_err(|reason| {
+            let path = part_path(dataset.folder(), &POSITIONS, part);
+            ArtifactError::damaged(&path, format!("row {number}: {reason}"))
+        })?;
+        Ok(position.canonical())
+    })
+    .collect()
+}

@@ -1,0 +1,230 @@
+//! The contest: games on all threads, batches in order, and a look at the score after each.
+
+use super::GateTask;
+use super::avoided::Avoided;
+use super::batches::{Batch, BatchRange};
+use super::elo::pair_counts;
+use super::openings::{Candidate, Opening, Openings};
+use super::play::Players;
+use super::rule::Rule;
+use crate::artifact::dataset::gate_games::GateGameRow;
+use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::verdict::{OpeningCounts, Verdict};
+use crate::pipeline::{Context, StageError};
+use crossbeam::channel::{Sender, bounded};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Games that may wait for the collector; more would only cost memory.
+const WAITING_GAMES: usize = 256;
+
+/// What became of a contest.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) parts: Vec<Part>,
+    pub(super) rows: Vec<GateGameRow>,
+    pub(super) pairs: [u64; 5],
+    pub(super) openings: OpeningCounts,
+    /// What the sequential test decided, if it did.
+    pub(super) decision: Option<Verdict>,
+    /// Games played by this call, those of batches that were not needed included.
+    pub(super) games_played: u64,
+}
+
+/// What to do with a batch that was played; gives the part it is in.
+pub(super) trait Sink:
+    FnMut(&BatchRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send
+{
+}
+
+impl<F: FnMut(&BatchRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send> Sink for F {}
+
+/// Plays the batches that are not `found`, in order and until the rule is satisfied.
+///
+/// Pairs finish out of order, and threads that would wait play pairs of the batches after; but batches reach the sink
+/// and the rule in order, and nothing after the last look leaves a trace.
+pub(super) fn contest(
+    task: &GateTask<'_>,
+    avoided: &Avoided,
+    ranges: &[BatchRange],
+    found: BTreeMap<usize, Batch>,
+    sink: impl Sink,
+    context: Context<'_>,
+) -> Result<Outcome, StageError> {
+    let missing = ranges.iter().filter(|range| !found.contains_key(&range.index));
+    let games: Vec<u64> = missing.flat_map(BatchRange::games).collect();
+    let mut looks = Looks {
+        ranges,
+        batch_pairs: task.config.batch_pairs,
+        rule: Rule::new(task.config),
+        found,
+        played: BTreeMap::new(),
+        sink,
+        outcome: Outcome::default(),
+        context,
+    };
+    looks.advance()?;
+    if looks.over() {
+        return Ok(looks.outcome);
+    }
+    let positions = avoided.positions(task.config.opening_plies, context)?;
+    let openings = Openings::new(task, &positions);
+    let schedule = Mutex::new(Schedule { openings, games: &games, next: 0, whole: !looks.rule.is_sequential() });
+    let pool = context.pool()?;
+    let over = AtomicBool::new(false);
+    let (sender, receiver) = bounded(WAITING_GAMES);
+    context.progress.begin("gate", games.len() as u64, "games");
+    let outcome = std::thread::scope(|scope| {
+        let collector = scope.spawn(|| {
+            let mut result = Ok(());
+            // A receiver that is gone stops those who still play.
+            for game in receiver {
+                result = looks.add(game);
+                if result.is_err() || looks.over() {
+                    break;
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+            result.map(|()| looks)
+        });
+        pool.broadcast(|_| work(task, &schedule, &sender, &over, context));
+        drop(sender);
+        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    context.progress.end();
+    let looks = outcome?;
+    if looks.over() {
+        return Ok(looks.outcome);
+    }
+    context.check()?;
+    let schedule = schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Err(StageError::Setting(schedule.openings.shortage()))
+}
+
+/// A finished game, with what became of the openings drawn up to its own.
+struct PlayedGame {
+    row: GateGameRow,
+    openings: OpeningCounts,
+}
+
+/// The batches so far and what they say.
+struct Looks<'a, S> {
+    ranges: &'a [BatchRange],
+    batch_pairs: u64,
+    rule: Rule,
+    found: BTreeMap<usize, Batch>,
+    played: BTreeMap<usize, BTreeMap<u64, PlayedGame>>, // by batch and game
+    sink: S,
+    outcome: Outcome,
+    context: Context<'a>,
+}
+
+impl<S: Sink> Looks<'_, S> {
+    fn over(&self) -> bool {
+        self.outcome.decision.is_some() || self.outcome.parts.len() == self.ranges.len()
+    }
+
+    fn add(&mut self, game: PlayedGame) -> Result<(), StageError> {
+        self.outcome.games_played += 1;
+        self.context.progress.advance(1, 0);
+        let batch = (game.row.pair / self.batch_pairs) as usize;
+        self.played.entry(batch).or_default().insert(game.row.game_id, game);
+        self.advance()
+    }
+
+    /// Looks at all batches that are complete and whose turn it is.
+    fn advance(&mut self) -> Result<(), StageError> {
+        while !self.over() {
+            let range = &self.ranges[self.outcome.parts.len()];
+            let batch = match self.found.remove(&range.index) {
+                Some(batch) => batch,
+                None => {
+                    let count = self.played.get(&range.index).map_or(0, BTreeMap::len);
+                    if (count as u64) < 2 * range.count {
+                        return Ok(());
+                    }
+                    let games = self.played.remove(&range.index).unwrap_or_default();
+                    let openings =
+                        games.last_key_value().map_or_else(OpeningCounts::default, |(_, game)| game.openings);
+                    let rows: Vec<GateGameRow> = games.into_values().map(|game| game.row).collect();
+                    Batch { part: (self.sink)(range, &rows, &openings)?, rows, openings }
+                }
+            };
+            self.look(batch);
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, batch: Batch) {
+        let outcome = &mut self.outcome;
+        for (total, count) in outcome.pairs.iter_mut().zip(pair_counts(&batch.rows)) {
+            *total += count;
+        }
+        outcome.parts.push(batch.part);
+        outcome.rows.extend(batch.rows);
+        outcome.openings = batch.openings;
+        outcome.decision = self.rule.decide(outcome.pairs);
+        self.context.progress.note(&self.rule.note(outcome.pairs));
+    }
+}
+
+/// The next thing to do.
+enum Job {
+    Judge(Candidate),
+    Play(u64, Opening),
+}
+
+/// What is left to do, in order.
+struct Schedule<'a> {
+    openings: Openings<'a>,
+    games: &'a [u64],
+    next: usize,
+    /// Whether all openings will be needed, and are found before the first game.
+    whole: bool,
+}
+
+impl Schedule<'_> {
+    /// `None` if there is nothing left to do that can be done.
+    fn next(&mut self) -> Option<Job> {
+        let (&game, &last) = (self.games.get(self.next)?, self.games.last()?);
+        let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };
+        if self.openings.count() < wanted {
+            if let Some(candidate) = self.openings.draw() {
+                return Some(Job::Judge(candidate));
+            }
+            if self.whole {
+                return None;
+            }
+        }
+        let opening = self.openings.get(game / 2)?.clone();
+        self.next += 1;
+        Some(Job::Play(game, opening))
+    }
+}
+
+fn work(
+    task: &GateTask<'_>,
+    schedule: &Mutex<Schedule<'_>>,
+    sender: &Sender<PlayedGame>,
+    over: &AtomicBool,
+    context: Context<'_>,
+) {
+    let mut players = Players::new(task);
+    let lock = || schedule.lock().unwrap_or_else(PoisonError::into_inner);
+    while !context.stopped() && !over.load(Ordering::Relaxed) {
+        let Some(job) = lock().next() else { return };
+        match job {
+            Job::Judge(candidate) => {
+                let balanced = players.balanced(&candidate);
+                lock().openings.judge(candidate.number, balanced);
+            }
+            Job::Play(id, opening) => {
+                let row = players.play(id, &opening.moves);
+                if sender.send(PlayedGame { row, openings: opening.counts }).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Openings: random, different up to symmetry, new to the candidate, and balanced.
+
+use super::avoided::Positions;
+use super::{GateConfig, GateTask};
+use crate::artifact::dataset::verdict::OpeningCounts;
+use crate::engine::board::position::Position;
+use crate::engine::board::square::{Square, Squares};
+use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
+use crate::engine::game::Game;
+use crate::random::{Stream, stream};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// After so many tries in a row without a new position there are none left worth waiting for.
+const TRIES_MAX: u32 = 100_000;
+
+/// After so many unbalanced positions in a row there are too few balanced ones.
+const UNBALANCED_MAX: u32 = 10_000;
+
+/// An opening of a pair.
+#[derive(Clone, Debug)]
+pub(super) struct Opening {
+    /// Its moves.
+    pub(super) moves: Arc<[Square]>,
+    /// What became of all openings drawn up to this one.
+    pub(super) counts: OpeningCounts,
+}
+
+/// A new position that may become an opening.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// Its place among the candidates.
+    pub(super) number: u64,
+    /// The position to judge.
+    pub(super) position: Position,
+}
+
+/// The openings of a match in order, as far as they are found; each depends on those before it alone, so that a longer
+/// match begins with the same ones.
+///
+/// Drawing is cheap and happens in turn. Judging takes a search, so candidates are judged by anyone in any order, and
+/// become openings in theirs.
+pub(super) struct Openings<'a> {
+    config: &'a GateConfig,
+    seed: u64,
+    generation: u32,
+    avoided: &'a Positions,
+    seen: BTreeSet<Position>,
+    counts: OpeningCounts,
+    candidate_count: u64,
+    /// Candidates that have not become openings yet, with what was found about them.
+    waiting: BTreeMap<u64, (Opening, Option<bool>)>,
+    unbalanced_in_a_row: u32,
+    exhausted: bool,
+    found: Vec<Opening>,
+}
+
+impl<'a> Openings<'a> {
+    pub(super) fn new(task: &GateTask<'a>, avoided: &'a Positions) -> Self {
+        Self {
+            config: task.config,
+            seed: task.seed,
+            generation: task.generation,
+            avoided,
+            seen: BTreeSet::new(),
+            counts: OpeningCounts::default(),
+            candidate_count: 0,
+            waiting: BTreeMap::new(),
+            unbalanced_in_a_row: 0,
+            exhausted: false,
+            found: Vec::new(),
+        }
+    }
+
+    /// The opening of a pair, if it is found already.
+    pub(super) fn get(&self, pair: u64) -> Option<&Opening> {
+        self.found.get(pair as usize)
+    }
+
+    /// How many are found.
+    pub(super) fn count(&self) -> u64 {
+        self.found.len() as u64
+    }
+
+    /// Draws until there is a candidate to judge, or none is left.
+    pub(super) fn draw(&mut self) -> Option<Candidate> {
+        let mut tries = 0;
+        while !self.exhausted {
+            if TRIES_MAX <= tries {
+                self.exhausted = true;
+                break;
+            }
+            tries += 1;
+            let game = self.random_game(self.counts.drawn);
+            self.counts.drawn += 1;
+            let position = game.current().position;
+            let canonical = position.canonical();
+            if !self.seen.insert(canonical) {
+                self.counts.repeated += 1;
+                continue;
+            }
+            if self.avoided.contain(canonical) {
+                self.counts.in_training += 1;
+                continue;
+            }
+            let number = self.candidate_count;
+            self.candidate_count += 1;
+            let opening = Opening { moves: game.moves().into(), counts: self.counts };
+            self.waiting.insert(number, (opening, None));
+            if !game.is_over() {
+                return Some(Candidate { number, position });
+            }
+            self.judge(number, false);
+        }
+        None
+    }
+
+    /// Records whether a candidate is balanced.
+    pub(super) fn judge(&mut self, number: u64, balanced: bool) {
+        if let Some((_, judgment)) = self.waiting.get_mut(&number) {
+            *judgment = Some(balanced);
+        }
+        while let Some(first) = self.waiting.first_entry() {
+            let &(_, Some(balanced)) = first.get() else { break };
+            let (mut opening, _) = first.remove();
+            if balanced {
+                // Those before it that were turned down were drawn before it, too.
+                opening.counts.unbalanced = self.counts.unbalanced;
+                self.found.push(opening);
+                self.unbalanced_in_a_row = 0;
+            } else {
+                self.counts.unbalanced += 1;
+                self.unbalanced_in_a_row += 1;
+                self.exhausted |= UNBALANCED_MAX <= self.unbalanced_in_a_row;
+            }
+        }
+    }
+
+    /// Why there are too few, with the remedy.
+    pub(super) fn shortage(&self) -> String {
+        let OpeningCounts { in_training, unbalanced, .. } = self.counts;
+        let different = self.seen.len();
+        format!(
+            "gate.opening_plies = {}: only {} openings for {} pairs: of {different} different ones {in_training} are in the \
+             datasets to avoid and {unbalanced} are more than gate.balance_discs = {} apart\nraise gate.opening_plies or \
+             gate.balance_discs, or lower gate.games",
+            self.config.opening_plies,
+            self.found.len(),
+            self.config.games / 2,
+            self.config.balance_discs,
+        )
+    }
+
+    /// A game of uniformly random legal moves, as long as an opening unless it ends before.
+    fn random_game(&self, number: u64) -> Game {
+        let mut rng = stream(self.seed, Stream::GateOpening(self.generation, number));
+        let mut game = Game::new();
+        while !game.is_over() && game.moves().len() < usize::from(self.config.opening_plies) {
+            let square = rng.pick(Squares(game.current().position.legal_moves()));
+            game.play(square.expect("the side to move has a move")).expect("the move is legal");
+        }
+        game
+    }
+}
+
+/// The greatest score of a balanced opening, in millidiscs.
+pub(super) fn balance_score(config: &GateConfig) -> i32 {
+    ((config.balance_discs * f64::from(DISC)) as i32).min(SCORE_MAX)
+}

@@ -1,0 +1,70 @@
+//! Plays a finished gate again and compares every game and the verdict.
+
+use super::avoided::Avoided;
+use super::batches::BatchRange;
+use super::contest::contest;
+use super::recipe::Recipe;
+use super::{GateReport, GateTask, verdict_of};
+use crate::artifact::dataset::folder::{file_entry, part_path};
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest, Part};
+use crate::artifact::error::ArtifactError;
+use crate::pipeline::{Context, StageError};
+use std::collections::BTreeMap;
+
+/// The verdict, if every game plays out the same again and leads to it.
+pub(super) fn recheck(
+    task: &GateTask<'_>,
+    recipe: &Recipe,
+    avoided: &Avoided,
+    context: Context<'_>,
+) -> Result<GateReport, StageError> {
+    let path = task.output.join("verdict.json");
+    if !path.exists() {
+        return Err(ArtifactError::Missing { path }.into());
+    }
+    let Some(verdict) = recipe.finished(task)? else {
+        let reason = "its verdict is on another number of games\ngive gate.games the value it had";
+        return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
+    };
+    let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
+    let ranges = BatchRange::all(recipe.pairs, task.config.batch_pairs);
+    let compare = |range: &BatchRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
+    let outcome = contest(task, avoided, &ranges, BTreeMap::new(), compare, context)?;
+    if outcome.parts != manifest.parts {
+        let reason = format!("{} parts are needed, it lists {}", outcome.parts.len(), manifest.parts.len());
+        return Err(ArtifactError::damaged(&task.output.join("manifest.json"), reason).into());
+    }
+    let again = verdict_of(task, recipe, &outcome);
+    if (again.verdict, &again.score, &again.test) != (verdict.verdict, &verdict.score, &verdict.test)
+        || again.openings != verdict.openings
+    {
+        return Err(ArtifactError::damaged(&path, "the games do not lead to it").into());
+    }
+    Ok(GateReport { skipped: true, games_played: outcome.games_played, verdict })
+}
+
+fn compare(
+    task: &GateTask<'_>,
+    manifest: &Manifest,
+    range: &BatchRange,
+    rows: &[GateGameRow],
+) -> Result<Part, StageError> {
+    let path = part_path(task.output, &GATE_GAMES, range.index);
+    let Some(part) = manifest.parts.get(range.index) else {
+        return Err(ArtifactError::damaged(&path, "the manifest does not list it, and the verdict needs it").into());
+    };
+    let batch = GATE_GAMES.read(&path, file_entry(task.output, part, &GATE_GAMES)?)?;
+    let stored: Vec<GateGameRow> = from_batch(&batch).collect();
+    match stored.iter().zip(rows).find(|(stored, played)| stored != played) {
+        Some((stored, _)) => {
+            let reason = format!("game {} does not play out the same again", stored.game_id);
+            Err(ArtifactError::damaged(&path, reason).into())
+        }
+        None if stored.len() != rows.len() => {
+            let reason = format!("it has {} games, {} expected", stored.len(), rows.len());
+            Err(ArtifactError::damaged(&path, reason).into())
+        }
+        None => Ok(part.clone()),
+    }
+}

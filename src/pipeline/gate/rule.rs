@@ -1,0 +1,71 @@
+//! The rule by which a gate's games become a verdict.
+
+use super::elo::interval_of;
+use super::sprt::Hypotheses;
+use super::{GateConfig, GateMode};
+use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
+
+/// When a gate ends, and how.
+pub(super) enum Rule {
+    /// As soon as the test is decided.
+    Sequential(Hypotheses),
+    /// After all games, by where the Elo interval of so many standard errors lies.
+    Interval(f64),
+}
+
+impl Rule {
+    pub(super) fn new(config: &GateConfig) -> Self {
+        let &GateConfig { nelo0, nelo1, alpha, beta, .. } = config;
+        match config.mode {
+            GateMode::Sprt => Self::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }),
+            GateMode::Games => Self::Interval(config.interval),
+        }
+    }
+
+    pub(super) const fn is_sequential(&self) -> bool {
+        matches!(self, Self::Sequential(_))
+    }
+
+    /// What a look at these pairs decides.
+    pub(super) fn decide(&self, pairs: [u64; 5]) -> Option<Verdict> {
+        match self {
+            Self::Sequential(test) => test.decide(pairs),
+            Self::Interval(_) => None,
+        }
+    }
+
+    /// The verdict on the pairs of a match that is over without a decision.
+    pub(super) fn last_word(&self, pairs: [u64; 5]) -> Verdict {
+        let Self::Interval(errors) = self else { return Verdict::Inconclusive };
+        let [_, low, high] = interval_of(pairs, *errors);
+        if 0.0 < low {
+            Verdict::Accepted
+        } else if high < 0.0 {
+            Verdict::Rejected
+        } else {
+            Verdict::Inconclusive
+        }
+    }
+
+    /// The state of the test; none where there is no test.
+    pub(super) fn test(&self, pairs: [u64; 5]) -> Option<SequentialTest> {
+        match self {
+            Self::Sequential(test) => Some(test.state(pairs)),
+            Self::Interval(_) => None,
+        }
+    }
+
+    /// Where the match stands, for who watches.
+    pub(super) fn note(&self, pairs: [u64; 5]) -> String {
+        match self {
+            Self::Sequential(test) => {
+                let [low, high] = test.bounds();
+                format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(pairs))
+            }
+            Self::Interval(errors) => {
+                let [elo, low, high] = interval_of(pairs, *errors);
+                format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The gate: one verdict however often it is stopped, openings that are new, different and balanced, and games that can
+//! be played again.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::folder::{Dataset, part_path};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
+use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
+use renma::artifact::model::builtin::Builtin;
+use renma::artifact::seal::seal;
+use renma::engine::board::notation::parse_moves;
+use renma::engine::board::position::Position;
+use renma::engine::game::Game;
+use renma::engine::search::limits::Limits;
+use renma::engine::search::searcher::Searcher;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+use workspace::{Outcome, Workspace, all_paths, check_same, copy_folder, files, reached};
+
+/// A sequential test of weak players, a few milliseconds a game.
+const QUICK: [(&str, &str); 6] = [
+    ("gate.mode", "\"sprt\""),
+    ("gate.games", "400"),
+    ("gate.batch_pairs", "4"),
+    ("gate.depth", "1"),
+    ("gate.balance_depth", "1"),
+    ("gate.exact_empties", "4"),
+];
+
+/// Like players and narrow bounds, so that the test goes on to its cap, slowly enough to be caught in the middle of it.
+const SLOW: [(&str, &str); 6] = [
+    ("gate.mode", "\"sprt\""),
+    ("gate.games", "160"),
+    ("gate.batch_pairs", "4"),
+    ("gate.nelo1", "5.0"),
+    ("gate.depth", "4"),
+    ("gate.exact_empties", "11"),
+];
+
+/// The candidate and the baseline of a gate.
+const STRONG_WEAK: &str = "--candidate builtin:square-weights --baseline builtin:disc-count";
+const WEAK_STRONG: &str = "--candidate builtin:disc-count --baseline builtin:square-weights";
+const ALIKE: &str = "--candidate builtin:square-weights --baseline builtin:square-weights";
+
+fn quick(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
+    workspace.config(name, "smoke", &[&QUICK, changes].concat())
+}
+
+/// Runs a gate, expects its exit code and gives its verdict.
+fn check(workspace: &Workspace, arguments: &str, output: &str, expected: i32) -> VerdictFile {
+    let outcome = workspace.run(&format!("gate {arguments} --output {output}"));
+    assert_eq!(outcome.code, Some(expected), "gate {arguments}\n{}", outcome.stderr);
+    read_verdict(&workspace.path(output)).unwrap()
+}
+
+fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
+    let outcome = workspace.run(&format!("gate {arguments}"));
+    assert_eq!(outcome.code, Some(code), "gate {arguments}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "gate {arguments}: `{word}` is not in\n{}", outcome.stderr);
+    }
+}
+
+fn games(folder: &Path) -> Vec<GateGameRow> {
+    let parts = Manifest::read(folder, DatasetKind::Gate).unwrap().parts;
+    let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part)).unwrap().2;
+    (0..parts.len()).flat_map(|part| from_batch(&read(part)).collect::<Vec<_>>()).collect()
+}
+
+/// The position after the opening of each pair.
+fn openings(games: &[GateGameRow]) -> Vec<Position> {
+    let opening = |row: &GateGameRow| {
+        let moves = parse_moves(&row.moves).unwrap();
+        Game::from_moves(&moves[..usize::from(row.opening_plies)]).unwrap().current().position
+    };
+    games.iter().step_by(2).map(opening).collect()
+}
+
+#[test]
+fn the_test_stops_in_the_batch_that_decides_it() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    for (players, verdict, code) in [(STRONG_WEAK, Verdict::Accepted, 0), (WEAK_STRONG, Verdict::Rejected, 10)] {
+        let found = check(&workspace, &format!("--config {config} {players}"), &format!("decided{code}"), code);
+        let test = found.test.clone().unwrap();
+        assert_eq!(found.verdict, verdict);
+        assert!(found.pairs_done < 100 && found.pairs_done.is_multiple_of(4), "{found:?}");
+        assert_eq!(found.pairs_asked, 200);
+        assert_eq!(found.score.pairs.iter().sum::<u64>(), found.pairs_done);
+        assert!(if code == 0 { test.llr_high <= test.llr } else { test.llr <= test.llr_low }, "{test:?}");
+        assert_eq!(test.pairs_forecast, None);
+        let folder = workspace.path(&format!("decided{code}"));
+        let manifest = Manifest::read(&folder, DatasetKind::Gate).unwrap();
+        assert_eq!((manifest.asked, manifest.done), (200, found.pairs_done));
+        assert_eq!(manifest.content, found.games_content);
+        let names: Vec<String> = files(&folder).into_keys().collect();
+        assert_eq!(names.len() as u64, 2 + found.pairs_done / 4, "{names:?}");
+        assert_eq!(games(&folder).len() as u64, 2 * found.pairs_done);
+    }
+}
+
+#[test]
+fn a_test_that_reaches_its_cap_is_inconclusive_and_forecasts_the_rest() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[("gate.games", "36"), ("gate.nelo1", "3.0")]);
+    let found = check(&workspace, &format!("--config {config} {ALIKE}"), "cap", 11);
+    assert_eq!((found.verdict, found.pairs_done), (Verdict::Inconclusive, 18));
+    assert!(0 < found.test.unwrap().pairs_forecast.unwrap());
+    let outcome = workspace.run(&format!("gate --config {config} {ALIKE} --output cap"));
+    assert!(outcome.stderr.contains("more pairs would decide"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("LLR"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("1.96 standard errors"), "{}", outcome.stderr);
+}
+
+#[test]
+fn all_games_are_played_in_the_other_mode() {
+    let workspace = Workspace::new();
+    let changes = [("gate.mode", "\"games\""), ("gate.games", "42"), ("gate.batch_pairs", "8")];
+    let config = quick(&workspace, "a", &changes);
+    let found = check(&workspace, &format!("--config {config} {STRONG_WEAK}"), "all", 0);
+    assert_eq!((found.pairs_done, found.test.as_ref()), (21, None));
+    assert!(0.0 < found.score.elo_low && found.score.elo_low < found.score.elo);
+    let counts: Vec<u64> = Manifest::read(&workspace.path("all"), DatasetKind::Gate)
+        .unwrap()
+        .parts
+        .iter()
+        .map(|part| part.count)
+        .collect();
+    assert_eq!(counts, [8, 8, 5]);
+}
+
+/// Starts a gate on one thread and stops it once so many files are there; whether it was in time.
+fn stopped(workspace: &Workspace, arguments: &str, output: &str, files_before: usize, signal: &str) -> bool {
+    let folder = workspace.path(output);
+    let mut child = workspace.start(&format!("gate {arguments} --output {output} --threads 1"));
+    if reached(&mut child, || files_before <= files(&folder).len()) {
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+    }
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    if folder.join("verdict.json").exists() {
+        return false;
+    }
+    if signal == "-INT" {
+        assert_eq!(outcome.code, Some(130), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("error: interrupted"), "{}", outcome.stderr);
+        let unfinished = |path: &Path| path.file_name().unwrap().to_str().unwrap().starts_with(".tmp");
+        assert!(!all_paths(&folder).iter().any(|path| unfinished(path)), "{:?}", all_paths(&folder));
+    }
+    true
+}
+
+#[test]
+fn a_gate_that_is_stopped_five_times_gives_the_verdict_and_games_of_an_undisturbed_one() {
+    let workspace = Workspace::new();
+    let config = workspace.config("slow", "smoke", &SLOW);
+    let arguments = format!("--config {config} {ALIKE}");
+    let mut stops = 0;
+    for (files_before, signal) in [(1, "-INT"), (4, "-KILL"), (7, "-INT"), (10, "-KILL"), (13, "-INT"), (16, "-INT")] {
+        stops += usize::from(stopped(&workspace, &arguments, "stopped", files_before, signal));
+    }
+    assert!(5 <= stops, "only {stops} runs were stopped before their end");
+    let last = workspace.run(&format!("gate {arguments} --output stopped --json"));
+    assert_eq!(last.code, Some(11), "{}", last.stderr);
+    // At most a batch was lost: sixteen files are 64 pairs of 80.
+    let report: serde_json::Value = serde_json::from_str(&last.stdout).unwrap();
+    assert!(report["games_played"].as_u64().unwrap() <= 32, "{report}");
+    for threads in [1, 2, 7] {
+        let output = format!("whole{threads}");
+        check(&workspace, &format!("{arguments} --threads {threads}"), &output, 11);
+        check_same(&workspace.path("stopped"), &workspace.path(&output), "stopped and undisturbed");
+    }
+}
+
+#[test]
+fn an_early_end_is_the_same_on_any_number_of_threads_and_after_a_stop() {
+    let workspace = Workspace::new();
+    let changes = [("gate.batch_pairs", "3"), ("gate.depth", "3"), ("gate.exact_empties", "9")];
+    let config = quick(&workspace, "a", &changes);
+    let arguments = format!("--config {config} {STRONG_WEAK}");
+    assert!(stopped(&workspace, &arguments, "stopped", 2, "-INT"), "it ended before it could be stopped");
+    check(&workspace, &arguments, "stopped", 0);
+    for threads in [1, 2, 5] {
+        let output = format!("t{threads}");
+        check(&workspace, &format!("{arguments} --threads {threads}"), &output, 0);
+        check_same(&workspace.path(&output), &workspace.path("stopped"), "early ends");
+    }
+}
+
+/// What tells whether the files of finished batches were written again.
+fn identities(folder: &Path) -> Vec<(u64, i64)> {
+    let parts = all_paths(&folder.join("games")).into_iter();
+    parts.map(|path| path.metadata().unwrap()).map(|data| (data.ino(), data.mtime_nsec())).collect()
+}
+
+#[test]
+fn a_higher_cap_keeps_the_games_and_a_lower_one_is_refused() {
+    let workspace = Workspace::new();
+    let undecided = [("gate.nelo1", "2.0"), ("gate.games", "24")];
+    let fewer = quick(&workspace, "fewer", &undecided);
+    let more = quick(&workspace, "more", &[undecided[0], ("gate.games", "44")]);
+    let arguments = |config: &str| format!("--config {config} {ALIKE}");
+    check(&workspace, &arguments(&fewer), "raised", 11);
+    let before = identities(&workspace.path("raised"));
+    let verdict = check(&workspace, &arguments(&more), "raised", 11);
+    assert_eq!((before.len(), verdict.pairs_done), (3, 22));
+    assert_eq!(before, identities(&workspace.path("raised"))[..3], "finished batches were written again");
+    check(&workspace, &arguments(&more), "fresh", 11);
+    check_same(&workspace.path("raised"), &workspace.path("fresh"), "raised and fresh");
+    let words = ["it holds 44 games already", "gate.games asks for 24"];
+    refused(&workspace, &format!("{} --output raised", arguments(&fewer)), 2, &words);
+    check_same(&workspace.path("raised"), &workspace.path("fresh"), "after a refusal");
+    // The same of a gate that was stopped before its verdict.
+    for name in ["verdict.json", "manifest.json"] {
+        std::fs::remove_file(workspace.path("raised").join(name)).unwrap();
+    }
+    refused(&workspace, &format!("{} --output raised", arguments(&fewer)), 2, &words[1..]);
+    // A test that was decided stays so, without another game.
+    let high = quick(&workspace, "high", &[("gate.games", "600")]);
+    let low = quick(&workspace, "low", &[]);
+    let decided = check(&workspace, &format!("--config {low} {STRONG_WEAK}"), "decided", 0);
+    let again = workspace.run(&format!("gate --config {high} {STRONG_WEAK} --output decided --json"));
+    assert!(again.stdout.contains("\"games_played\":0"), "{}", again.stdout);
+    let raised = read_verdict(&workspace.path("decided")).unwrap();
+    assert_eq!((raised.pairs_asked, raised.games_content), (300, decided.games_content));
+    assert_ne!(raised.step, decided.step);
+}
+
+#[test]
+fn a_damaged_or_missing_batch_without_a_verdict_is_played_again() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[("gate.nelo1", "2.0"), ("gate.games", "40")]);
+    let arguments = format!("--config {config} {ALIKE}");
+    check(&workspace, &arguments, "whole", 11);
+    copy_folder(&workspace.path("whole"), &workspace.path("mended"));
+    let part = workspace.path("mended/games/part-00002.parquet");
+    let mut bytes = std::fs::read(&part).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    workspace.write("mended/games/part-00002.parquet", &bytes);
+    std::fs::remove_file(workspace.path("mended/games/part-00000.parquet")).unwrap();
+    refused(&workspace, &format!("{arguments} --output mended --recheck"), 65, &["games/part-00000.parquet"]);
+    std::fs::remove_file(workspace.path("mended/manifest.json")).unwrap();
+    let outcome = workspace.run(&format!("gate {arguments} --output mended --json"));
+    assert!(outcome.stdout.contains("\"games_played\":16"), "{}", outcome.stdout);
+    check_same(&workspace.path("mended"), &workspace.path("whole"), "mended and whole");
+}
+
+#[test]
+fn openings_are_different_balanced_and_not_among_the_training_positions() {
+    let workspace = Workspace::new();
+    let changes = [
+        ("generate.games", "400"),
+        ("generate.play_depth", "0"),
+        ("generate.label_depth", "0"),
+        ("generate.exact_empties", "0"),
+        ("gate.mode", "\"games\""),
+        ("gate.games", "60"),
+        ("gate.opening_plies", "6"),
+        ("gate.balance_depth", "2"),
+        ("gate.balance_discs", "1.0"),
+    ];
+    let config = quick(&workspace, "a", &changes);
+    for generation in [1, 2] {
+        workspace.done(&format!("generate --config {config} --generation {generation} --output train{generation}"));
+    }
+    let arguments = format!("--config {config} {STRONG_WEAK}");
+    let found = check(&workspace, &format!("{arguments} --avoid train1 train2"), "gate", 0);
+    let openings = openings(&games(&workspace.path("gate")));
+    let different: BTreeSet<Position> = openings.iter().map(|position| position.canonical()).collect();
+    assert_eq!((openings.len(), different.len()), (30, 30));
+    let mut training = BTreeSet::new();
+    for folder in ["train1", "train2"] {
+        let dataset = Dataset::open(&workspace.path(folder)).unwrap();
+        assert!(found.avoided.contains(&dataset.manifest().content));
+        for part in 0..dataset.part_count() {
+            let rows = dataset.rows(part).unwrap();
+            training.extend(rows.iter().map(|row| row.position().unwrap().canonical()));
+        }
+    }
+    assert!(different.is_disjoint(&training), "an opening is among the training positions");
+    let model = Builtin::DiscCount.model();
+    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 12);
+    for position in openings {
+        searcher.clear();
+        let score = searcher.search(position, Limits::full_width(2)).score;
+        assert!(score.abs() <= 1000, "{position:?} has score {score}");
+    }
+    let counts = found.openings;
+    assert!(0 < counts.in_training && 0 < counts.unbalanced, "{counts:?}");
+    assert_eq!(counts.drawn, counts.repeated + counts.in_training + counts.unbalanced + 30, "{counts:?}");
+    // The order of the datasets and a second mention mean nothing; to leave one out is another gate.
+    let again = workspace.run(&format!("gate {arguments} --avoid train2 --avoid train1 train2 --output gate"));
+    assert!(again.stderr.contains("decided already"), "{}", again.stderr);
+    refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
+    refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
+    refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "Gate"]);
+    check(&workspace, &format!("{arguments} --avoid train1 train2 --recheck"), "gate", 0);
+}
+
+#[test]
+fn too_few_openings_are_an_error_that_names_the_key() {
+    let workspace = Workspace::new();
+    // There are 60 positions after 4 plies, up to symmetry.
+    for (mode, changes, words) in [
+        ("games", ("gate.opening_plies", "4"), ["gate.opening_plies = 4", "only 60 openings for 200 pairs"]),
+        ("sprt", ("gate.opening_plies", "4"), ["gate.opening_plies = 4", "only 60 openings for 200 pairs"]),
+        ("games", ("gate.balance_discs", "0.0"), ["gate.balance_discs = 0", "raise"]),
+    ] {
+        let mode_value = format!("\"{mode}\"");
+        let all = ("gate.balance_discs", "64.0");
+        let deep = ("gate.opening_plies", "5");
+        let narrow = ("gate.nelo1", "1.0");
+        let config = quick(&workspace, mode, &[("gate.mode", &mode_value), all, deep, narrow, changes]);
+        let output = format!("{mode}{}", changes.0);
+        refused(&workspace, &format!("--config {config} {ALIKE} --output {output}"), 2, &words);
+        let played = files(&workspace.path(&output)).len();
+        assert_eq!(played, if mode == "sprt" { 15 } else { 0 }, "{mode}");
+        assert!(!workspace.path(&output).join("manifest.json").exists());
+    }
+    // What the openings are enough for is a gate.
+    let few =
+        [("gate.opening_plies", "4"), ("gate.balance_discs", "64.0"), ("gate.games", "120"), ("gate.nelo1", "1.0")];
+    let config = quick(&workspace, "few", &few);
+    let found = check(&workspace, &format!("--config {config} {ALIKE}"), "sprtgate.opening_plies", 11);
+    assert_eq!((found.pairs_done, found.openings.drawn), (60, found.openings.repeated + 60));
+}
+
+#[test]
+fn a_limit_of_nodes_decides_the_games_on_any_number_of_threads() {
+    let workspace = Workspace::new();
+    let changes = [("gate.depth", "8"), ("gate.nodes", "300"), ("gate.nelo1", "2.0"), ("gate.games", "16")];
+    let config = quick(&workspace, "a", &changes);
+    let more = quick(&workspace, "b", &[changes[0], ("gate.nodes", "600"), changes[2], changes[3]]);
+    for (config, output, threads) in [(&config, "t1", 1), (&config, "t2", 2), (&more, "more", 2)] {
+        check(&workspace, &format!("--config {config} {ALIKE} --threads {threads}"), output, 11);
+    }
+    check_same(&workspace.path("t1"), &workspace.path("t2"), "1 and 2 threads");
+    assert_ne!(games(&workspace.path("t1")), games(&workspace.path("more")));
+}
+
+#[test]
+fn a_verdict_that_the_games_do_not_lead_to_fails_the_recheck() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    let arguments = format!("--config {config} {STRONG_WEAK}");
+    let verdict = check(&workspace, &arguments, "gate", 0);
+    check(&workspace, &format!("{arguments} --recheck"), "gate", 0);
+    let changes: [fn(&mut VerdictFile); 4] = [
+        |verdict| verdict.verdict = Verdict::Rejected,
+        |verdict| verdict.score.wins += 1,
+        |verdict| verdict.test.as_mut().unwrap().llr += 1e-9,
+        |verdict| verdict.openings.in_training += 1,
+    ];
+    for change in changes {
+        let mut changed = verdict.clone();
+        change(&mut changed);
+        workspace.write("gate/verdict.json", seal(&changed));
+        refused(&workspace, &format!("{arguments} --output gate --recheck"), 65, &["gate/verdict.json"]);
+    }
+    let mut older = serde_json::to_value(&verdict).unwrap();
+    older.as_object_mut().unwrap().remove("format");
+    workspace.write("gate/verdict.json", seal(&older));
+    let words = ["gate/verdict.json", "it has format 1, this renma reads format 2"];
+    refused(&workspace, &format!("{arguments} --output gate"), 65, &words);
+    let mut other = verdict.clone();
+    other.games_content = other.step;
+    workspace.write("gate/verdict.json", seal(&other));
+    refused(&workspace, &format!("{arguments} --output gate"), 65, &["not the verdict on the games beside it"]);
+}
+
+#[test]
+fn impossible_settings_are_named() {
+    let workspace = Workspace::new();
+    for (key, value, words) in [
+        ("gate.mode", "\"swiss\"", ["mode", "swiss"]),
+        ("gate.batch_pairs", "0", ["gate.batch_pairs = 0", "expected 1"]),
+        ("gate.nelo1", "0.0", ["gate.nelo1 = 0", "gate.nelo0 = 0"]),
+        ("gate.nelo0", "nan", ["gate.nelo0", "expected -500"]),
+        ("gate.alpha", "0.5", ["gate.alpha = 0.5", "expected"]),
+        ("gate.beta", "0.0", ["gate.beta = 0", "expected"]),
+        ("gate.opening_plies", "3", ["gate.opening_plies = 3", "expected 4"]),
+        ("gate.balance_discs", "65.0", ["gate.balance_discs = 65", "expected"]),
+        ("gate.nodes", "-1", ["nodes", "line"]),
+    ] {
+        let config = quick(&workspace, "bad", &[(key, value)]);
+        refused(&workspace, &format!("--config {config} {ALIKE} --output out"), 2, &words);
+    }
+    let many = quick(&workspace, "many", &[("gate.games", "1000000"), ("gate.batch_pairs", "4")]);
+    refused(&workspace, &format!("--config {many} {ALIKE} --output out"), 2, &["gate.batch_pairs = 4", "parts"]);
+    assert!(!workspace.path("out").exists());
+}
