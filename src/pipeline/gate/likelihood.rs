@@ -19,7 +19,7 @@ const INTERVALS: i32 = 16;
 /// Halvings of such an interval. The likelihood is flat at its maximum, so that half the digits of r give all of it.
 const HALVINGS: u32 = 32;
 
-/// Rounds after which a search for λ ends even if it still moves; about 15 are usual, and 90 were the most seen.
+/// Rounds after which a search for λ ends even if it still moves, so that it ends on every input.
 const ROUNDS_MAX: u32 = 200;
 
 /// The mean of `values`.

@@ -51,7 +51,7 @@ pub(super) struct Openings<'a> {
     /// Candidates that have not become openings yet, with what was found about them.
     waiting: BTreeMap<u64, (Opening, Option<bool>)>,
     unbalanced_in_a_row: u32,
-    exhausted: bool,
+    drawn_out: bool,
     found: Vec<Opening>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Openings<'a> {
             candidate_count: 0,
             waiting: BTreeMap::new(),
             unbalanced_in_a_row: 0,
-            exhausted: false,
+            drawn_out: false,
             found: Vec::new(),
         }
     }
@@ -85,9 +85,9 @@ impl<'a> Openings<'a> {
     /// Draws until there is a candidate to judge, or none is left.
     pub(super) fn draw(&mut self) -> Option<Candidate> {
         let mut tries = 0;
-        while !self.exhausted {
+        while !self.drawn_out && !self.too_few_balanced() {
             if TRIES_MAX <= tries {
-                self.exhausted = true;
+                self.drawn_out = true;
                 break;
             }
             tries += 1;
@@ -120,7 +120,10 @@ impl<'a> Openings<'a> {
         if let Some((_, judgment)) = self.waiting.get_mut(&number) {
             *judgment = Some(balanced);
         }
-        while let Some(first) = self.waiting.first_entry() {
+        // What was drawn beyond the last look at balance does not count, or it would depend on the threads.
+        while !self.too_few_balanced()
+            && let Some(first) = self.waiting.first_entry()
+        {
             let &(_, Some(balanced)) = first.get() else { break };
             let (mut opening, _) = first.remove();
             if balanced {
@@ -131,9 +134,12 @@ impl<'a> Openings<'a> {
             } else {
                 self.counts.unbalanced += 1;
                 self.unbalanced_in_a_row += 1;
-                self.exhausted |= UNBALANCED_MAX <= self.unbalanced_in_a_row;
             }
         }
+    }
+
+    fn too_few_balanced(&self) -> bool {
+        UNBALANCED_MAX <= self.unbalanced_in_a_row
     }
 
     /// Why there are too few, with the remedy.
