@@ -16,6 +16,7 @@ pub(super) mod exit_code {
     pub(super) const USAGE: u8 = 2;
     pub(in crate::cli) const REJECTED: u8 = 10;
     pub(in crate::cli) const INCONCLUSIVE: u8 = 11;
+    pub(super) const BUDGET_SPENT: u8 = 12;
     pub(super) const BAD_INPUT: u8 = 65;
     pub(super) const TRY_AGAIN: u8 = 75;
     pub(super) const INTERRUPTED: u8 = 130;
@@ -69,6 +70,7 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
             StageError::Setting(_) => Some(exit_code::USAGE),
             StageError::NoRows(_) => Some(exit_code::BAD_INPUT),
             StageError::Interrupted => Some(exit_code::INTERRUPTED),
+            StageError::BudgetSpent => Some(exit_code::BUDGET_SPENT),
             StageError::Threads(_) => Some(exit_code::TRY_AGAIN),
         };
     }

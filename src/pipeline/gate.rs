@@ -13,7 +13,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::seal::write_sealed;
-use crate::artifact::step::step_id;
+use crate::artifact::step::Step;
 use elo::score;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ pub struct GateReport {
 pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
     task.config.check()?;
     check_candidate(task.candidate)?;
-    let step = step_of(&task);
+    let step = step(&task).id;
     let _lock = FolderLock::take(task.output)?;
     let path = task.output.join("verdict.json");
     if path.exists() {
@@ -114,6 +114,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     }
     let config = serde_json::to_value(task.config).expect("a config is plain data");
     Manifest::is_there(task.output, DatasetKind::Gate, step, ("gate", &config))?;
+    context.check_border()?;
     let rows = play::match_games(task, context)?;
     let verdict = judge(task, step, &rows);
     write(task, step, &rows, &verdict)?;
@@ -129,14 +130,16 @@ fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {
     Err(ArtifactError::unfit(&folder, reason).into())
 }
 
-fn step_of(task: &GateTask<'_>) -> ContentHash {
+/// What decides the verdict: the same settings play the same games.
+#[must_use]
+pub fn step(task: &GateTask<'_>) -> Step {
     let inputs = [
         ("seed", task.seed.to_string()),
         ("generation", task.generation.to_string()),
         ("candidate", task.candidate.content.to_string()),
         ("baseline", task.baseline.content.to_string()),
     ];
-    step_id("gate", ALGORITHM, task.config, &inputs)
+    Step::new("gate", ALGORITHM, task.config, &inputs)
 }
 
 fn conflict(task: &GateTask<'_>, found: &VerdictFile) -> ArtifactError {

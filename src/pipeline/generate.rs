@@ -14,6 +14,7 @@ use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::sweep;
+use crate::artifact::step::Step;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use openings::{OpeningChoice, Openings};
 use parts::{PartRange, Parts};
@@ -109,6 +110,13 @@ pub struct GenerateReport {
     pub content: crate::artifact::hash::ContentHash,
 }
 
+/// What decides the games but how many there are: the same settings play the same games.
+#[must_use]
+pub fn step(task: &GenerateTask<'_>) -> Step {
+    let recipe = Recipe::new(task);
+    Step { id: recipe.hash, settings: recipe.settings }
+}
+
 /// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
 ///
 /// # Errors
@@ -121,6 +129,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, 0, 0));
     }
+    context.check_border()?;
     for table in [&GAMES, &POSITIONS] {
         sweep(&task.output.join(table.name))?;
     }
@@ -131,6 +140,9 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     let written = play_parts(task, &recipe, &missing, context);
     context.progress.end();
     let written = written?;
+    if written.len() < missing.len() {
+        context.check_border()?;
+    }
     let positions_written = written.values().map(|part| part.files[POSITIONS.name].rows).sum();
     let parts = parts.complete(written)?;
     let manifest = Manifest {
@@ -177,7 +189,7 @@ fn play_parts(
     let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
     let openings = Openings::new(task.config);
     let pool = context.pool()?;
-    let next = AtomicUsize::new(0);
+    let claims = Claims { ids: &ids, part_games: task.config.part_games, next: 0.into(), end: ids.len().into() };
     let failed = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_GAMES);
     std::thread::scope(|scope| {
@@ -186,8 +198,8 @@ fn play_parts(
             failed.store(result.is_err(), Ordering::Relaxed);
             result
         });
-        let senders = (sender, &next, &failed);
-        pool.broadcast(|_| play_games(task, &openings, &ids, &senders, context));
+        let senders = (sender, &claims, &failed);
+        pool.broadcast(|_| play_games(task, &openings, &senders, context));
         drop(senders);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         context.check()?;
@@ -195,16 +207,34 @@ fn play_parts(
     })
 }
 
+/// The games to play, claimed by the threads in order; a spent budget ends them where a part begins.
+struct Claims<'a> {
+    ids: &'a [u64],
+    part_games: u64,
+    next: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl Claims<'_> {
+    fn next(&self, context: Context<'_>) -> Option<u64> {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = *self.ids.get(place)?;
+        if id.is_multiple_of(self.part_games) && context.ends_here() {
+            self.end.fetch_min(place, Ordering::Relaxed);
+        }
+        (place < self.end.load(Ordering::Relaxed)).then_some(id)
+    }
+}
+
 fn play_games(
     task: GenerateTask<'_>,
     openings: &Openings,
-    ids: &[u64],
-    (sender, next, failed): &(Sender<SelfplayGame>, &AtomicUsize, &AtomicBool),
+    (sender, claims, failed): &(Sender<SelfplayGame>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
     let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
-        let Some(&id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+        let Some(id) = claims.next(context) else { return };
         if sender.send(player.play(id)).is_err() {
             return;
         }

@@ -26,7 +26,7 @@ pub(super) fn match_games(task: GateTask<'_>, context: Context<'_>) -> Result<Ve
         (0..task.config.games)
             .into_par_iter()
             .map_init(new_searchers, |searchers, id| {
-                context.check()?;
+                context.check_border()?;
                 let game = play(task.config, searchers, id, &openings[(id / 2) as usize]);
                 context.progress.advance(1, 0);
                 Ok(game)
