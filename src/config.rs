@@ -22,6 +22,7 @@ pub struct RunConfig {
     pub start: String,
     pub features: String,
     pub window: u32,
+    pub keep_generations: u32,
 }
 
 /// A whole config; every key must be there, and none else.
@@ -80,6 +81,7 @@ impl Config {
     fn check(&self) -> Result<(), StageError> {
         check_range("run.generations", self.run.generations, 1, 100_000)?;
         check_range("run.window", self.run.window, 1, 100_000)?;
+        check_range("run.keep_generations", self.run.keep_generations, 0, 100_000)?;
         self.generate.check()?;
         self.train.check()?;
         self.fit_mpc.check()?;

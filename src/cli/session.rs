@@ -44,6 +44,18 @@ impl Session {
     pub(super) fn context(&self) -> Context<'_> {
         Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher }
     }
+
+    /// Ends the work, at the next border between parts, epochs or batches, when so much time has gone by.
+    pub(super) fn limit(&self, budget: Duration) {
+        if budget.is_zero() {
+            BUDGET_SPENT.store(true, Ordering::Relaxed);
+            return;
+        }
+        std::thread::spawn(move || {
+            std::thread::sleep(budget);
+            BUDGET_SPENT.store(true, Ordering::Relaxed);
+        });
+    }
 }
 
 /// The registry that a command names, else that of the run.
