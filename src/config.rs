@@ -133,9 +133,15 @@ mod tests {
 
     #[test]
     fn every_shipped_config_is_complete() {
-        for name in
-            ["default.toml", "smoke.toml", "seed.toml", "../models/shipped/first.toml", "../models/shipped/config.toml"]
-        {
+        for name in [
+            "default.toml",
+            "smoke.toml",
+            "seed.toml",
+            "nightly.toml",
+            "workstation.toml",
+            "../models/shipped/first.toml",
+            "../models/shipped/config.toml",
+        ] {
             assert!(0 < check(name).config.generate.games, "{name}");
         }
         assert!(2000 <= check("default.toml").config.generate.games);

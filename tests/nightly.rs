@@ -182,7 +182,7 @@ fn nights_with_a_budget_end_in_the_bytes_of_an_undisturbed_run() {
 #[test]
 fn training_that_is_stopped_goes_on_after_its_last_epoch() {
     let workspace = Workspace::new();
-    let changes = [("train.epochs", "600"), ("train.ratio_decay", "0.999"), ("generate.games", "200")];
+    let changes = [("train.epochs", "200"), ("train.ratio_decay", "0.999"), ("generate.games", "200")];
     let config = workspace.config("run", "smoke", &changes);
     workspace.done(&format!("generate --config {config} --output data"));
     let train = format!("train --config {config} --dataset data");

@@ -125,13 +125,16 @@ fn what_changed_against_another_version_is_told() {
     let trained = changes("v0003 --against v0001");
     assert!(0 < trained["weights_changed"].as_u64().unwrap(), "{trained}");
     assert_ne!(trained["weight_change_max"], 0, "{trained}");
-    assert!(trained["metrics"]["after.mae"].is_array(), "{trained}");
+    assert!(trained["metrics"]["train.after.mae"].is_array(), "{trained}");
+    let models = changes("v0004 --against v0002");
+    assert!(models["metrics"]["train.after.mae"].is_array(), "the draft's figures belong to it: {models}");
+    assert!(models["metrics"]["fit_mpc.nodes.full_width"].is_array(), "{models}");
     assert_eq!(trained["config"], serde_json::json!({}), "{trained}");
     workspace.config("other", "smoke", &[("train.epochs", "5")]);
     let data = "datasets/run/selfplay/generation=0001";
     let other = workspace.done(&format!("train --config configs/other.toml --dataset {data} --models models/run"));
     let config = changes(&format!("{other} --against v0001"))["config"].clone();
-    assert_eq!(config, serde_json::json!({"epochs": [4, 5]}));
+    assert_eq!(config, serde_json::json!({"train.epochs": [4, 5]}));
     let builtin = changes("v0001 --against builtin:square-weights");
     assert_eq!(builtin["weights_changed"], Value::Null, "{builtin}");
 }

@@ -5,7 +5,7 @@ use super::standings::standings;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::document::DatasetEntry;
+use crate::artifact::model::document::{DatasetEntry, ModelDocument, ModelKind, Origin};
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
@@ -67,7 +67,8 @@ pub(super) fn show(
     let promotion = history.iter().rposition(|promotion| promotion.content == loaded.content);
     let standing = standings(datasets)?.into_iter().find(|standing| standing.content == loaded.content);
     let error = train_metrics(&documents, &loaded.id).map(|metrics| metrics.after.mae);
-    let changes = against.map(|other| load_model(other, models)).transpose()?.map(|other| changes(&loaded, &other));
+    let changes =
+        against.map(|other| load_model(other, models)).transpose()?.map(|other| changes(&loaded, &other, &documents));
     let set = loaded.model.evaluation.set();
     if session.json {
         let met = met
@@ -195,41 +196,62 @@ fn played(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<DatasetLi
     Ok(links)
 }
 
-fn changes(loaded: &LoadedModel, other: &LoadedModel) -> Changes {
-    let origins = [other, loaded].map(|model| model.document.as_ref().map(|document| &document.origin));
-    let config = origins.map(|origin| origin.map_or(Value::Null, |origin| origin.config.clone()));
-    let metrics = origins.map(|origin| origin.map_or(Value::Null, |origin| origin.metrics.clone()));
+fn changes(loaded: &LoadedModel, other: &LoadedModel, documents: &[ModelDocument]) -> Changes {
+    let [before, after] = [other, loaded].map(|model| stages_behind(model, documents));
     let evaluations = [&other.model.evaluation, &loaded.model.evaluation];
     let same_patterns = pattern_set_hash(evaluations[0].set()) == pattern_set_hash(evaluations[1].set());
     let pairs = evaluations[0].weights().iter().zip(evaluations[1].weights());
     let differences: Vec<i32> = pairs.map(|(before, after)| i32::from(*after) - i32::from(*before)).collect();
     Changes {
         against: other.id.clone(),
-        config: differing(&config),
-        metrics: differing(&metrics),
+        config: differing(&before, &after, |origin| &origin.config),
+        metrics: differing(&before, &after, |origin| &origin.metrics),
         weights_changed: same_patterns.then(|| differences.iter().filter(|&&change| change != 0).count() as u64),
         weights: loaded.model.evaluation.weights().len() as u64,
         weight_change_max: same_patterns.then(|| differences.into_iter().max_by_key(|change| change.abs())).flatten(),
     }
 }
 
-/// Plain values that differ, by path; lists are long and left out.
-fn differing([before, after]: &[Value; 2]) -> BTreeMap<String, [Value; 2]> {
-    let mut leaves = [BTreeMap::new(), BTreeMap::new()];
-    collect_leaves(before, "", &mut leaves[0]);
-    collect_leaves(after, "", &mut leaves[1]);
-    let names: BTreeSet<&String> = leaves.iter().flat_map(BTreeMap::keys).collect();
-    let values = |name: &String| [0, 1].map(|side| leaves[side].get(name).cloned().unwrap_or(Value::Null));
-    let both = names.into_iter().map(|name| (name.clone(), values(name)));
-    both.filter(|(_, [before, after])| before != after).collect()
+/// How a model was made, by stage: that of its statistics, and that of the draft that they were fitted to.
+fn stages_behind<'a>(model: &'a LoadedModel, documents: &'a [ModelDocument]) -> BTreeMap<String, &'a Origin> {
+    let own = model.document.as_ref().map(|document| &document.origin);
+    let draft = own.filter(|own| own.kind == ModelKind::Model).and_then(|own| {
+        let parent = own.parent.as_ref()?;
+        Some(&documents.iter().find(|document| document.content == parent.content)?.origin)
+    });
+    draft.into_iter().chain(own).map(|origin| (origin.stage.replace('-', "_"), origin)).collect()
+}
+
+/// Plain values that differ, by stage and path; lists are long and left out, and so is a stage that one of both lacks.
+fn differing(
+    before: &BTreeMap<String, &Origin>,
+    after: &BTreeMap<String, &Origin>,
+    values_of: fn(&Origin) -> &Value,
+) -> BTreeMap<String, [Value; 2]> {
+    let mut differing = BTreeMap::new();
+    for (stage, before) in before {
+        let Some(after) = after.get(stage) else { continue };
+        let leaves = [before, after].map(|origin| {
+            let mut leaves = BTreeMap::new();
+            collect_leaves(values_of(origin), stage, &mut leaves);
+            leaves
+        });
+        let names: BTreeSet<&String> = leaves.iter().flat_map(BTreeMap::keys).collect();
+        for name in names {
+            let [before, after] = [0, 1].map(|side| leaves[side].get(name).cloned().unwrap_or(Value::Null));
+            if before != after {
+                differing.insert(name.clone(), [before, after]);
+            }
+        }
+    }
+    differing
 }
 
 fn collect_leaves(value: &Value, path: &str, leaves: &mut BTreeMap<String, Value>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                collect_leaves(value, &path, leaves);
+                collect_leaves(value, &format!("{path}.{name}"), leaves);
             }
         }
         Value::Array(_) | Value::Null => {}
