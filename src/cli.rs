@@ -7,6 +7,7 @@ mod eval;
 mod failure;
 mod fit_mpc;
 mod gate;
+mod gc;
 mod generate;
 mod model;
 mod output;
@@ -16,6 +17,7 @@ mod session;
 mod shard;
 mod status;
 mod train;
+mod work;
 
 use crate::artifact::table::is_decoding;
 use arguments::{Arguments, Command};
@@ -46,12 +48,13 @@ pub fn main() -> ExitCode {
 
 fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Generate(arguments) => generate::run(session, &arguments)?,
-        Command::Train(arguments) => train::run(session, &arguments)?,
-        Command::FitMpc(arguments) => fit_mpc::run(session, &arguments)?,
+        Command::Generate(arguments) => return generate::run(session, &arguments),
+        Command::Train(arguments) => return train::run(session, &arguments),
+        Command::FitMpc(arguments) => return fit_mpc::run(session, &arguments),
         Command::Gate(arguments) => return gate::run(session, &arguments),
-        Command::Promote(arguments) => promote::run(session, &arguments)?,
+        Command::Promote(arguments) => return promote::run(session, &arguments),
         Command::Status(arguments) => status::run(session, &arguments)?,
+        Command::Gc(arguments) => gc::run(session, &arguments)?,
         Command::Dataset(command) => dataset::run(session, command)?,
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
@@ -59,5 +62,5 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Shard(command) => shard::run(session, command)?,
         Command::Bench(command) => bench::run(session, command)?,
     }
-    Ok(exit_code::DONE)
+    Ok(exit_code::DONE.into())
 }

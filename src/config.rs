@@ -24,6 +24,7 @@ pub struct RunConfig {
     pub start: String,
     pub features: String,
     pub window: u32,
+    pub keep_generations: u32,
 }
 
 /// A whole config; every key must be there, and none else.
@@ -86,6 +87,7 @@ impl Config {
     fn check(&self) -> Result<(), StageError> {
         check_range("run.generations", self.run.generations, 1, 100_000)?;
         check_range("run.window", self.run.window, 1, 100_000)?;
+        check_range("run.keep_generations", self.run.keep_generations, 0, 100_000)?;
         self.generate.check()?;
         self.train.check()?;
         self.fit_mpc.check()?;
@@ -151,9 +153,15 @@ mod tests {
 
     #[test]
     fn every_shipped_config_is_complete() {
-        for name in
-            ["default.toml", "smoke.toml", "seed.toml", "../models/shipped/first.toml", "../models/shipped/config.toml"]
-        {
+        for name in [
+            "default.toml",
+            "smoke.toml",
+            "seed.toml",
+            "nightly.toml",
+            "workstation.toml",
+            "../models/shipped/first.toml",
+            "../models/shipped/config.toml",
+        ] {
             assert!(0 < check(name).config.generate.games, "{name}");
         }
         assert!(2000 <= check("default.toml").config.generate.games);

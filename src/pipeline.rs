@@ -32,6 +32,8 @@ pub struct Context<'a> {
     pub threads: usize,
     /// Raised when the run is to stop.
     pub stop: &'a AtomicBool,
+    /// Raised when the budget is spent: the run stops at the end of a part, an epoch or a batch.
+    pub budget_spent: &'a AtomicBool,
     /// Who watches.
     pub progress: &'a dyn Progress,
 }
@@ -51,6 +53,9 @@ pub enum StageError {
     /// The run was told to stop; what is finished stays.
     #[error("interrupted; run the same command again to go on")]
     Interrupted,
+    /// The budget was spent first; what is finished stays.
+    #[error("the budget is spent; run the same command again to go on")]
+    BudgetSpent,
     /// A part that a dataset cannot do without is not there yet.
     #[error("cannot finish {}: part {part} is missing\nrun the shard that makes it, then finish again", folder.display())]
     Unfinished {
@@ -90,6 +95,22 @@ impl Context<'_> {
     /// [`StageError::Interrupted`].
     pub fn check(&self) -> Result<(), StageError> {
         if self.stopped() { Err(StageError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Whether nothing new is to be begun.
+    #[must_use]
+    pub fn ends_here(&self) -> bool {
+        self.stopped() || self.budget_spent.load(Ordering::Relaxed)
+    }
+
+    /// An error if nothing new is to be begun: the check between two parts, epochs or batches.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError::Interrupted`] or [`StageError::BudgetSpent`].
+    pub fn check_border(&self) -> Result<(), StageError> {
+        self.check()?;
+        if self.ends_here() { Err(StageError::BudgetSpent) } else { Ok(()) }
     }
 }
 

@@ -482,7 +482,8 @@ fn three_hundred_flipped_bits_are_all_noticed() {
     let config = load_config(&workspace.path("configs/tiny.toml")).unwrap();
     let data = workspace.path("data");
     let registry = Registry::new(&workspace.path("other"));
-    let context = Context { threads: 1, stop: &AtomicBool::new(false), progress: &Nobody };
+    let context =
+        Context { threads: 1, stop: &AtomicBool::new(false), budget_spent: &AtomicBool::new(false), progress: &Nobody };
     let use_dataset = || -> Result<(), StageError> {
         let task = TrainTask {
             config: &config.config.train,

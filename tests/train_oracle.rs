@@ -144,7 +144,8 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
         parent: None,
         registry: &Registry::new(&workspace.path("registry")),
     };
-    let context = Context { threads: 2, stop: &AtomicBool::new(false), progress: &Nobody };
+    let context =
+        Context { threads: 2, stop: &AtomicBool::new(false), budget_spent: &AtomicBool::new(false), progress: &Nobody };
     let (model, _) = fit(&task, &set, context).unwrap();
     model.evaluation.weights().iter().map(|&weight| i32::from(weight)).collect()
 }

@@ -8,6 +8,15 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
+/// The lock of a folder as a whole.
+pub const LOCK_NAME: &str = ".lock";
+
+/// Held in a registry while a model is trained for it.
+pub const TRAIN_LOCK_NAME: &str = ".train.lock";
+
+/// Held in a registry while MPC statistics are fitted for it.
+pub const FIT_MPC_LOCK_NAME: &str = ".fit-mpc.lock";
+
 /// Held while a folder is written; the system drops it when its owner ends, however it ends.
 #[derive(Debug)]
 pub struct FolderLock {
@@ -21,8 +30,17 @@ impl FolderLock {
     ///
     /// [`ArtifactError::Busy`] if a living process holds it, or whatever the system refuses.
     pub fn take(folder: &Path) -> Result<Self, ArtifactError> {
+        Self::take_named(folder, LOCK_NAME)
+    }
+
+    /// Locks a folder for one purpose among several, under the name of that purpose.
+    ///
+    /// # Errors
+    ///
+    /// As [`FolderLock::take`].
+    pub fn take_named(folder: &Path, name: &str) -> Result<Self, ArtifactError> {
         create_folder(folder)?;
-        let path = folder.join(".lock");
+        let path = folder.join(name);
         let failed = |source| ArtifactError::io("lock", &path, source);
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
@@ -40,6 +58,24 @@ impl FolderLock {
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Self { _file: file })
     }
+
+    /// Whether a living process holds the lock; asking leaves no trace.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn is_held(folder: &Path, name: &str) -> Result<bool, ArtifactError> {
+        let path = folder.join(name);
+        if !path.exists() {
+            return Ok(false);
+        }
+        let file = File::open(&path).map_err(|source| ArtifactError::io("lock", &path, source))?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(source)) => Err(ArtifactError::io("lock", &path, source)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -52,7 +88,10 @@ mod tests {
         let first = FolderLock::take(folder.path()).unwrap();
         let error = FolderLock::take(folder.path()).unwrap_err();
         assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
+        let held = |name| FolderLock::is_held(folder.path(), name).unwrap();
+        assert_eq!([LOCK_NAME, TRAIN_LOCK_NAME].map(held), [true, false]);
         drop(first);
+        assert!(!held(LOCK_NAME));
         assert!(FolderLock::take(folder.path()).is_ok());
     }
 }

@@ -11,6 +11,9 @@ use tempfile::{Builder, TempDir};
 /// Every temporary name begins so; a run that died may leave one behind, and nobody reads it.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
+/// What a folder is called on its way out, inside a temporary one.
+const REMOVED_NAME: &str = "removed";
+
 /// Writes a file and gives it its name when it is complete.
 ///
 /// # Errors
@@ -99,6 +102,68 @@ impl Draft {
 /// Whatever the system refuses.
 pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
     fs::create_dir_all(path).map_err(|source| ArtifactError::io("create", path, source))
+}
+
+/// Removes a folder, which leaves its name at once and whole; a killed run may leave it behind as a temporary one.
+///
+/// # Errors
+///
+/// A symbolic link, which is never followed, or whatever the system refuses.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
+pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("remove", folder, source);
+    if !fs::symlink_metadata(folder).map_err(failed)?.is_dir() {
+        return Err(ArtifactError::unfit(folder, "it is no folder of its own: nothing is removed through a link"));
+    }
+    let parent = parent(folder);
+    let aside = Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(parent).map_err(failed)?;
+    fs::rename(folder, aside.path().join(REMOVED_NAME)).map_err(failed)?;
+    sync_folder(parent)?;
+    aside.close().map_err(failed)
+}
+
+/// Removes what [`remove_folder`] left half-removed in a folder when it was killed.
+///
+/// # Errors
+///
+/// Whatever the system refuses; a folder that is not there has none.
+pub fn sweep_removed(folder: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("remove", folder, source);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+        if temporary && entry.file_type().map_err(failed)?.is_dir() && entry.path().join(REMOVED_NAME).is_dir() {
+            fs::remove_dir_all(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file, if it is there.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
+    match fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(ArtifactError::io("remove", path, source)),
+        _ => Ok(()),
+    }
+}
+
+/// Adds a line to a side file, which is no artifact: lines of calls at the same time stay whole.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("write", path, source);
+    create_folder(parent(path))?;
+    let mut file = File::options().append(true).create(true).open(path).map_err(failed)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(failed)
 }
 
 /// Removes the temporary files that a killed run left in a folder, which nobody else may be writing.
@@ -196,6 +261,20 @@ mod tests {
         sweep(&folder.path().join("nowhere")).unwrap();
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["part-00000.parquet"]);
+    }
+
+    #[test]
+    fn a_folder_is_removed_whole_and_never_through_a_link() {
+        let parent = tempfile::tempdir().unwrap();
+        let [kept, gone, link] = ["kept", "gone", "link"].map(|name| parent.path().join(name));
+        publish_bytes(&kept.join("file"), b"1").unwrap();
+        publish_bytes(&gone.join("file"), b"1").unwrap();
+        std::os::unix::fs::symlink(&kept, &link).unwrap();
+        std::os::unix::fs::symlink(&kept, gone.join("inner")).unwrap();
+        assert!(remove_folder(&link).is_err());
+        remove_folder(&gone).unwrap();
+        assert!(kept.join("file").exists() && link.exists() && !gone.exists());
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -2,21 +2,86 @@
 
 use super::hash::{ContentHash, FieldHasher};
 use serde::Serialize;
+use serde_json::Value;
 
-/// The id of one run of a stage: the contents of its inputs, its config table and the version of its algorithm.
-///
-/// # Panics
-///
-/// If the config has no JSON form, which would be our own mistake.
-#[must_use]
-pub fn step_id(stage: &str, algorithm: u32, config: &impl Serialize, inputs: &[(&str, String)]) -> ContentHash {
-    let config = serde_json::to_value(config).expect("a config is plain data");
-    let mut hasher = FieldHasher::new("step");
-    hasher.field("stage", stage.as_bytes());
-    hasher.field("algorithm", &algorithm.to_le_bytes());
-    hasher.field("config", config.to_string().as_bytes());
-    for (name, value) in inputs {
-        hasher.field(name, value.as_bytes());
+/// Names with values, in the order in which they are compared.
+pub type Settings = Vec<(String, String)>;
+
+/// One run of a stage, before or after it is made: its id, and by name everything that decides its result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// The hash of all settings.
+    pub id: ContentHash,
+    /// Everything in the hash.
+    pub settings: Settings,
+}
+
+impl Step {
+    /// The run of a stage on the contents of its inputs, with its config table and the version of its algorithm.
+    ///
+    /// # Panics
+    ///
+    /// If the config has no JSON form, which would be our own mistake.
+    #[must_use]
+    pub fn new(stage: &str, algorithm: u32, config: &impl Serialize, inputs: &[(&str, String)]) -> Self {
+        let config = serde_json::to_value(config).expect("a config is plain data");
+        let mut hasher = FieldHasher::new("step");
+        hasher.field("stage", stage.as_bytes());
+        hasher.field("algorithm", &algorithm.to_le_bytes());
+        hasher.field("config", config.to_string().as_bytes());
+        for (name, value) in inputs {
+            hasher.field(name, value.as_bytes());
+        }
+        let mut settings = table_settings(&stage.replace('-', "_"), &config);
+        settings.extend(inputs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+        settings.push(("algorithm".to_owned(), algorithm.to_string()));
+        Self { id: hasher.finish(), settings }
     }
-    hasher.finish()
+
+    /// How something that was made before differs, by what it says of itself: the first input that is another.
+    #[must_use]
+    pub fn difference(&self, found: &[(String, String)]) -> String {
+        let theirs = |name: &str| found.iter().find(|(other, _)| other == name).map(|(_, value)| value);
+        let differing = self.settings.iter().find_map(|(name, ours)| {
+            let theirs = theirs(name).filter(|theirs| *theirs != ours)?;
+            Some(format!("{name} is {} there and {} here", short(theirs), short(ours)))
+        });
+        differing.unwrap_or_else(|| {
+            let untold = self.settings.iter().map(|(name, _)| name.as_str()).filter(|name| theirs(name).is_none());
+            format!("another {}", untold.collect::<Vec<_>>().join(", "))
+        })
+    }
+}
+
+/// The keys of a config table as settings, `table.key`.
+#[must_use]
+pub fn table_settings(table: &str, config: &Value) -> Settings {
+    let keys = config.as_object().into_iter().flatten();
+    keys.map(|(key, value)| (format!("{table}.{key}"), value.to_string())).collect()
+}
+
+/// A hash by its first digits, any other value as it is.
+fn short(value: &str) -> String {
+    value.parse().map_or_else(|_| value.to_owned(), ContentHash::short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_first_setting_that_differs_is_named_with_both_values() {
+        let step = |epochs: u32, parent: &str| {
+            let inputs = [("seed", "1".to_owned()), ("parent", ContentHash::of(parent.as_bytes()).to_string())];
+            Step::new("fit-mpc", 1, &json!({"epochs": epochs, "ratio": 0.5}), &inputs)
+        };
+        let base = step(4, "a");
+        assert_eq!(step(4, "a").id, base.id);
+        assert_ne!(step(5, "a").id, base.id);
+        assert_ne!(step(4, "b").id, base.id);
+        assert_eq!(step(5, "b").difference(&base.settings), "fit_mpc.epochs is 4 there and 5 here");
+        assert!(step(4, "b").difference(&base.settings).starts_with("parent is "));
+        assert_eq!(base.difference(&base.settings[..2]), "another seed, parent, algorithm");
+    }
 }

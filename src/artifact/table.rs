@@ -250,6 +250,22 @@ impl Table {
         Err(ArtifactError::damaged(path, reason))
     }
 
+    /// What a part says of itself, whether or not its columns are those of this table.
+    ///
+    /// # Errors
+    ///
+    /// A file that is not Parquet.
+    pub fn read_footer(path: &Path) -> Result<Footer, ArtifactError> {
+        let bytes = read_bounded(path, PART_SIZE_MAX)?;
+        match guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))) {
+            Some(Ok(builder)) => {
+                let pairs = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
+                Ok(pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect())
+            }
+            _ => Err(ArtifactError::damaged(path, "its footer cannot be read")),
+        }
+    }
+
     fn decode_unguarded(&self, bytes: Vec<u8>) -> Result<(RecordBatch, Footer), String> {
         let text = |error: parquet::errors::ParquetError| error.to_string();
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(text)?;

@@ -1,7 +1,9 @@
 //! The command line.
 
+use super::work::duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Makes strong Othello evaluation models by self-play.
 #[derive(Debug, Parser)]
@@ -31,6 +33,20 @@ pub(super) struct Common {
     pub(super) threads: Option<u16>,
 }
 
+/// What every stage of a run takes.
+#[derive(Args, Debug)]
+pub(super) struct WorkArguments {
+    /// Stop after so long (90s, 30m, 2h, 1h30m), at the end of a part, an epoch or a batch, with exit code 12
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+    /// Count the budget from this moment, in seconds since 1970 [default: now]
+    #[arg(long, requires = "budget", value_name = "SECONDS")]
+    pub(super) since: Option<u64>,
+    /// Append a line about this call, with its times, to a file
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
+}
+
 /// How to show progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ProgressMode {
@@ -57,8 +73,10 @@ pub(super) enum Command {
     Gate(GateArguments),
     /// Move the champion of a registry
     Promote(PromoteArguments),
-    /// Show what a run has done
+    /// Show what a run has done, what is running, stale or missing, and why
     Status(StatusArguments),
+    /// Remove what nothing reachable needs
+    Gc(GcArguments),
     /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]
     Dataset(DatasetCommand),
@@ -97,6 +115,11 @@ pub(super) struct GenerateArguments {
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
+    /// If the output folder holds a result of other inputs, make it anew instead of refusing
+    #[arg(long)]
+    pub(super) replace: bool,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -116,6 +139,8 @@ pub(super) struct TrainArguments {
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -136,6 +161,11 @@ pub(super) struct FitMpcArguments {
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
+    /// If the output folder holds a result of other inputs, make it anew instead of refusing
+    #[arg(long)]
+    pub(super) replace: bool,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -165,8 +195,13 @@ pub(super) struct GateArguments {
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
     /// Play the games of a finished gate again and compare
-    #[arg(long)]
+    #[arg(long, conflicts_with = "replace")]
     pub(super) recheck: bool,
+    /// If the output folder holds a result of other inputs, make it anew instead of refusing
+    #[arg(long)]
+    pub(super) replace: bool,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -184,17 +219,75 @@ pub(super) struct PromoteArguments {
     /// The registry [default: the model's, else models/default]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
+}
+
+/// A stage of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum StageName {
+    /// Self-play
+    Generate,
+    /// Training
+    Train,
+    /// MPC statistics
+    FitMpc,
+    /// The match
+    Gate,
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma status --config configs/default.toml")]
+#[command(after_help = "Examples: renma status --config configs/default.toml
+          renma status train --config configs/default.toml
+
+Example: renma status --config configs/default.toml --json")]
 pub(super) struct StatusArguments {
+    /// Show this stage alone, a line a generation
+    #[arg(value_enum, value_name = "STEP")]
+    pub(super) step: Option<StageName>,
     /// The config file
     #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
     pub(super) config: PathBuf,
     /// Print the value of one key, `table.key`, and nothing else
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["step", "resume", "record"])]
     pub(super) key: Option<String>,
+    /// Print where the run goes on, and nothing else: the first generation that is not collected, who plays it, and the
+    /// first generation that is not done
+    #[arg(long, conflicts_with_all = ["step", "record"])]
+    pub(super) resume: bool,
+    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
+    #[arg(long, value_name = "FILE", requires_all = ["since", "code"], conflicts_with = "step")]
+    pub(super) record: Option<PathBuf>,
+    /// With --record: when the pipeline began, in seconds since 1970
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) since: Option<u64>,
+    /// With --record: how the pipeline ended
+    #[arg(long, value_name = "CODE")]
+    pub(super) code: Option<u8>,
+    /// With --record: the pipeline's budget
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+    /// The registry [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+    /// The datasets of the run [default: datasets/RUN]
+    #[arg(long, value_name = "DIR")]
+    pub(super) datasets: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma gc --config configs/nightly.toml --dry-run")]
+pub(super) struct GcArguments {
+    /// The config file, whose run.keep_generations and run.window say what stays
+    #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
+    pub(super) config: PathBuf,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Do not count generations after this one: they are about to be made again
+    #[arg(long, value_name = "G")]
+    pub(super) generation: Option<u32>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
@@ -329,6 +422,9 @@ pub(super) enum ModelCommand {
         /// The registry
         #[arg(long, value_name = "REG", default_value = "models/default")]
         models: PathBuf,
+        /// The datasets of the run [default: datasets/RUN beside models/RUN]
+        #[arg(long, value_name = "DIR")]
+        datasets: Option<PathBuf>,
     },
     /// Print one model with its lineage
     #[command(after_help = "Example: renma model show models/default/v0002")]
@@ -336,16 +432,25 @@ pub(super) enum ModelCommand {
         /// The model
         #[arg(value_name = "MODEL")]
         model: String,
+        /// Tell what changed against this model
+        #[arg(long, value_name = "MODEL")]
+        against: Option<String>,
         /// The registry for version ids and `champion`
         #[arg(long, value_name = "REG", default_value = "models/default")]
         models: PathBuf,
+        /// The datasets of the run [default: datasets/RUN beside models/RUN]
+        #[arg(long, value_name = "DIR")]
+        datasets: Option<PathBuf>,
     },
-    /// Check every byte of every version of a registry
+    /// Check every byte of every version of a registry, and of the datasets and gates that they name
     #[command(after_help = "Example: renma model verify --models models/default")]
     Verify {
         /// The registry
         #[arg(long, value_name = "REG", default_value = "models/default")]
         models: PathBuf,
+        /// The datasets of the run [default: datasets/RUN beside models/RUN]
+        #[arg(long, value_name = "DIR")]
+        datasets: Option<PathBuf>,
     },
     /// Make a version from another program's file
     #[command(after_help = "Example: renma model import eval.dat --format es-cube-eval --models models/try")]
@@ -453,9 +558,7 @@ pub(super) enum ShardCommand {
         task: GenerateArguments,
     },
     /// Make shard K of a plan; doing so again, anywhere, does no harm
-    #[command(after_help = "Example: renma shard run plan.json 0
-
-In a Slurm array: renma shard run plan.json $SLURM_ARRAY_TASK_ID")]
+    #[command(after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0")]
     Run {
         /// The plan
         #[arg(value_name = "PLAN")]

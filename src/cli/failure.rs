@@ -9,16 +9,15 @@ use std::process::ExitCode;
 
 /// What each exit code means, everywhere.
 pub(super) mod exit_code {
-    use std::process::ExitCode;
-
-    pub(in crate::cli) const DONE: ExitCode = ExitCode::SUCCESS;
+    pub(in crate::cli) const DONE: u8 = 0;
     pub(super) const OTHER: u8 = 1;
     pub(super) const USAGE: u8 = 2;
     pub(in crate::cli) const REJECTED: u8 = 10;
     pub(in crate::cli) const INCONCLUSIVE: u8 = 11;
-    pub(super) const BAD_INPUT: u8 = 65;
+    pub(in crate::cli) const BUDGET_SPENT: u8 = 12;
+    pub(in crate::cli) const BAD_INPUT: u8 = 65;
     pub(super) const TRY_AGAIN: u8 = 75;
-    pub(super) const INTERRUPTED: u8 = 130;
+    pub(in crate::cli) const INTERRUPTED: u8 = 130;
 }
 
 /// An argument that clap cannot judge.
@@ -50,7 +49,8 @@ fn insert_before_remedy(text: &str, cause: &str) -> String {
     }
 }
 
-fn code_of(error: &anyhow::Error) -> u8 {
+/// The exit code of an error.
+pub(super) fn code_of(error: &anyhow::Error) -> u8 {
     error.chain().find_map(code_of_cause).unwrap_or(exit_code::OTHER)
 }
 
@@ -72,6 +72,7 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
             StageError::Unfinished { .. } | StageError::Thread(_) | StageError::Threads(_) => {
                 Some(exit_code::TRY_AGAIN)
             }
+            StageError::BudgetSpent => Some(exit_code::BUDGET_SPENT),
         };
     }
     let usage = cause.is::<ConfigError>() || cause.is::<UsageError>();

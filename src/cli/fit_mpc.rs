@@ -3,11 +3,19 @@
 use super::arguments::FitMpcArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
+use super::work::{Worked, make_way, run_stage};
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
-use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc};
+use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, step};
+use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<()> {
+pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
+    run_stage(session, "fit-mpc", Some(arguments.generation), &arguments.work, || work(session, arguments))
+}
+
+fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked> {
     let config = load_config(&arguments.config)?;
     let folder = registry_folder(arguments.models.as_deref(), &config.name);
     let model = load_run_model(&arguments.model, &folder, &config)?;
@@ -19,6 +27,10 @@ pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Res
         registry: &Registry::new(&folder),
         output: arguments.output.as_deref(),
     };
+    if let Some(output) = arguments.output.as_deref().filter(|_| arguments.replace) {
+        make_way("fit-mpc", DatasetKind::Mpc, output, &step(&task))?;
+    }
+    let _lock = FolderLock::take_named(&folder, FIT_MPC_LOCK_NAME)?;
     let report = fit_mpc(task, session.context())?;
     if report.skipped {
         say(&format!("fit-mpc: {} has the statistics of these weights already", report.id));
@@ -26,7 +38,12 @@ pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Res
         say(&format!("fit-mpc: {} in {}", report.id, folder.display()));
         say(&fit_table(&report.metrics));
     }
-    if session.json { print_json(&report) } else { Ok(print(&report.id)?) }
+    if session.json {
+        print_json(&report)?;
+    } else {
+        print(&report.id)?;
+    }
+    Ok(Worked::done(Some(&report.id), report.skipped))
 }
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {

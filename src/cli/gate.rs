@@ -4,12 +4,18 @@ use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder};
+use super::work::{Worked, make_way, run_stage};
+use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
 use crate::config::load_config;
-use crate::pipeline::gate::{GateReport, GateTask, gate};
+use crate::pipeline::gate::{GateReport, GateTask, gate, step};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
+    run_stage(session, "gate", Some(arguments.generation), &arguments.work, || work(session, arguments))
+}
+
+fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> {
     let config = load_config(&arguments.config)?;
     let folder = registry_folder(arguments.models.as_deref(), &config.name);
     let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
@@ -24,16 +30,20 @@ pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Resul
         output: &arguments.output,
         recheck: arguments.recheck,
     };
+    if arguments.replace {
+        make_way("gate", DatasetKind::Gate, &arguments.output, &step(&task)?)?;
+    }
     let report = gate(task, session.context())?;
     say(&describe(&report, arguments.recheck));
     if session.json {
         print_json(&report)?;
     }
-    Ok(match report.verdict.verdict {
+    let code = match report.verdict.verdict {
         Verdict::Accepted => exit_code::DONE,
-        Verdict::Rejected => exit_code::REJECTED.into(),
-        Verdict::Inconclusive => exit_code::INCONCLUSIVE.into(),
-    })
+        Verdict::Rejected => exit_code::REJECTED,
+        Verdict::Inconclusive => exit_code::INCONCLUSIVE,
+    };
+    Ok(Worked { id: None, skipped: report.skipped, code })
 }
 
 fn describe(report: &GateReport, rechecked: bool) -> String {

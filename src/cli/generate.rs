@@ -3,10 +3,17 @@
 use super::arguments::GenerateArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use super::work::{Worked, make_way, run_stage};
+use crate::artifact::dataset::manifest::DatasetKind;
 use crate::config::load_config;
-use crate::pipeline::generate::{GenerateTask, generate};
+use crate::pipeline::generate::{GenerateTask, generate, step};
+use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<()> {
+pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
+    run_stage(session, "generate", Some(arguments.generation), &arguments.work, || work(session, arguments))
+}
+
+fn work(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<Worked> {
     let config = load_config(&arguments.config)?;
     let registry = registry_folder(arguments.models.as_deref(), &config.name);
     let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
@@ -19,6 +26,9 @@ pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::R
         model: &model,
         output: &arguments.output,
     };
+    if arguments.replace {
+        make_way("generate", DatasetKind::Selfplay, &arguments.output, &step(&task))?;
+    }
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     let output = arguments.output.display();
@@ -34,5 +44,8 @@ pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::R
             report.bytes as f64 / report.positions.max(1) as f64
         ));
     }
-    if session.json { print_json(&report) } else { Ok(()) }
+    if session.json {
+        print_json(&report)?;
+    }
+    Ok(Worked::done(None, report.skipped))
 }

@@ -1,26 +1,33 @@
 //! `renma model`.
 
+mod list;
+mod show;
+pub(super) mod standings;
+mod verify;
+
 use super::arguments::{ModelCommand, ModelFormat};
 use super::failure::UsageError;
-use super::output::{print, print_json, say, table};
+use super::output::{print, print_json, say};
 use super::session::Session;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
-use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
+use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::read_bounded;
+use crate::artifact::run::datasets_beside;
 use crate::exchange::es_cube_eval::{export_es_cube_eval, import_es_cube_eval};
 use crate::exchange::mpc_dat::{export_mpc_dat, import_mpc_dat};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
-        ModelCommand::List { models } => list(session, &models),
-        ModelCommand::Show { model, models } => show(session, &model, &models),
-        ModelCommand::Verify { models } => verify(session, &models),
+        ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
+        ModelCommand::Show { model, against, models, datasets } => {
+            show::show(session, &model, against.as_deref(), &models, &datasets_of(&models, datasets))
+        }
+        ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
         ModelCommand::Import { input, format, model, t, models } => {
             import(session, &input, format, model.as_deref(), t, &models)
         }
@@ -36,29 +43,9 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
     }
 }
 
-fn list(session: &Session, models: &Path) -> anyhow::Result<()> {
-    let documents = Registry::new(models).documents()?;
-    let champion = ChampionFile::read(models)?.champion().map(|promotion| promotion.id.clone());
-    if session.json {
-        return print_json(&json!({"champion": champion, "models": documents}));
-    }
-    let mut rows =
-        vec![["id", "kind", "stage", "parent", "datasets", "MAE", "content", ""].map(str::to_owned).to_vec()];
-    rows.extend(documents.iter().map(|document| {
-        let origin = &document.origin;
-        let error = origin.metrics.pointer("/after/mae").and_then(Value::as_f64);
-        vec![
-            document.id.clone(),
-            kind_word(origin.kind).to_owned(),
-            origin.stage.clone(),
-            origin.parent.as_ref().map_or("-".to_owned(), |parent| parent.id.clone()),
-            origin.datasets.len().to_string(),
-            error.map_or("-".to_owned(), |error| format!("{error:.2}")),
-            document.content.short(),
-            if champion.as_ref() == Some(&document.id) { "champion".into() } else { String::new() },
-        ]
-    }));
-    Ok(print(&table(&rows))?)
+/// The datasets that a command names, else those beside the registry.
+fn datasets_of(models: &Path, named: Option<PathBuf>) -> PathBuf {
+    named.unwrap_or_else(|| datasets_beside(models))
 }
 
 const fn kind_word(kind: ModelKind) -> &'static str {
@@ -66,32 +53,6 @@ const fn kind_word(kind: ModelKind) -> &'static str {
         ModelKind::Draft => "draft",
         ModelKind::Model => "model",
     }
-}
-
-fn show(session: &Session, name: &str, models: &Path) -> anyhow::Result<()> {
-    let loaded = load_model(name, models)?;
-    let set = loaded.model.evaluation.set();
-    let value = json!({
-        "id": loaded.id,
-        "content": loaded.content,
-        "features": set.name(),
-        "instances": set.instances().len(),
-        "phases": set.phase_count(),
-        "weights": loaded.model.evaluation.weights().len(),
-        "mpc_entries": loaded.model.mpc.entries().len(),
-        "document": loaded.document,
-    });
-    if session.json { print_json(&value) } else { Ok(print(&serde_json::to_string_pretty(&value)?)?) }
-}
-
-fn verify(session: &Session, models: &Path) -> anyhow::Result<()> {
-    let ids = Registry::new(models).ids()?;
-    for id in &ids {
-        LoadedModel::read(&models.join(id))?;
-    }
-    let champion = load_champion(models)?.map(|champion| champion.id);
-    say(&format!("model verify: {} versions of {} are sound", ids.len(), models.display()));
-    if session.json { print_json(&json!({"versions": ids, "champion": champion})) } else { Ok(()) }
 }
 
 fn import(

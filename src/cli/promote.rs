@@ -3,13 +3,19 @@
 use super::arguments::PromoteArguments;
 use super::output::{print_json, say};
 use super::session::Session;
+use super::work::{Worked, run_stage};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::pipeline::promote::{PromoteReport, promote, rollback};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<()> {
+pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
+    run_stage(session, "promote", None, &arguments.work, || work(session, arguments))
+}
+
+fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worked> {
     let report = match &arguments.model {
         Some(name) => promote_model(name, arguments)?,
         None => rollback(&Registry::new(&named_registry(arguments)))?,
@@ -21,7 +27,10 @@ pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Re
     } else {
         say(&format!("promote: the champion is {champion}, before {before}"));
     }
-    if session.json { print_json(&report) } else { Ok(()) }
+    if session.json {
+        print_json(&report)?;
+    }
+    Ok(Worked::done(report.champion.as_deref(), report.skipped))
 }
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {

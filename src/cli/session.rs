@@ -15,6 +15,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static BUDGET_SPENT: AtomicBool = AtomicBool::new(false);
 
 /// One run of the program.
 pub(super) struct Session {
@@ -41,7 +42,19 @@ impl Session {
     }
 
     pub(super) fn context(&self) -> Context<'_> {
-        Context { threads: self.threads, stop: &STOP, progress: &self.watcher }
+        Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher }
+    }
+
+    /// Ends the work, at the next border between parts, epochs or batches, when so much time has gone by.
+    pub(super) fn limit(&self, budget: Duration) {
+        if budget.is_zero() {
+            BUDGET_SPENT.store(true, Ordering::Relaxed);
+            return;
+        }
+        std::thread::spawn(move || {
+            std::thread::sleep(budget);
+            BUDGET_SPENT.store(true, Ordering::Relaxed);
+        });
     }
 }
 

@@ -3,13 +3,23 @@
 use super::arguments::TrainArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
+use super::work::{Worked, run_stage};
+use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::pipeline::train::{TrainMetrics, TrainTask, train};
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 
-pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Result<()> {
+pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Result<ExitCode> {
+    // A dataset that cannot be read has no generation, and the stage says why.
+    let newest = arguments.dataset.last().and_then(|folder| Manifest::read_any(folder).ok());
+    let generation = newest.map(|manifest| manifest.generation);
+    run_stage(session, "train", generation, &arguments.work, || work(session, arguments))
+}
+
+fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<Worked> {
     let config = load_config(&arguments.config)?;
     let folder = registry_folder(arguments.models.as_deref(), &config.name);
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
@@ -42,7 +52,12 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
         }
         say(&error_table(metrics));
     }
-    if session.json { print_json(&report) } else { Ok(print(&report.id)?) }
+    if session.json {
+        print_json(&report)?;
+    } else {
+        print(&report.id)?;
+    }
+    Ok(Worked::done(Some(&report.id), report.skipped))
 }
 
 fn error_table(metrics: &TrainMetrics) -> String {

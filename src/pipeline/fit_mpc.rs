@@ -14,7 +14,7 @@ use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
-use crate::artifact::step::step_id;
+use crate::artifact::step::Step;
 use crate::engine::board::position::Position;
 use crate::engine::search::mpc::{MpcEntry, MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
@@ -180,12 +180,7 @@ pub struct FitMpcReport {
 /// A bad setting, a damaged registry, or whatever the system refuses.
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     task.config.check()?;
-    let inputs = [
-        ("seed", task.seed.to_string()),
-        ("generation", task.generation.to_string()),
-        ("weights", task.model.model.weights_hash().to_string()),
-    ];
-    let step = step_id("fit-mpc", ALGORITHM, task.config, &inputs);
+    let step = step(&task).id;
     let config = serde_json::to_value(task.config).expect("a config is plain data");
     let is_there = |output| Manifest::is_there(output, DatasetKind::Mpc, step, ("fit_mpc", &config));
     let samples_missing = task.output.map(is_there).transpose()? == Some(false);
@@ -195,6 +190,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
         return Ok(FitMpcReport { skipped: true, id: made.id, content: made.content, metrics });
     }
+    context.check_border()?;
     let turns = match task.config.method {
         Method::Seed => 2 + task.config.depth_max - DEEP_MIN,
         Method::Line => 2,
@@ -224,6 +220,17 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         None => task.registry.publish(&model, &origin)?,
     };
     Ok(FitMpcReport { skipped: false, id, content, metrics })
+}
+
+/// What decides the statistics: the same settings make the same version.
+#[must_use]
+pub fn step(task: &FitMpcTask<'_>) -> Step {
+    let inputs = [
+        ("seed", task.seed.to_string()),
+        ("generation", task.generation.to_string()),
+        ("weights", task.model.model.weights_hash().to_string()),
+    ];
+    Step::new("fit-mpc", ALGORITHM, task.config, &inputs)
 }
 
 type Fitted = (Model, FitMpcMetrics, Vec<MpcSampleRow>);

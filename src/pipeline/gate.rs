@@ -22,6 +22,7 @@ use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::sweep;
 use crate::artifact::seal::write_sealed;
+use crate::artifact::step::Step;
 use avoided::Avoided;
 use batches::{Batch, BatchRange, find_file};
 use contest::{Outcome, contest};
@@ -161,6 +162,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     if let Some(verdict) = recipe.finished(&task)? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
+    context.check_border()?;
     let ranges = BatchRange::all(recipe.pairs, task.config.batch_pairs);
     let found = find_batches(&task, &recipe, &ranges)?;
     withdraw(task.output)?;
@@ -182,6 +184,16 @@ fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {
     let folder = candidate.folder.clone().unwrap_or_default();
     let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
     Err(ArtifactError::unfit(&folder, reason).into())
+}
+
+/// What decides the games but how many there may be: the same settings play the same games.
+///
+/// # Errors
+///
+/// A missing or damaged dataset among those to avoid.
+pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
+    let recipe = Recipe::new(task, Avoided::open(task.avoid)?.contents());
+    Ok(Step { id: recipe.hash, settings: recipe.settings })
 }
 
 /// The batches that are there, of a gate that was stopped or may now play more games.

@@ -14,6 +14,7 @@ use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::sweep;
+use crate::artifact::step::Step;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use openings::{Book, OpeningChoice, Openings};
 use parts::{PartRange, Parts};
@@ -145,6 +146,13 @@ pub struct GeneratePartsReport {
     pub nodes: u64,
 }
 
+/// What decides the games but how many there are: the same settings play the same games.
+#[must_use]
+pub fn step(task: &GenerateTask<'_>) -> Step {
+    let recipe = Recipe::new(task);
+    Step { id: recipe.hash, settings: recipe.settings }
+}
+
 /// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
 ///
 /// # Errors
@@ -157,6 +165,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, &Written::default()));
     }
+    context.check_border()?;
     for table in [&GAMES, &POSITIONS] {
         sweep(&task.output.join(table.name))?;
     }
@@ -272,7 +281,11 @@ fn play_missing(
     context.progress.begin("generate", games, "games");
     let written = play_parts(task, recipe, missing, context);
     context.progress.end();
-    written
+    let written = written?;
+    if written.parts.len() < missing.len() {
+        context.check_border()?;
+    }
+    Ok(written)
 }
 
 /// Plays the games of the parts on all threads, claimed in order, and writes each part when its last game is in.
@@ -285,7 +298,7 @@ fn play_parts(
     let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
     let openings = Openings::new(task.config, task.book)?;
     let pool = context.pool()?;
-    let next = AtomicUsize::new(0);
+    let claims = Claims { ids: &ids, part_games: task.config.part_games, next: 0.into(), end: ids.len().into() };
     let failed = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_LOTS);
     std::thread::scope(|scope| {
@@ -295,8 +308,8 @@ fn play_parts(
             result
         });
         let writer = writer.map_err(StageError::Thread)?;
-        let senders = (sender, &next, &failed);
-        pool.broadcast(|_| play_games(task, &openings, &ids, &senders, context));
+        let senders = (sender, &claims, &failed);
+        pool.broadcast(|_| play_games(task, &openings, &senders, context));
         drop(senders);
         let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         context.check()?;
@@ -304,17 +317,35 @@ fn play_parts(
     })
 }
 
+/// The games to play, claimed by the threads in order; a spent budget ends them where a part begins.
+struct Claims<'a> {
+    ids: &'a [u64],
+    part_games: u64,
+    next: AtomicUsize,
+    end: AtomicUsize,
+}
+
+impl Claims<'_> {
+    fn next(&self, context: Context<'_>) -> Option<u64> {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = *self.ids.get(place)?;
+        if id.is_multiple_of(self.part_games) && context.ends_here() {
+            self.end.fetch_min(place, Ordering::Relaxed);
+        }
+        (place < self.end.load(Ordering::Relaxed)).then_some(id)
+    }
+}
+
 fn play_games(
     task: GenerateTask<'_>,
     openings: &Openings<'_>,
-    ids: &[u64],
-    (sender, next, failed): &(Sender<Lot>, &AtomicUsize, &AtomicBool),
+    (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
     let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
     let mut lot = Lot::with_capacity(LOT_GAMES);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
-        let Some(&id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+        let Some(id) = claims.next(context) else { break };
         lot.push(player.play(id));
         if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
             return;

@@ -1,5 +1,6 @@
 //! Training: weights fitted to the labels of datasets, as a new model version.
 
+mod checkpoint;
 mod delta;
 pub mod metrics;
 pub mod rows;
@@ -9,13 +10,15 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::model::document::{DatasetEntry, ModelKind, Origin};
+use crate::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
+use crate::artifact::model::document::{DatasetEntry, ModelKind, Origin, dataset_setting};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::{Model, pattern_set_hash};
-use crate::artifact::step::step_id;
+use crate::artifact::step::Step;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
+use checkpoint::Checkpoint;
 use delta::Learner;
 use metrics::{Errors, errors};
 use rows::{TrainingRow, TrainingSet, read_rows};
@@ -165,15 +168,18 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         return Err(StageError::Setting("no dataset is named: add --dataset DIR".into()));
     }
     let datasets = task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    let step = step_of(task, &datasets);
+    let step = step(task, &datasets).id;
     if let Some(made) = task.registry.made_by(step)? {
         return skipped(made);
     }
+    context.check_border()?;
+    let _lock = FolderLock::take_named(task.registry.folder(), TRAIN_LOCK_NAME)?;
     let set = read_rows(task, &datasets, context)?;
     if set.training.is_empty() {
         return Err(no_rows(task, &set));
     }
-    let (model, metrics) = fit(task, &set, context)?;
+    let checkpoint = Checkpoint::new(task.registry.folder(), step);
+    let (model, metrics) = fit_from(task, &set, Some(&checkpoint), context)?;
     let origin = Origin {
         kind: ModelKind::Draft,
         stage: "train".into(),
@@ -185,6 +191,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
     let id = task.registry.publish(&model, &origin)?;
+    checkpoint.remove()?;
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
 }
 
@@ -216,7 +223,9 @@ fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     Ok(TrainReport { skipped: true, id: made.id, content: made.content, metrics })
 }
 
-fn step_of(task: &TrainTask<'_>, datasets: &[Dataset]) -> ContentHash {
+/// What decides the weights: the same settings make the same version.
+#[must_use]
+pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
     let parent = task.parent.map_or("none".to_owned(), |parent| parent.content.to_string());
     let mut inputs = vec![
         ("seed", task.seed.to_string()),
@@ -224,7 +233,12 @@ fn step_of(task: &TrainTask<'_>, datasets: &[Dataset]) -> ContentHash {
         ("parent", parent),
     ];
     inputs.extend(datasets.iter().map(|dataset| ("dataset", dataset.manifest().content.to_string())));
-    step_id("train", ALGORITHM, task.config, &inputs)
+    let mut step = Step::new("train", ALGORITHM, task.config, &inputs);
+    let named = step.settings.iter_mut().filter(|(name, _)| name == "dataset");
+    named.zip(1..).zip(datasets).for_each(|((setting, number), dataset)| {
+        *setting = dataset_setting(number, dataset.manifest().content);
+    });
+    step
 }
 
 fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
@@ -258,6 +272,16 @@ fn initial_model(task: &TrainTask<'_>) -> Model {
 ///
 /// [`StageError::Interrupted`], or threads that do not start.
 pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<(Model, TrainMetrics), StageError> {
+    fit_from(task, set, None, context)
+}
+
+/// As [`fit`], going on after the epochs of a checkpoint and keeping it up to date.
+fn fit_from(
+    task: &TrainTask<'_>,
+    set: &TrainingSet,
+    checkpoint: Option<&Checkpoint>,
+    context: Context<'_>,
+) -> Result<(Model, TrainMetrics), StageError> {
     let pool = context.pool()?;
     let held_out = !set.validation.is_empty();
     let judged = if held_out { &set.validation } else { &set.training };
@@ -266,7 +290,7 @@ pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Res
     let before = pool.install(|| errors(baseline, judged));
     let mut learner = Learner::new(initial, task.config, task.seed, set);
     context.progress.begin("train", u64::from(task.config.epochs), "epochs");
-    let result = pool.install(|| learner.run(context));
+    let result = pool.install(|| learner.run(checkpoint, context));
     context.progress.end();
     result?;
     let model = learner.into_model();

@@ -77,6 +77,30 @@ impl Workspace {
     }
 }
 
+/// The whole loop as people start it: `pipeline.sh` in a workspace, with this program in the place of a build.
+pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
+    pipeline_with(workspace, options, "")
+}
+
+/// As [`pipeline`], with options for every call of the program.
+pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_options: &str) -> Outcome {
+    let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
+    workspace.write("pipeline.sh", script);
+    workspace.write("bin/cargo", "#!/bin/sh\n");
+    let program = env!("CARGO_BIN_EXE_renma");
+    let call = format!("#!/bin/sh\nexec {program} --progress none {program_options} \"$@\"\n");
+    workspace.write("target/release/renma", call);
+    for name in ["pipeline.sh", "bin/cargo", "target/release/renma"] {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(workspace.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:{}", workspace.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("bash");
+    command.arg(workspace.path("pipeline.sh")).args(options.split_whitespace()).stdin(Stdio::null());
+    command.current_dir(workspace.root()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
+    command.output().unwrap().into()
+}
+
 impl From<Output> for Outcome {
     fn from(output: Output) -> Self {
         Self {
@@ -105,11 +129,13 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Every file under a folder by its path from there, hidden ones (locks, unfinished files) left out.
+/// Every file under a folder by its path from there; what is no data is left out: hidden files (locks, unfinished ones),
+/// logs and `run.json`.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = all_paths(folder);
     let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-    let shown = paths.iter().filter(|path| !path.file_name().unwrap().to_str().unwrap().starts_with('.'));
+    let is_data = |name: &str| !name.starts_with('.') && !name.ends_with(".log") && name != "run.json";
+    let shown = paths.iter().filter(|path| is_data(path.file_name().unwrap().to_str().unwrap()));
     shown.map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 

@@ -3,6 +3,7 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::{FileEntry, Footer};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -109,6 +110,16 @@ impl Manifest {
 
     fn files(&self, table: &str) -> impl Iterator<Item = &FileEntry> {
         self.parts.iter().filter_map(move |part| part.files.get(table))
+    }
+
+    /// What the manifest says of how the dataset was made, with `table` for the keys of its config; models by role.
+    #[must_use]
+    pub fn settings(&self, table: &str) -> Settings {
+        let mut settings = table_settings(table, &self.config);
+        settings.push(("seed".to_owned(), self.seed.to_string()));
+        settings.push(("generation".to_owned(), self.generation.to_string()));
+        settings.extend(self.models.iter().map(|(role, model)| (role.clone(), model.to_string())));
+        settings
     }
 
     /// Publishes the manifest, which makes the folder a dataset.

@@ -1,6 +1,7 @@
 //! `model.json`: what a version is, what it was made from, and a hash of each of its files.
 
 use crate::artifact::hash::ContentHash;
+use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,4 +93,29 @@ pub struct ModelDocument {
     pub mpc_weights: Option<ContentHash>,
     /// Its files, by name.
     pub files: BTreeMap<String, ModelFile>,
+}
+
+impl Origin {
+    /// What the document says of how the version was made.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        let mut settings = table_settings(&self.stage.replace('-', "_"), &self.config);
+        let parent = self.parent.as_ref().map_or("none".to_owned(), |parent| parent.content.to_string());
+        settings.push(("parent".to_owned(), parent));
+        settings.extend((1..).zip(&self.datasets).map(|(number, dataset)| dataset_setting(number, dataset.content)));
+        settings.push(("algorithm".to_owned(), self.algorithm.to_string()));
+        settings
+    }
+
+    /// The generation of the newest dataset behind the version; none if it was trained on none.
+    #[must_use]
+    pub fn generation(&self) -> Option<u32> {
+        self.datasets.last().map(|dataset| dataset.generation)
+    }
+}
+
+/// How a dataset is named among the settings of a version, counted from 1.
+#[must_use]
+pub fn dataset_setting(number: usize, content: ContentHash) -> (String, String) {
+    (format!("dataset {number}"), content.to_string())
 }

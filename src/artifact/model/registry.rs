@@ -1,5 +1,6 @@
 //! A registry: a folder of numbered, immutable versions.
 
+use super::collected::CollectedFile;
 use super::document::{ModelDocument, Origin};
 use super::reference::{LoadedModel, is_version_id};
 use super::version::{Model, read_document};
@@ -66,6 +67,16 @@ impl Registry {
         document.map(|document| LoadedModel::read(&self.folder.join(document.id))).transpose()
     }
 
+    /// The highest number that a version has or had, 0 before the first: numbers are not given twice.
+    ///
+    /// # Errors
+    ///
+    /// A damaged `collected.json`, or whatever the system refuses.
+    pub fn version_last(&self) -> Result<u64, ArtifactError> {
+        let here = self.ids()?.last().map_or(0, |id| version_number(id));
+        Ok(here.max(CollectedFile::read(&self.folder)?.version_last))
+    }
+
     /// Publishes a model as the next version and gives its id.
     ///
     /// # Errors
@@ -73,7 +84,7 @@ impl Registry {
     /// Whatever the system refuses; then there is no new version.
     pub fn publish(&self, model: &Model, origin: &Origin) -> Result<String, ArtifactError> {
         loop {
-            let number = self.ids()?.last().map_or(0, |id| version_number(id)) + 1;
+            let number = self.version_last()? + 1;
             let id = format!("v{number:04}");
             let mut draft = Draft::new(&self.folder)?;
             model.write(draft.path(), &id, origin)?;
@@ -84,6 +95,8 @@ impl Registry {
     }
 }
 
-fn version_number(id: &str) -> u64 {
+/// The number of a version id.
+#[must_use]
+pub fn version_number(id: &str) -> u64 {
     id[1..].parse().unwrap_or(u64::MAX)
 }

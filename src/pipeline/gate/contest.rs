@@ -70,7 +70,13 @@ pub(super) fn contest(
     }
     let positions = avoided.positions(task.config.opening_plies, context)?;
     let openings = Openings::new(task, &positions);
-    let schedule = Mutex::new(Schedule { openings, games: &games, next: 0, whole: !looks.rule.is_sequential() });
+    let schedule = Mutex::new(Schedule {
+        openings,
+        games: &games,
+        batch_games: 2 * task.config.batch_pairs,
+        next: 0,
+        whole: !looks.rule.is_sequential(),
+    });
     let pool = context.pool()?;
     let over = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_GAMES);
@@ -97,7 +103,7 @@ pub(super) fn contest(
     if looks.over() {
         return Ok(looks.outcome);
     }
-    context.check()?;
+    context.check_border()?;
     let schedule = schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
     Err(StageError::Setting(schedule.openings.shortage()))
 }
@@ -179,15 +185,19 @@ enum Job {
 struct Schedule<'a> {
     openings: Openings<'a>,
     games: &'a [u64],
+    batch_games: u64,
     next: usize,
     /// Whether all openings will be needed, and are found before the first game.
     whole: bool,
 }
 
 impl Schedule<'_> {
-    /// `None` if there is nothing left to do that can be done.
-    fn next(&mut self) -> Option<Job> {
+    /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
+    fn next(&mut self, context: Context<'_>) -> Option<Job> {
         let (&game, &last) = (self.games.get(self.next)?, self.games.last()?);
+        if game.is_multiple_of(self.batch_games) && context.ends_here() {
+            return None;
+        }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };
         if self.openings.count() < wanted {
             if let Some(candidate) = self.openings.draw() {
@@ -213,7 +223,7 @@ fn work(
     let mut players = Players::new(task);
     let lock = || schedule.lock().unwrap_or_else(PoisonError::into_inner);
     while !context.stopped() && !over.load(Ordering::Relaxed) {
-        let Some(job) = lock().next() else { return };
+        let Some(job) = lock().next(context) else { return };
         match job {
             Job::Judge(candidate) => {
                 let balanced = players.balanced(&candidate);

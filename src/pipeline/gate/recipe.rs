@@ -8,7 +8,7 @@ use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, b
 use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::step::step_id;
+use crate::artifact::step::{Settings, Step};
 use crate::artifact::table::Footer;
 use serde_json::Value;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) struct Recipe {
     /// Contents of the avoided datasets, ascending.
     pub(super) avoided: Vec<ContentHash>,
     /// Name and value of everything in the hash.
-    settings: Vec<(String, String)>,
+    pub(super) settings: Settings,
 }
 
 impl Recipe {
@@ -39,7 +39,7 @@ impl Recipe {
             ("baseline", task.baseline.content.to_string()),
             ("avoid", if hashes.is_empty() { "nothing".to_owned() } else { hashes.join(" ") }),
         ];
-        let step = step_id("gate", ALGORITHM, task.config, &inputs);
+        let step = Step::new("gate", ALGORITHM, task.config, &inputs).id;
         let mut settings = vec![
             ("format".to_owned(), FORMAT.to_string()),
             ("algorithm".to_owned(), ALGORITHM.to_string()),

@@ -5,6 +5,7 @@ use super::{GenerateConfig, GenerateTask};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, base_footer};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::step::Settings;
 use crate::artifact::table::Footer;
 use serde_json::Value;
 use std::path::Path;
@@ -21,7 +22,7 @@ pub(super) struct Recipe {
     pub(super) games: u64,
     pub(super) part_games: u64,
     /// Name and value of everything in the hash.
-    settings: Vec<(String, String)>,
+    pub(super) settings: Settings,
 }
 
 impl Recipe {

@@ -3,6 +3,7 @@
 //! A mirror shares the slot of its canonical configuration, so the two can never differ. The published C code of the
 //! rule differs there: it mirrors short diagonals by a wrong table, and refreshes only the index just visited.
 
+use super::checkpoint::Checkpoint;
 use super::{TrainConfig, TrainingRow, TrainingSet};
 use crate::artifact::model::version::Model;
 use crate::artifact::model::weights_file::spread;
@@ -48,8 +49,9 @@ impl<'a> Learner<'a> {
         Self { set: pattern_set, config, seed, rows: &set.training, phases }
     }
 
-    /// All epochs, on the threads of the current pool.
-    pub(super) fn run(&mut self, context: Context<'_>) -> Result<(), StageError> {
+    /// All epochs, on the threads of the current pool; those that a checkpoint has behind it are not learnt again.
+    pub(super) fn run(&mut self, checkpoint: Option<&Checkpoint>, context: Context<'_>) -> Result<(), StageError> {
+        let epochs_done = checkpoint.map_or(0, |checkpoint| self.restore(checkpoint));
         let Self { set, config, seed, rows, phases } = self;
         phases.par_iter_mut().for_each(|learner| learner.count_visits(set, rows, config.epochs));
         let mut ratio = config.ratio;
@@ -59,12 +61,33 @@ impl<'a> Learner<'a> {
                     let purpose = Stream::Shuffle(epoch * set.phase_count() as u32 + phase as u32);
                     stream(*seed, purpose).shuffle(&mut learner.rows);
                 }
+                // Each order is a shuffle of the one before it, so the epochs that are done are shuffled too.
+                if epoch < epochs_done {
+                    return Ok(());
+                }
                 learner.epoch(set, rows, ratio, config.clip, context)
             })?;
             ratio *= config.ratio_decay;
             context.progress.advance(1, rows.len() as u64);
+            if let Some(checkpoint) = checkpoint.filter(|_| epochs_done <= epoch && epoch + 1 < config.epochs) {
+                checkpoint.write(epoch + 1, phases.iter().flat_map(|phase| phase.weights.iter().copied()))?;
+                context.check_border()?;
+            }
         }
         Ok(())
+    }
+
+    /// Takes the weights of a checkpoint, if there is one, and gives the number of epochs behind it.
+    fn restore(&mut self, checkpoint: &Checkpoint) -> u32 {
+        let count = self.phases.iter().map(|phase| phase.weights.len()).sum();
+        let Some((epochs, weights)) = checkpoint.read(count) else { return 0 };
+        let mut rest = &weights[..];
+        for phase in &mut self.phases {
+            let (own, others) = rest.split_at(phase.weights.len());
+            phase.weights.copy_from_slice(own);
+            rest = others;
+        }
+        epochs
     }
 
     pub(super) fn into_model(self) -> Model {

@@ -1,0 +1,228 @@
+//! What a run no longer needs: old generations and the versions that only they made.
+//!
+//! The newest generations stay with everything their steps name, so that each is still recognized as done. The older
+//! ones are closed: `collected.json` says so before anything is removed, and no stage works on them again. Of them stay
+//! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
+
+use super::dataset::manifest::Manifest;
+use super::dataset::verdict::Verdict;
+use super::error::ArtifactError;
+use super::hash::ContentHash;
+use super::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
+use super::model::champion::ChampionFile;
+use super::model::collected::CollectedFile;
+use super::model::document::{ModelDocument, ParentEntry};
+use super::model::registry::Registry;
+use super::publish::{remove_folder, sweep_removed};
+use super::run::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A run whose remains are to be cleared away.
+#[derive(Clone, Debug)]
+pub struct GcTask<'a> {
+    /// Its registry.
+    pub registry: &'a Registry,
+    /// Its datasets.
+    pub datasets: &'a Path,
+    /// Finished generations that stay whole; 0: all.
+    pub keep_generations: u32,
+    /// How many generations a training reaches back, its own included.
+    pub window: u32,
+    /// The content of the model that plays the first generation.
+    pub start: ContentHash,
+    /// Later generations do not count.
+    pub generation_last: Option<u32>,
+}
+
+/// A folder that nothing needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Removal {
+    /// The folder.
+    pub path: PathBuf,
+    /// Bytes in it.
+    pub bytes: u64,
+}
+
+/// What a run can do without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GcPlan {
+    /// What the registry will say of what was removed.
+    pub collected: CollectedFile,
+    /// What goes, in order.
+    pub removals: Vec<Removal>,
+    /// What would go but lies behind a symbolic link, and so stays.
+    pub linked: Vec<PathBuf>,
+}
+
+/// Finds what nothing reachable needs.
+///
+/// # Errors
+///
+/// A folder that is being worked on ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
+pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
+    check_idle(task)?;
+    let before = CollectedFile::read(task.registry.folder())?;
+    if task.keep_generations == 0 {
+        return Ok(GcPlan { collected: before, removals: Vec::new(), linked: Vec::new() });
+    }
+    let gates = gates(task.datasets)?;
+    let collected = closed(task, &gates, before)?;
+    let mut needless = needless_generations(task, &gates, collected.generation)?;
+    needless.extend(needless_versions(task, &gates, &collected)?);
+    let (mut removals, mut linked) = (Vec::new(), Vec::new());
+    for (root, path) in needless {
+        if is_behind_link(root, &path) {
+            linked.push(path);
+        } else {
+            removals.push(Removal { bytes: bytes_in(&path)?, path });
+        }
+    }
+    Ok(GcPlan { collected, removals, linked })
+}
+
+/// Removes what a plan says, after noting what is closed.
+///
+/// # Errors
+///
+/// A folder that is being worked on, or whatever the system refuses; what is removed stays removed.
+pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
+    let registry = task.registry.folder();
+    if task.keep_generations == 0 || !registry.is_dir() {
+        return Ok(());
+    }
+    let _lock = FolderLock::take(registry)?;
+    if CollectedFile::read(registry)? != plan.collected {
+        plan.collected.write(registry)?;
+    }
+    for removal in &plan.removals {
+        let _lock = FolderLock::take(&removal.path)?;
+        remove_folder(&removal.path)?;
+    }
+    sweep_removed(registry)?;
+    STAGE_FOLDERS.iter().try_for_each(|stage| sweep_removed(&task.datasets.join(stage)))
+}
+
+/// An error if any stage of the run is at work.
+fn check_idle(task: &GcTask<'_>) -> Result<(), ArtifactError> {
+    let registry = task.registry.folder();
+    let mut locks: Vec<(PathBuf, &str)> =
+        [LOCK_NAME, TRAIN_LOCK_NAME, FIT_MPC_LOCK_NAME].map(|name| (registry.to_owned(), name)).into();
+    for stage in STAGE_FOLDERS {
+        let folders = generations(task.datasets, stage)?.into_iter();
+        locks.extend(folders.map(|generation| (generation_folder(task.datasets, stage, generation), LOCK_NAME)));
+    }
+    for (folder, name) in locks {
+        if FolderLock::is_held(&folder, name)? {
+            FolderLock::take_named(&folder, name)?;
+        }
+    }
+    Ok(())
+}
+
+/// Up to which generation the run is closed: as many finished ones as are to be kept come after it.
+///
+/// Generations count while each was played against the champion that the verdicts before it lead to.
+fn closed(task: &GcTask<'_>, gates: &[RunGate], before: CollectedFile) -> Result<CollectedFile, ArtifactError> {
+    let mut champions: Vec<Option<ParentEntry>> = vec![before.champion.clone()];
+    let first = before.generation + 1;
+    for (generation, gate) in (first..).zip(gates.iter().skip_while(|gate| gate.generation < first)) {
+        let champion = champions.last().and_then(Option::as_ref);
+        let plays = champion.map_or(task.start, |champion| champion.content);
+        let counts = task.generation_last.is_none_or(|last| generation <= last);
+        if gate.generation != generation || gate.verdict.baseline.content != plays || !counts {
+            break;
+        }
+        let accepted = gate.verdict.verdict == Verdict::Accepted;
+        champions.push(if accepted { Some(gate.verdict.candidate.clone()) } else { champion.cloned() });
+    }
+    let finished = champions.len() - 1;
+    let closing = finished.saturating_sub(task.keep_generations as usize);
+    let mut collected = before;
+    collected.generation += closing as u32;
+    collected.champion = champions.swap_remove(closing);
+    collected.version_last = task.registry.version_last()?;
+    Ok(collected)
+}
+
+/// Folders with the roots they lie in.
+type Needless<'a> = Vec<(&'a Path, PathBuf)>;
+
+fn needless_generations<'a>(task: &GcTask<'a>, gates: &[RunGate], closed: u32) -> Result<Needless<'a>, ArtifactError> {
+    let promotions = ChampionFile::read(task.registry.folder())?.history;
+    let promoted = |generation: u32| {
+        let gate = gates.iter().find(|gate| gate.generation == generation);
+        gate.is_some_and(|gate| promotions.iter().any(|promotion| promotion.gate == Some(gate.verdict.step)))
+    };
+    let mut needless = Vec::new();
+    for stage in STAGE_FOLDERS {
+        for generation in generations(task.datasets, stage)? {
+            let needed = closed < generation
+                || match stage {
+                    // The first generation that is not closed trains on so many before it.
+                    "selfplay" => closed + 1 < generation + task.window,
+                    "gate" => promoted(generation),
+                    _ => false,
+                };
+            if !needed {
+                needless.push((task.datasets, generation_folder(task.datasets, stage, generation)));
+            }
+        }
+    }
+    Ok(needless)
+}
+
+fn needless_versions<'a>(
+    task: &GcTask<'a>,
+    gates: &[RunGate],
+    collected: &CollectedFile,
+) -> Result<Needless<'a>, ArtifactError> {
+    let registry = task.registry.folder();
+    let documents = task.registry.documents()?;
+    let of_closed_generation = |document: &ModelDocument| {
+        let generation = document.origin.generation().unwrap_or(0);
+        matches!(document.origin.stage.as_str(), "train" | "fit-mpc")
+            && (1..=collected.generation).contains(&generation)
+    };
+    let needed = |gate: &&RunGate| collected.generation < gate.generation;
+    let players = gates.iter().filter(needed).flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
+    let history = ChampionFile::read(registry)?.history;
+    let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
+    wanted.extend(history.iter().map(|promotion| promotion.content));
+    wanted.extend(collected.champion.as_ref().map(|champion| champion.content));
+    for generation in generations(task.datasets, "selfplay")? {
+        let folder = generation_folder(task.datasets, "selfplay", generation);
+        if collected.generation < generation && folder.join("manifest.json").exists() {
+            wanted.extend(Manifest::read_any(&folder)?.models.into_values());
+        }
+    }
+    wanted.extend(documents.iter().filter(|document| !of_closed_generation(document)).map(|document| document.content));
+    let mut reachable = BTreeSet::new();
+    while let Some(content) = wanted.pop() {
+        if reachable.insert(content) {
+            let versions = documents.iter().filter(|document| document.content == content);
+            wanted.extend(versions.filter_map(|document| Some(document.origin.parent.as_ref()?.content)));
+        }
+    }
+    let needless = documents.iter().filter(|document| !reachable.contains(&document.content));
+    Ok(needless.map(|document| (registry, registry.join(&document.id))).collect())
+}
+
+/// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.
+fn is_behind_link(root: &Path, path: &Path) -> bool {
+    let inside = |folder: &&Path| root.is_relative() || folder.starts_with(root);
+    path.ancestors().take_while(|folder| *folder != Path::new("")).filter(inside).any(Path::is_symlink)
+}
+
+fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
+    let failed = |source| ArtifactError::io("read", folder, source);
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let metadata = entry.metadata().map_err(failed)?;
+        bytes += if metadata.is_dir() { bytes_in(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}

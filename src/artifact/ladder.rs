@@ -1,0 +1,274 @@
+//! Elo of everyone who met in gates: a Bradley-Terry fit to the points of pairs, with a weak prior.
+//!
+//! Player i scores s = 1 / (1 + 10^((rⱼ − rᵢ) / 400)) a pair against j. A match of n pairs with mean m counts as n·w
+//! decisive games: its log-likelihood is n·w·(m·ln s + (1 − m)·ln(1 − s)), where w = m(1 − m) / variance of a pair, so
+//! that pairs that vary less than coin flips tell more. The prior keeps ratings of players who won or lost everything
+//! finite. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
+
+use super::hash::ContentHash;
+use std::collections::BTreeMap;
+
+/// The standard deviation of the prior around the anchor, in Elo: wide enough to weigh less than a pair.
+const PRIOR_ELO: f64 = 1000.0;
+
+/// Standard errors that the interval reaches each way: 95 %.
+const INTERVAL: f64 = 1.96;
+
+/// Elo for a factor e of the odds: 400 / ln 10.
+const ELO_PER_NATURAL: f64 = 400.0 / std::f64::consts::LN_10;
+
+/// Newton steps; about ten are needed, and each is halved until it does not overshoot.
+const STEPS_MAX: u32 = 100;
+
+/// A step that moves no rating by more than so many natural units ends the search.
+const STEP_MIN: f64 = 1e-12;
+
+/// A match between two players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// From whose side the pairs are counted.
+    pub first: ContentHash,
+    /// Whom it plays.
+    pub second: ContentHash,
+    /// Pairs by points, from none to two in halves.
+    pub pairs: [u64; 5],
+}
+
+/// A rating relative to the anchor, in Elo.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Rating {
+    /// The rating; 0 for the anchor.
+    pub elo: f64,
+    /// The low end of its 95 % interval.
+    pub elo_low: f64,
+    /// The high end of its 95 % interval.
+    pub elo_high: f64,
+}
+
+/// A match as decisive games: how many, and the share of the points.
+struct Evidence {
+    players: [Option<usize>; 2], // places among the unknowns; none for the anchor
+    weight: f64,
+    points: f64,
+}
+
+/// The ratings of everyone whom a chain of matches joins to the anchor, the anchor's included.
+#[must_use]
+pub fn ladder(matches: &[Match], anchor: ContentHash) -> BTreeMap<ContentHash, Rating> {
+    let joined = joined_to(matches, anchor);
+    let unknowns: Vec<ContentHash> = joined.iter().copied().filter(|&player| player != anchor).collect();
+    let place = |player: ContentHash| unknowns.binary_search(&player).ok();
+    let played = matches.iter().filter(|played| joined.binary_search(&played.first).is_ok());
+    let evidence: Vec<Evidence> = played
+        .filter(|played| played.first != played.second)
+        .map(|played| {
+            let (points, weight) = points_and_weight(played.pairs);
+            Evidence { players: [place(played.first), place(played.second)], weight, points }
+        })
+        .collect();
+    let (ratings, errors) = fit(&evidence, unknowns.len());
+    let rating = |(rating, error): (f64, f64)| Rating {
+        elo: rating * ELO_PER_NATURAL,
+        elo_low: (rating - INTERVAL * error) * ELO_PER_NATURAL,
+        elo_high: (rating + INTERVAL * error) * ELO_PER_NATURAL,
+    };
+    let rated = unknowns.iter().copied().zip(ratings.into_iter().zip(errors).map(rating));
+    rated.chain([(anchor, rating((0.0, 0.0)))]).collect()
+}
+
+/// The anchor and all whom matches join to it, ascending.
+fn joined_to(matches: &[Match], anchor: ContentHash) -> Vec<ContentHash> {
+    let mut joined = vec![anchor];
+    loop {
+        let count = joined.len();
+        for played in matches.iter().filter(|played| played.pairs != [0; 5]) {
+            let [first, second] = [played.first, played.second].map(|player| joined.contains(&player));
+            match (first, second) {
+                (true, false) => joined.push(played.second),
+                (false, true) => joined.push(played.first),
+                _ => {}
+            }
+        }
+        if joined.len() == count {
+            joined.sort_unstable();
+            return joined;
+        }
+    }
+}
+
+/// The mean of the pairs, and how many decisive games they are worth together.
+///
+/// Half a pair at each end of the scale keeps the spread of a clean sweep above zero.
+fn points_and_weight(pairs: [u64; 5]) -> (f64, f64) {
+    let counts = pairs.map(|count| count as f64);
+    let count: f64 = counts.iter().sum();
+    let scale = [0.0, 0.25, 0.5, 0.75, 1.0];
+    let points = counts.iter().zip(scale).map(|(count, points)| count * points).sum::<f64>() / count.max(1.0);
+    let padded = [counts[0] + 0.5, counts[1], counts[2], counts[3], counts[4] + 0.5];
+    let mean = padded.iter().zip(scale).map(|(count, points)| count * points).sum::<f64>() / (count + 1.0);
+    let squares = padded.iter().zip(scale).map(|(count, points)| count * (points - mean) * (points - mean));
+    let variance = squares.sum::<f64>() / (count + 1.0);
+    (points, count * mean * (1.0 - mean) / variance)
+}
+
+/// The most likely ratings and their standard errors, in natural units.
+fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
+    let mut ratings = vec![0.0; count];
+    let mut value = log_posterior(evidence, &ratings);
+    for _ in 0..STEPS_MAX {
+        let (gradient, curvature) = derivatives(evidence, &ratings);
+        let step = solve(&cholesky(curvature), gradient);
+        let mut scale = 1.0;
+        let next = loop {
+            let next: Vec<f64> = ratings.iter().zip(&step).map(|(rating, step)| rating + scale * step).collect();
+            let next_value = log_posterior(evidence, &next);
+            if value <= next_value || scale < STEP_MIN {
+                value = next_value;
+                break next;
+            }
+            scale /= 2.0;
+        };
+        ratings = next;
+        if step.iter().all(|step| (scale * step).abs() < STEP_MIN) {
+            break;
+        }
+    }
+    let factor = cholesky(derivatives(evidence, &ratings).1);
+    let error = |place: usize| {
+        let mut unit = vec![0.0; count];
+        unit[place] = 1.0;
+        solve(&factor, unit)[place].sqrt()
+    };
+    (ratings, (0..count).map(error).collect())
+}
+
+fn difference(match_evidence: &Evidence, ratings: &[f64]) -> f64 {
+    let [first, second] = match_evidence.players.map(|place| place.map_or(0.0, |place| ratings[place]));
+    first - second
+}
+
+fn log_posterior(evidence: &[Evidence], ratings: &[f64]) -> f64 {
+    let matches = evidence.iter().map(|of| {
+        let difference = difference(of, ratings);
+        // ln s and ln (1 − s) without overflow at either end.
+        let ln_share = |difference: f64| -libm::log1p(libm::exp(-difference.abs())) + difference.min(0.0);
+        of.weight * (of.points * ln_share(difference) + (1.0 - of.points) * ln_share(-difference))
+    });
+    let prior = ratings.iter().map(|rating| -rating * rating * prior_precision() / 2.0);
+    matches.sum::<f64>() + prior.sum::<f64>()
+}
+
+fn prior_precision() -> f64 {
+    (ELO_PER_NATURAL / PRIOR_ELO) * (ELO_PER_NATURAL / PRIOR_ELO)
+}
+
+/// The gradient of the log-posterior, and its curvature (the negated second derivatives), row by row.
+fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let count = ratings.len();
+    let mut gradient: Vec<f64> = ratings.iter().map(|rating| -rating * prior_precision()).collect();
+    let mut curvature = vec![vec![0.0; count]; count];
+    (0..count).for_each(|place| curvature[place][place] = prior_precision());
+    for of in evidence {
+        let share = 1.0 / (1.0 + libm::exp(-difference(of, ratings)));
+        let slope = of.weight * (of.points - share);
+        let bend = of.weight * share * (1.0 - share);
+        for (place, sign) in of.players.iter().zip([1.0, -1.0]).filter_map(|(place, sign)| Some(((*place)?, sign))) {
+            gradient[place] += sign * slope;
+            curvature[place][place] += bend;
+        }
+        if let [Some(first), Some(second)] = of.players {
+            curvature[first][second] -= bend;
+            curvature[second][first] -= bend;
+        }
+    }
+    (gradient, curvature)
+}
+
+/// The lower triangle L with L·Lᵀ = `matrix`, which is positive definite thanks to the prior.
+fn cholesky(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    for row in 0..matrix.len() {
+        for column in 0..=row {
+            let dot: f64 = (0..column).map(|place| matrix[row][place] * matrix[column][place]).sum();
+            let rest = matrix[row][column] - dot;
+            matrix[row][column] = if row == column { rest.sqrt() } else { rest / matrix[column][column] };
+        }
+    }
+    matrix
+}
+
+/// The solution x of L·Lᵀ·x = `right`.
+fn solve(factor: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
+    let count = right.len();
+    for row in 0..count {
+        let dot: f64 = (0..row).map(|column| factor[row][column] * right[column]).sum();
+        right[row] = (right[row] - dot) / factor[row][row];
+    }
+    for row in (0..count).rev() {
+        let dot: f64 = (row + 1..count).map(|column| factor[column][row] * right[column]).sum();
+        right[row] = (right[row] - dot) / factor[row][row];
+    }
+    right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn player(name: u8) -> ContentHash {
+        ContentHash::of(&[name])
+    }
+
+    fn played(first: u8, second: u8, pairs: [u64; 5]) -> Match {
+        Match { first: player(first), second: player(second), pairs }
+    }
+
+    #[test]
+    fn one_long_match_gives_the_logistic_difference() {
+        let ratings = ladder(&[played(1, 0, [100, 0, 0, 0, 300])], player(0));
+        let rating = ratings[&player(1)];
+        // 75 % of the points are 190.85 Elo; the prior pulls by a trifle.
+        assert!((rating.elo - 190.85).abs() < 0.5, "{rating:?}");
+        // Pairs that are coin flips: the error of 400 flips is 400 / ln 10 / √(400 · 0.75 · 0.25).
+        let error = (rating.elo_high - rating.elo_low) / 2.0 / INTERVAL;
+        assert!((error - 20.06).abs() < 0.2, "{error}");
+        assert_eq!(ratings[&player(0)], Rating { elo: 0.0, elo_low: 0.0, elo_high: 0.0 });
+    }
+
+    #[test]
+    fn ratings_add_up_along_a_chain_and_errors_grow() {
+        let even = [10, 80, 200, 80, 10];
+        let better = [10, 60, 180, 110, 20];
+        let ratings = ladder(&[played(1, 0, better), played(2, 1, better), played(3, 2, even)], player(0));
+        let [first, second, third] = [1, 2, 3].map(|name| ratings[&player(name)]);
+        assert!((second.elo - 2.0 * first.elo).abs() < 0.5, "{first:?} {second:?}");
+        assert!((third.elo - second.elo).abs() < 0.5, "{second:?} {third:?}");
+        let width = |rating: Rating| rating.elo_high - rating.elo_low;
+        assert!(width(first) < width(second) && width(second) < width(third));
+    }
+
+    #[test]
+    fn sweeps_are_finite_and_strangers_have_no_rating() {
+        let matches = [played(1, 0, [0, 0, 0, 0, 200]), played(2, 0, [200, 0, 0, 0, 0]), played(8, 9, [1, 2, 3, 2, 1])];
+        let ratings = ladder(&matches, player(0));
+        let [won, lost] = [1, 2].map(|name| ratings[&player(name)]);
+        assert!(500.0 < won.elo && won.elo_high.is_finite(), "{won:?}");
+        assert!((won.elo + lost.elo).abs() < 1e-6, "{won:?} {lost:?}");
+        assert_eq!(ratings.len(), 3);
+        assert_eq!(ladder(&[], player(0)).len(), 1);
+    }
+
+    #[test]
+    fn the_order_of_the_matches_and_their_sides_do_not_matter() {
+        let matches = [played(1, 0, [5, 10, 20, 30, 9]), played(2, 1, [3, 9, 9, 9, 4]), played(2, 0, [1, 5, 9, 20, 9])];
+        let turned = matches.iter().rev().map(|of| {
+            let mut pairs = of.pairs;
+            pairs.reverse();
+            Match { first: of.second, second: of.first, pairs }
+        });
+        let turned = ladder(&turned.collect::<Vec<_>>(), player(0));
+        for (player, rating) in ladder(&matches, player(0)) {
+            assert!((rating.elo - turned[&player].elo).abs() < 1e-9);
+            assert!((rating.elo_low - turned[&player].elo_low).abs() < 1e-9);
+        }
+    }
+}

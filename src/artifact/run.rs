@@ -1,0 +1,116 @@
+//! The folders of a run: `datasets/RUN/STAGE/generation=NNNN` and the registry `models/RUN`.
+
+use super::dataset::folder::part_name_path;
+use super::dataset::manifest::Manifest;
+use super::dataset::verdict::{VerdictFile, read_verdict};
+use super::error::ArtifactError;
+use super::hash::ContentHash;
+use super::table::Table;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders of a run's datasets, one a stage.
+pub const STAGE_FOLDERS: [&str; 3] = ["selfplay", "mpc", "gate"];
+
+/// The folder of a stage's dataset of a generation.
+#[must_use]
+pub fn generation_folder(datasets: &Path, stage: &str, generation: u32) -> PathBuf {
+    datasets.join(stage).join(format!("generation={generation:04}"))
+}
+
+/// `datasets/RUN` beside the registry `models/RUN`.
+#[must_use]
+pub fn datasets_beside(registry: &Path) -> PathBuf {
+    let name = registry.file_name().unwrap_or_default();
+    let root = registry.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+    root.join("datasets").join(name)
+}
+
+/// The generations that a stage has a folder of, ascending.
+///
+/// # Errors
+///
+/// Whatever the system refuses; a stage without a folder has none.
+pub fn generations(datasets: &Path, stage: &str) -> Result<Vec<u32>, ArtifactError> {
+    let folder = datasets.join(stage);
+    let failed = |source| ArtifactError::io("read", &folder, source);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut generations = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
+        generations.extend(number.filter(|&number| generation_folder(datasets, stage, number).ends_with(&name)));
+    }
+    generations.sort_unstable();
+    Ok(generations)
+}
+
+/// A finished gate of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunGate {
+    /// Its generation.
+    pub generation: u32,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What it decided.
+    pub verdict: VerdictFile,
+}
+
+/// The finished gates of a run, by generation.
+///
+/// # Errors
+///
+/// A damaged one.
+pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
+    let mut gates = Vec::new();
+    for generation in generations(datasets, "gate")? {
+        let folder = generation_folder(datasets, "gate", generation);
+        if folder.join("verdict.json").exists() {
+            let verdict = read_verdict(&folder)?;
+            gates.push(RunGate { generation, folder, verdict });
+        }
+    }
+    Ok(gates)
+}
+
+/// The recipe of a dataset folder: by its manifest, or before there is one, by what its first part says of itself.
+///
+/// # Errors
+///
+/// A damaged manifest.
+pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
+    if folder.join("manifest.json").exists() {
+        return Ok(Some(Manifest::read_any(folder)?.recipe));
+    }
+    for table in ["positions", "games", "samples"] {
+        let Ok(footer) = Table::read_footer(&part_name_path(folder, table, 0)) else { continue };
+        // Parts are found or made again by the stage itself, so a damaged one decides nothing here.
+        return Ok(footer.get("renma.recipe").and_then(|recipe| recipe.parse().ok()));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_the_exact_form_are_generations() {
+        let datasets = tempfile::tempdir().unwrap();
+        for name in ["generation=0002", "generation=0001", "generation=12", "generation=00003", "other"] {
+            fs::create_dir_all(datasets.path().join("gate").join(name)).unwrap();
+        }
+        assert_eq!(generations(datasets.path(), "gate").unwrap(), [1, 2]);
+        assert!(generations(datasets.path(), "mpc").unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_datasets_of_a_run_lie_beside_its_registry() {
+        for (registry, datasets) in [("models/a", "datasets/a"), ("/x/models/b", "/x/datasets/b"), ("c", "datasets/c")]
+        {
+            assert_eq!(datasets_beside(Path::new(registry)), Path::new(datasets));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `run.log`: a line for each call of a stage, with its times. A side file: no result depends on it.
+
+use super::error::ArtifactError;
+use super::publish::{append_line, read_bounded};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Its name in a registry's folder.
+pub const RUN_LOG_NAME: &str = "run.log";
+
+/// A longer log than that of many years is not read.
+const SIZE_MAX: u64 = 256 << 20;
+
+/// How a call of a stage ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallOutcome {
+    /// It did its work.
+    Done,
+    /// Its work had been done before.
+    Skipped,
+    /// It was interrupted, or its budget was spent.
+    Stopped,
+    /// It met an error.
+    Failed,
+}
+
+/// One call of a stage.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The stage: `generate`, `train`, `fit-mpc`, `gate` or `promote`.
+    pub stage: String,
+    /// The generation, where the call names one.
+    pub generation: Option<u32>,
+    /// How it ended.
+    pub outcome: CallOutcome,
+    /// Its exit code.
+    pub code: u8,
+    /// When it began, in seconds since 1970, UTC.
+    pub began: u64,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// Processor seconds of all its threads.
+    pub cpu_seconds: f64,
+    /// The version that it made or found, if it is a stage that makes one.
+    pub id: Option<String>,
+    /// The error it met, if any.
+    pub error: Option<String>,
+}
+
+/// Adds a call to a log.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+///
+/// # Panics
+///
+/// If the record has no JSON form, which would be our own mistake.
+pub fn append_call(path: &Path, record: &CallRecord) -> Result<(), ArtifactError> {
+    append_line(path, &serde_json::to_string(record).expect("a record is plain data"))
+}
+
+/// The calls of a log, oldest first; a log that is not there has none, and lines that are no records are passed over.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn read_calls(path: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
+    let bytes = match read_bounded(path, SIZE_MAX) {
+        Err(ArtifactError::Missing { .. }) => return Ok(Vec::new()),
+        other => other?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    // A machine that lost its power may leave a torn line.
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_back_in_order_and_torn_lines_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(RUN_LOG_NAME);
+        assert_eq!(read_calls(&path).unwrap(), []);
+        let record = |stage: &str, code| CallRecord {
+            stage: stage.into(),
+            generation: Some(1),
+            outcome: CallOutcome::Done,
+            code,
+            began: 1_800_000_000,
+            seconds: 1.5,
+            cpu_seconds: 2.5,
+            id: None,
+            error: None,
+        };
+        append_call(&path, &record("generate", 0)).unwrap();
+        append_line(&path, "{\"stage\":\"tra").unwrap();
+        append_call(&path, &record("gate", 11)).unwrap();
+        assert_eq!(read_calls(&path).unwrap(), [record("generate", 0), record("gate", 11)]);
+    }
+}

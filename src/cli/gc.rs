@@ -1,0 +1,55 @@
+//! `renma gc`: removes what a run no longer needs.
+
+use super::arguments::GcArguments;
+use super::output::{print_json, say, thousands};
+use super::session::{Session, registry_folder};
+use crate::artifact::gc::{GcTask, plan, remove};
+use crate::artifact::model::reference::load_model;
+use crate::artifact::model::registry::Registry;
+use crate::config::load_config;
+use serde_json::json;
+use std::path::Path;
+
+pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<()> {
+    let config = load_config(&arguments.config)?;
+    let registry = Registry::new(&registry_folder(arguments.models.as_deref(), &config.name));
+    let datasets = arguments.datasets.clone().unwrap_or_else(|| Path::new("datasets").join(&config.name));
+    let run = &config.config.run;
+    let task = GcTask {
+        registry: &registry,
+        datasets: &datasets,
+        keep_generations: run.keep_generations,
+        window: run.window,
+        start: load_model(&run.start, registry.folder())?.content,
+        generation_last: arguments.generation,
+    };
+    let plan = plan(&task)?;
+    if !arguments.dry_run {
+        remove(&task, &plan)?;
+    }
+    let verb = if arguments.dry_run { "would remove" } else { "removed" };
+    for removal in &plan.removals {
+        say(&format!("gc: {verb} {} ({} bytes)", removal.path.display(), thousands(removal.bytes)));
+    }
+    for path in &plan.linked {
+        say(&format!("gc: kept {}: it lies behind a symbolic link", path.display()));
+    }
+    let bytes = plan.removals.iter().map(|removal| removal.bytes).sum();
+    if run.keep_generations == 0 {
+        say("gc: run.keep_generations = 0: everything stays");
+    } else {
+        let (count, closed) = (plan.removals.len(), plan.collected.generation);
+        say(&format!("gc: {verb} {count} folders, {} bytes; generations to {closed} are closed", thousands(bytes)));
+    }
+    if !session.json {
+        return Ok(());
+    }
+    print_json(&json!({
+        "dry_run": arguments.dry_run,
+        "closed": plan.collected.generation,
+        "champion": plan.collected.champion,
+        "removed": plan.removals,
+        "linked": plan.linked,
+        "bytes": bytes,
+    }))
+}

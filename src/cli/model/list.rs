@@ -1,0 +1,86 @@
+//! `renma model list`: the versions of a registry, a line each.
+
+use super::kind_word;
+use super::standings::{Standing, standings};
+use crate::artifact::model::champion::ChampionFile;
+use crate::artifact::model::document::ModelDocument;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::run::{RunGate, gates};
+use crate::artifact::run_log::{CallOutcome, RUN_LOG_NAME, read_calls};
+use crate::cli::output::{print, print_json, table, thousands};
+use crate::cli::session::Session;
+use crate::cli::status::{train_metrics, verdict_word};
+use crate::cli::work::utc;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
+    let documents = Registry::new(models).documents()?;
+    let champion = ChampionFile::read(models)?.champion().map(|promotion| promotion.id.clone());
+    let gates = gates(datasets)?;
+    let ladder = standings(datasets)?;
+    let dates = dates(models)?;
+    if session.json {
+        let verdicts = documents.iter().filter_map(|document| {
+            let gate = last_gate(&gates, document)?;
+            Some((&document.id, json!({"generation": gate.generation, "verdict": gate.verdict.verdict})))
+        });
+        let verdicts: BTreeMap<_, _> = verdicts.collect();
+        let models =
+            json!({"champion": champion, "models": documents, "ladder": ladder, "verdicts": verdicts, "dates": dates});
+        return print_json(&models);
+    }
+    let head =
+        ["id", "kind", "parent", "datasets", "games", "positions", "MAE", "Elo", "verdict", "date", "content", ""];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let of_registry = |standing: &&Standing| documents.iter().any(|document| document.content == standing.content);
+    rows.extend(ladder.iter().filter(|standing| !of_registry(standing)).map(|standing| {
+        let dash = || "-".to_owned();
+        let kind = if standing.id.starts_with("builtin:") { "built-in" } else { "gone" };
+        let [parent, datasets, games, positions, error] = std::array::from_fn(|_| dash());
+        let id = standing.id.clone();
+        let content = standing.content.short();
+        [id, kind.to_owned(), parent, datasets, games, positions, error, standing.text(), dash(), dash(), content]
+            .into()
+    }));
+    rows.extend(documents.iter().map(|document| {
+        let origin = &document.origin;
+        let sum = |count: fn(&ModelDocument) -> u64| thousands(count(document));
+        let error = train_metrics(&documents, &document.id).map(|metrics| metrics.after.mae);
+        let standing = ladder.iter().find(|standing| standing.content == document.content);
+        let verdict = last_gate(&gates, document).map(|gate| verdict_word(gate.verdict.verdict));
+        vec![
+            document.id.clone(),
+            kind_word(origin.kind).to_owned(),
+            origin.parent.as_ref().map_or("-".to_owned(), |parent| parent.id.clone()),
+            origin.datasets.len().to_string(),
+            sum(|document| document.origin.datasets.iter().map(|dataset| dataset.games).sum()),
+            sum(|document| document.origin.datasets.iter().map(|dataset| dataset.positions).sum()),
+            error.map_or("-".to_owned(), |error| format!("{error:.2}")),
+            standing.map_or("-".to_owned(), Standing::text),
+            verdict.unwrap_or("-").to_owned(),
+            dates.get(&document.id).cloned().unwrap_or("-".to_owned()),
+            document.content.short(),
+            if champion.as_ref() == Some(&document.id) { "champion".into() } else { String::new() },
+        ]
+    }));
+    let notes = "MAE in discs on held-out games; Elo on the ladder of all gates, with its 95 % interval";
+    Ok(print(&format!("{}\n{notes}", table(&rows)))?)
+}
+
+/// The latest gate that a version was the candidate of.
+fn last_gate<'a>(gates: &'a [RunGate], document: &ModelDocument) -> Option<&'a RunGate> {
+    gates.iter().rev().find(|gate| gate.verdict.candidate.content == document.content)
+}
+
+/// When each version was made, in UTC, as far as the run's log tells.
+fn dates(models: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+    let calls = read_calls(&models.join(RUN_LOG_NAME))?;
+    let making = calls.iter().filter(|call| call.outcome == CallOutcome::Done && call.stage != "promote");
+    let dated = making.filter_map(|call| {
+        let ended = utc(call.began + call.seconds as u64);
+        Some((call.id.clone()?, ended[..16].replace('T', " ")))
+    });
+    Ok(dated.collect())
+}

@@ -1,0 +1,54 @@
+//! The ladder of a run: Elo of all versions and built-ins that met in its gates.
+
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::ladder::{Match, Rating, ladder};
+use crate::artifact::model::builtin::Builtin;
+use crate::artifact::run::gates;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A player of the ladder.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(in crate::cli) struct Standing {
+    /// Its version id or built-in name.
+    pub(in crate::cli) id: String,
+    pub(in crate::cli) content: ContentHash,
+    #[serde(flatten)]
+    pub(in crate::cli) rating: Rating,
+}
+
+impl Standing {
+    /// The rating with its 95 % interval.
+    pub(in crate::cli) fn text(&self) -> String {
+        let Rating { elo, elo_low, elo_high } = self.rating;
+        format!("{elo:+.0} [{elo_low:+.0}, {elo_high:+.0}]")
+    }
+}
+
+/// The ladder of all finished gates, best first; square weights stand at 0, or else the first gate's baseline.
+pub(in crate::cli) fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
+    let gates = gates(datasets)?;
+    let Some(first) = gates.first() else { return Ok(Vec::new()) };
+    let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
+    let anchor = players().find(|player| player.id == Builtin::SquareWeights.name());
+    let anchor = anchor.unwrap_or(&first.verdict.baseline).content;
+    let matches: Vec<Match> = gates
+        .iter()
+        .map(|gate| Match {
+            first: gate.verdict.candidate.content,
+            second: gate.verdict.baseline.content,
+            pairs: gate.verdict.score.pairs,
+        })
+        .collect();
+    let mut names: BTreeMap<ContentHash, &str> = BTreeMap::new();
+    players().for_each(|player| {
+        names.entry(player.content).or_insert(&player.id);
+    });
+    let rated = ladder(&matches, anchor).into_iter();
+    let mut standings: Vec<Standing> =
+        rated.map(|(content, rating)| Standing { id: names[&content].to_owned(), content, rating }).collect();
+    standings.sort_by(|left, right| right.rating.elo.total_cmp(&left.rating.elo));
+    Ok(standings)
+}

@@ -1,0 +1,83 @@
+//! `run.json`: one call of the pipeline for machines. It holds times, so it is no artifact.
+
+use super::RunStatus;
+use crate::artifact::publish::publish_bytes;
+use crate::artifact::run_log::{CallRecord, RUN_LOG_NAME, read_calls};
+use crate::cli::arguments::StatusArguments;
+use crate::cli::failure::exit_code;
+use crate::cli::work::{unix_seconds, utc};
+use serde::Serialize;
+use std::path::Path;
+
+/// The version of the file.
+const FORMAT: u32 = 1;
+
+/// The budget of a call.
+#[derive(Debug, Serialize)]
+struct BudgetState {
+    seconds: u64,
+    seconds_left: u64,
+    spent: bool,
+}
+
+/// The content of `run.json`.
+#[derive(Debug, Serialize)]
+struct RunRecord<'a> {
+    format: u32,
+    began: String,
+    ended: String,
+    seconds: u64,
+    /// The pipeline's exit code, as with `--exit-verdict`.
+    code: u8,
+    /// `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
+    outcome: &'static str,
+    budget: Option<BudgetState>,
+    /// The calls of the stages, in order.
+    stages: Vec<CallRecord>,
+    #[serde(flatten)]
+    status: &'a RunStatus,
+}
+
+/// Replaces the record of a run.
+pub(super) fn write(
+    path: &Path,
+    arguments: &StatusArguments,
+    registry: &Path,
+    status: &RunStatus,
+) -> anyhow::Result<()> {
+    let now = unix_seconds();
+    let since = arguments.since.unwrap_or(now);
+    let seconds = now.saturating_sub(since);
+    let code = arguments.code.unwrap_or(exit_code::DONE);
+    let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
+    let record = RunRecord {
+        format: FORMAT,
+        began: utc(since),
+        ended: utc(now),
+        seconds,
+        code,
+        outcome: outcome(code),
+        budget: arguments.budget.map(|budget| BudgetState {
+            seconds: budget.as_secs(),
+            seconds_left: budget.as_secs().saturating_sub(seconds),
+            spent: code == exit_code::BUDGET_SPENT,
+        }),
+        stages: calls.into_iter().filter(|call| since <= call.began).collect(),
+        status,
+    };
+    let mut text = serde_json::to_string_pretty(&record)?;
+    text.push('\n');
+    Ok(publish_bytes(path, text.as_bytes())?)
+}
+
+const fn outcome(code: u8) -> &'static str {
+    match code {
+        exit_code::DONE => "accepted",
+        exit_code::REJECTED => "rejected",
+        exit_code::INCONCLUSIVE => "inconclusive",
+        exit_code::BUDGET_SPENT => "budget",
+        exit_code::BAD_INPUT => "damaged",
+        exit_code::INTERRUPTED => "interrupted",
+        _ => "failed",
+    }
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Nights as a CI job has them: fresh clones, a cache restored from the night before, no terminal, and each exit code.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target=$(realpath "${CARGO_TARGET_DIR:-target}")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() { echo "FAILED  $1" >&2; [[ -z ${2:-} ]] || tail -20 "$2" >&2; exit 1; }
+
+# config CLONE NAME [TABLE.KEY=VALUE]...: the smoke config with other values.
+config() {
+    local file=$scratch/$1/configs/$2.toml change
+    cp "$scratch/$1/configs/smoke.toml" "$file"
+    shift 2
+    for change; do
+        awk -v table="[${change%%.*}]" -v key="$(cut -d. -f2- <<<"${change%%=*}")" -v value="${change#*=}" '
+            /^\[/ { inside = $0 == table }
+            inside && $1 == key && $2 == "=" { $0 = key " = " value; found = 1 }
+            { print }
+            END { exit !found }' "$file" >"$file.new" || fail "the config has no key ${change%%=*}"
+        mv "$file.new" "$file"
+    done
+}
+
+# night CLONE RUN CODE [OPTION]...: runs the pipeline there without a terminal and checks how it ends.
+night() {
+    local clone=$scratch/$1 run=$2 expected=$3 code=0
+    local log=$scratch/$1-$run.log
+    shift 3
+    (cd "$clone" && CARGO_TARGET_DIR=$target setsid ./pipeline.sh --config "configs/$run.toml" --exit-verdict "$@" </dev/null >"$log" 2>&1) || code=$?
+    [[ " $expected " == *" $code "* ]] || fail "$run $*: code $code, $expected expected" "$log"
+    if grep -q $'[\e\r]' "$log"; then fail "$run: the log has more than plain lines" "$log"; fi
+    python3 - "$clone/models/$run/run.json" "$code" <<'PYTHON' || fail "$run: run.json" "$log"
+import json, sys
+record = json.load(open(sys.argv[1]))
+outcome = {0: "accepted", 10: "rejected", 11: "inconclusive", 12: "budget", 65: "damaged"}[int(sys.argv[2])]
+assert (record["code"], record["outcome"]) == (int(sys.argv[2]), outcome), record
+assert record["stages"] and all(call["seconds"] >= 0 for call in record["stages"]), record
+PYTHON
+    echo "passed  $run $*: code $code, $(wc -l <"$log") lines of log"
+}
+
+# sums CLONE RUN: a line for each file that is data.
+sums() {
+    (cd "$scratch/$1" && find "datasets/$2" "models/$2" -type f ! -name '.*' ! -name '*.log' ! -name run.json -print0 | sort -z | xargs -0 sha256sum)
+}
+
+nights=(run.start='"builtin:disc-count"' run.window=2 run.keep_generations=2 gate.games=200)
+for clone in first second; do
+    git clone --quiet . "$scratch/$clone"
+    config "$clone" nights "${nights[@]}"
+done
+night first nights 0 --generations +1 --budget 20m
+tar -C "$scratch/first" -cf - datasets models | tar -C "$scratch/second" -xf -
+night second nights "0 10 11" --generations +1 --budget 20m
+[[ -e $scratch/second/datasets/nights/gate/generation=0002/verdict.json ]] || fail "the second night made no second generation"
+grep -q 'has its 60 games already' "$scratch/second-nights.log" || fail "the second night did the first one's work again"
+night first nights "0 10 11" --generations +1
+cmp <(sums first nights) <(sums second nights) || fail "a restored cache gives other bytes than the folder itself"
+echo "passed  $(sums first nights | wc -l) files with equal bytes, with a restored cache and without"
+
+config second worse run.start='"builtin:champion"' run.generations=1 train.start='"zero"' train.ratio=0.0
+night second worse 10
+config second undecided run.generations=1 train.start='"zero"' train.ratio=0.0 gate.games=2
+night second undecided 11
+config second slow run.start='"builtin:disc-count"' run.generations=1 generate.games=300 generate.part_games=5 \
+    generate.play_depth=6 generate.label_depth=6 gate.games=200
+night second slow 12 --budget 1s
+night second slow 0 --budget 20m
+
+part=datasets/nights/selfplay/generation=0002/positions/part-00000.parquet
+printf '\xff' | dd of="$scratch/second/$part" bs=1 seek=1000 conv=notrunc status=none
+cmp -s "$scratch/first/$part" "$scratch/second/$part" && fail "no byte was flipped"
+night second nights 65 --generations +1
+grep -q "error: .*$part" "$scratch/second-nights.log" || fail "the damaged file is not named" "$scratch/second-nights.log"

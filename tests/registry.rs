@@ -1,0 +1,305 @@
+//! The registry: versions with their lineage both ways, the ladder, and clearing away what nothing needs.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::verdict::read_verdict;
+use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
+use renma::artifact::model::champion::ChampionFile;
+use renma::artifact::model::collected::CollectedFile;
+use renma::artifact::model::registry::Registry;
+use serde_json::Value;
+use std::sync::LazyLock;
+use workspace::{Workspace, check_same, copy_folder, files, pipeline};
+
+const CONFIG: &str = "configs/run.toml";
+
+/// The changes to the smoke config that a run of many generations is made with; `keep` of them stay whole.
+fn config(workspace: &Workspace, keep: &str, window: &str) {
+    let changes = [
+        ("run.start", "\"builtin:disc-count\""),
+        ("run.keep_generations", keep),
+        ("run.window", window),
+        ("generate.games", "40"),
+        ("gate.games", "200"),
+    ];
+    workspace.config("run", "smoke", &changes);
+}
+
+/// A finished run of four generations that kept everything, to be copied.
+static RUN: LazyLock<Workspace> = LazyLock::new(|| {
+    let run = Workspace::new();
+    config(&run, "0", "2");
+    let outcome = pipeline(&run, &format!("--config {CONFIG} --generations 4"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    run
+});
+
+/// A copy of the run with its log.
+fn copy_of_run() -> Workspace {
+    let workspace = Workspace::new();
+    copy_folder(RUN.root(), workspace.root());
+    workspace.write("models/run/run.log", std::fs::read(RUN.path("models/run/run.log")).unwrap());
+    workspace
+}
+
+fn json(workspace: &Workspace, arguments: &str) -> Value {
+    serde_json::from_str(&workspace.done(&format!("{arguments} --json"))).unwrap()
+}
+
+/// The first version of the run that became champion.
+fn first_champion() -> String {
+    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0].id.clone()
+}
+
+fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
+    let outcome = workspace.run(arguments);
+    assert_eq!(outcome.code, Some(code), "renma {arguments}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "renma {arguments}: `{word}` is not in\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn the_list_has_a_line_for_each_version_and_the_ladder_of_all_gates() {
+    let workspace = copy_of_run();
+    let text = workspace.done("model list --models models/run");
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    for word in ["id", "kind", "parent", "games", "MAE", "Elo", "verdict", "date"] {
+        assert!(lines[0].contains(&word), "{word}: {text}");
+    }
+    assert_eq!(lines.iter().filter(|line| line[0].starts_with("v0")).count(), 8, "{text}");
+    let of = |id: &str| lines.iter().find(|line| line[0] == id).unwrap();
+    assert_eq!(of("v0001")[1..4], ["draft", "builtin:disc-count", "1"], "{text}");
+    assert!(of(&first_champion()).contains(&"accepted"), "{text}");
+    assert!(of("builtin:disc-count").contains(&"+0"), "{text}");
+    let value = json(&workspace, "model list --models models/run");
+    let date = value["dates"]["v0002"].as_str().unwrap();
+    assert!(date.starts_with("20") && date.len() == "2026-11-21 17:00".len(), "{date}");
+    let ladder = value["ladder"].as_array().unwrap();
+    assert_eq!(ladder.len(), 5, "{ladder:?}");
+    let elo = |id: &str| ladder.iter().find(|standing| standing["id"] == id).unwrap()["elo"].as_f64().unwrap();
+    assert!(elo("builtin:disc-count") == 0.0 && 20.0 < elo(&first_champion()), "{ladder:?}");
+    for standing in ladder {
+        let [low, elo, high] = ["elo_low", "elo", "elo_high"].map(|key| standing[key].as_f64().unwrap());
+        assert!(low <= elo && elo <= high && (low < high || elo == 0.0), "{standing}");
+    }
+    assert_eq!(json(&workspace, &format!("status --config {CONFIG}"))["ladder"], value["ladder"]);
+    std::fs::remove_file(workspace.path("models/run/run.log")).unwrap();
+    assert_eq!(json(&workspace, "model list --models models/run")["dates"], serde_json::json!({}));
+}
+
+#[test]
+fn a_model_is_shown_with_its_lineage_both_ways() {
+    let workspace = copy_of_run();
+    let draft = json(&workspace, "model show v0001 --models models/run");
+    assert_eq!(draft["children"], serde_json::json!(["v0002"]), "{draft}");
+    assert_eq!(draft["trained_on"][0]["folder"], "datasets/run/selfplay/generation=0001", "{draft}");
+    assert_eq!(draft["trained_on"][0]["games"], 40, "{draft}");
+    let model = json(&workspace, "model show v0002 --models models/run");
+    assert_eq!(model["gates"][0]["folder"], "datasets/run/gate/generation=0001", "{model}");
+    assert_eq!(model["gates"][0]["verdict"]["candidate"]["id"], "v0002", "{model}");
+    assert_eq!(model["document"]["parent"]["id"], "v0001", "{model}");
+    let champion = json(&workspace, &format!("model show {} --models models/run", first_champion()));
+    assert_eq!(champion["promoted"], true, "{champion}");
+    let folder = champion["played"][0]["folder"].as_str().unwrap();
+    assert!(folder.starts_with("datasets/run/selfplay/generation="), "{champion}");
+    let text = workspace.done("model show v0002 --models models/run");
+    for words in
+        ["parent      v0001", "played      generation 2", "gate        generation 1: v0002 over builtin:disc-count"]
+    {
+        assert!(text.contains(words), "`{words}` is not in\n{text}");
+    }
+    let start = workspace.done("model show builtin:disc-count --models models/run");
+    assert!(start.contains("child       v0001") && start.contains("played      generation 1"), "{start}");
+}
+
+#[test]
+fn what_changed_against_another_version_is_told() {
+    let workspace = copy_of_run();
+    let changes =
+        |arguments: &str| json(&workspace, &format!("model show {arguments} --models models/run"))["changes"].clone();
+    let fitted = changes("v0002 --against v0001");
+    assert_eq!((&fitted["weights_changed"], &fitted["weights"]), (&0.into(), &42_608.into()), "{fitted}");
+    let trained = changes("v0003 --against v0001");
+    assert!(0 < trained["weights_changed"].as_u64().unwrap(), "{trained}");
+    assert_ne!(trained["weight_change_max"], 0, "{trained}");
+    assert!(trained["metrics"]["train.after.mae"].is_array(), "{trained}");
+    let models = changes("v0004 --against v0002");
+    assert!(models["metrics"]["train.after.mae"].is_array(), "the draft's figures belong to it: {models}");
+    assert!(models["metrics"]["fit_mpc.nodes.full_width"].is_array(), "{models}");
+    assert_eq!(trained["config"], serde_json::json!({}), "{trained}");
+    workspace.config("other", "smoke", &[("train.epochs", "5")]);
+    let data = "datasets/run/selfplay/generation=0001";
+    let other = workspace.done(&format!("train --config configs/other.toml --dataset {data} --models models/run"));
+    let config = changes(&format!("{other} --against v0001"))["config"].clone();
+    assert_eq!(config, serde_json::json!({"train.epochs": [4, 5]}));
+    let builtin = changes("v0001 --against builtin:square-weights");
+    assert_eq!(builtin["weights_changed"], Value::Null, "{builtin}");
+}
+
+#[test]
+fn verifying_walks_everything_that_documents_name() {
+    let workspace = copy_of_run();
+    let verify = "model verify --models models/run";
+    let value = json(&workspace, verify);
+    assert_eq!(value["versions"].as_array().unwrap().len(), 8, "{value}");
+    assert_eq!(value["datasets"].as_array().unwrap().len(), 4, "{value}");
+    assert_eq!(value["gates"].as_array().unwrap().len(), 4, "{value}");
+    for name in [
+        "models/run/v0003/weights.parquet",
+        "models/run/champion.json",
+        "datasets/run/selfplay/generation=0002/positions/part-00001.parquet",
+        "datasets/run/selfplay/generation=0002/games/part-00000.parquet",
+        "datasets/run/selfplay/generation=0003/manifest.json",
+        "datasets/run/gate/generation=0002/games/part-00000.parquet",
+        "datasets/run/gate/generation=0004/verdict.json",
+    ] {
+        let sound = std::fs::read(workspace.path(name)).unwrap();
+        let mut flipped = sound.clone();
+        flipped[sound.len() / 2] ^= 4;
+        workspace.write(name, &flipped);
+        check(&workspace, verify, 65, &[name]);
+        workspace.write(name, &sound);
+    }
+    // A champion that a rollback could not bring back.
+    let first = first_champion();
+    std::fs::remove_dir_all(workspace.path(&format!("models/run/{first}"))).unwrap();
+    check(&workspace, verify, 65, &["models/run/champion.json", &first]);
+    std::fs::remove_dir_all(workspace.path("datasets/run/selfplay/generation=0001")).unwrap();
+    std::fs::remove_file(workspace.path("models/run/champion.json")).unwrap();
+    let value = json(&workspace, verify);
+    assert_eq!(value["datasets_gone"].as_array().unwrap().len(), 1, "{value}");
+}
+
+/// Generations that a stage of the run has folders of.
+fn generations(workspace: &Workspace, stage: &str) -> Vec<u32> {
+    renma::artifact::run::generations(&workspace.path("datasets/run"), stage).unwrap()
+}
+
+#[test]
+fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
+    let workspace = copy_of_run();
+    let gc = format!("gc --config {CONFIG}");
+    let before = files(workspace.root());
+    check(&workspace, &gc, 0, &["run.keep_generations = 0: everything stays"]);
+    assert!(files(workspace.root()) == before);
+    config(&workspace, "1", "2");
+    let before = files(workspace.root());
+    let planned = json(&workspace, &format!("{gc} --dry-run"));
+    assert!(files(workspace.root()) == before, "a dry run changed something");
+    assert_eq!(planned["closed"], 3, "{planned}");
+    let removed = json(&workspace, &gc);
+    assert_eq!(planned["removed"], removed["removed"]);
+    assert!(0 < removed["bytes"].as_u64().unwrap(), "{removed}");
+    // The window of the next training reaches one generation back.
+    assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
+    assert_eq!(generations(&workspace, "mpc"), [4]);
+    let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let promoted = |generation: u32| {
+        let folder = RUN.path(&format!("datasets/run/gate/generation={generation:04}"));
+        let step = read_verdict(&folder).unwrap().step;
+        history.iter().any(|promotion| promotion.gate == Some(step))
+    };
+    assert_eq!(generations(&workspace, "gate"), (1..=4).filter(|&g| g == 4 || promoted(g)).collect::<Vec<_>>());
+    for promotion in &history {
+        assert!(workspace.path(&format!("models/run/{}/model.json", promotion.id)).exists(), "{}", promotion.id);
+    }
+    check(&workspace, "model verify --models models/run", 0, &["are sound"]);
+    check(&workspace, &gc, 0, &["removed 0 folders"]);
+    let after = files(workspace.root());
+    let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    for folder in ["datasets", "models"] {
+        let of = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
+            let here = files.iter().filter(|(name, _)| name.starts_with(folder) && !name.contains("/config/"));
+            here.map(|(name, bytes)| (name.clone(), bytes.clone())).collect::<Vec<_>>()
+        };
+        assert!(of(&after) == of(&files(workspace.root())), "a closed run was done again\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
+    let workspace = Workspace::new();
+    config(&workspace, "1", "2");
+    let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
+    assert_eq!(workspace.done(&format!("status --config {CONFIG} --resume")).split(' ').next(), Some("4"));
+    let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
+    for name in names.map(|name| format!("models/run/{name}")) {
+        let read = |root: &Workspace| std::fs::read(root.path(&name)).unwrap();
+        assert!(read(&workspace) == read(&RUN), "{name}");
+    }
+    let newest = "datasets/run/selfplay/generation=0004";
+    check_same(&workspace.path(newest), &RUN.path(newest), "cleared and whole");
+    let status = workspace.done(&format!("status --config {CONFIG}"));
+    assert!(status.contains("generations to 3 are closed"), "{status}");
+}
+
+#[test]
+fn a_number_is_never_given_to_a_second_version() {
+    let workspace = copy_of_run();
+    let data = "datasets/run/selfplay/generation=0001";
+    workspace.config("other", "smoke", &[("train.epochs", "2")]);
+    let train = format!("train --config configs/other.toml --dataset {data} --models models/run");
+    assert_eq!(workspace.done(&train), "v0009");
+    config(&workspace, "1", "1");
+    workspace.done(&format!("gc --config {CONFIG}"));
+    let registry = Registry::new(&workspace.path("models/run"));
+    assert!(!registry.ids().unwrap().contains(&"v0009".to_owned()), "{:?}", registry.ids());
+    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, 9);
+    let newest = "datasets/run/selfplay/generation=0004";
+    let train = format!("train --config configs/other.toml --dataset {newest} --models models/run");
+    assert_eq!(workspace.done(&train), "v0010");
+}
+
+#[test]
+fn nothing_behind_a_symbolic_link_is_removed() {
+    let workspace = copy_of_run();
+    config(&workspace, "1", "1");
+    let elsewhere = workspace.path("elsewhere");
+    for (name, stays) in [
+        ("datasets/run/selfplay/generation=0001", "generation"),
+        ("datasets/run/mpc", "stage"),
+        ("models/run/v0001", "model"),
+    ] {
+        copy_folder(&workspace.path(name), &elsewhere.join(stays));
+        std::fs::remove_dir_all(workspace.path(name)).unwrap();
+        std::os::unix::fs::symlink(elsewhere.join(stays), workspace.path(name)).unwrap();
+    }
+    let before = files(&elsewhere);
+    let removed = json(&workspace, &format!("gc --config {CONFIG}"));
+    assert!(files(&elsewhere) == before, "{removed}");
+    assert!(workspace.path("datasets/run/selfplay/generation=0001").is_symlink());
+    assert!(!workspace.path("datasets/run/selfplay/generation=0002").exists());
+    assert!(4 <= removed["linked"].as_array().unwrap().len(), "{removed}");
+}
+
+#[test]
+fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
+    let workspace = copy_of_run();
+    config(&workspace, "1", "1");
+    let gc = format!("gc --config {CONFIG}");
+    let state = |step: &str, place: usize| {
+        json(&workspace, &format!("status {step} --config {CONFIG}"))["stage_states"][place]["state"].clone()
+    };
+    config(&workspace, "1", "2");
+    for (name, step, folder, lock) in [
+        ("datasets/run/gate/generation=0004/verdict.json", "gate", "datasets/run/gate/generation=0004", ".lock"),
+        ("models/run/v0007/model.json", "train", "models/run", TRAIN_LOCK_NAME),
+    ] {
+        std::fs::remove_dir_all(workspace.path(name).parent().unwrap()).unwrap();
+        assert_eq!(state(step, 3), "missing", "{step}");
+        let held = FolderLock::take_named(&workspace.path(folder), lock).unwrap();
+        assert_eq!(state(step, 3), "running", "{step}");
+        let before = files(workspace.root());
+        check(&workspace, &gc, 75, &[folder, &std::process::id().to_string()]);
+        check(&workspace, &format!("{gc} --dry-run"), 75, &[folder]);
+        assert!(files(workspace.root()) == before);
+        drop(held);
+        assert_eq!(state(step, 3), "missing", "{step}");
+    }
+}
