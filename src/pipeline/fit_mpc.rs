@@ -261,6 +261,8 @@ fn table_of(depths: &[DepthFit]) -> MpcTable {
         slope: fit.slope,
         offset: fit.offset,
         sigma: fit.sigma,
+        growth: 0.0,
+        quantiles: crate::engine::search::mpc::NORMAL_QUANTILES,
     });
     MpcTable::new(entries.collect()).expect("fitted entries are in range")
 }

@@ -4,6 +4,7 @@ use super::limits::{DEPTH_MAX, Limits};
 use super::mpc::{MpcLevel, MpcTable};
 use super::root::{Iteration, iterate, solve, value_at_depth};
 use super::run::{Hits, PLIES, Run};
+use super::selective::{Extras, Met, Plain, Selective, Wanted, WithExtras};
 use super::table::{Key, Table};
 use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
@@ -119,7 +120,7 @@ impl<'m> Searcher<'m> {
         }
         run.set_level(limits.mpc);
         let depth = limits.depth.min(position.empties());
-        let iteration = with_kernel!(kernel, iterate(&mut run, position, depth, limits.nodes));
+        let iteration = with_kernel!(kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
         let result = SearchResult { complete: !run.stopped, ..run.result(position, iteration) };
         if run.stopped || result.exact || limits.wld_empties < position.empties() {
             return result;
@@ -137,8 +138,43 @@ impl<'m> Searcher<'m> {
         let mut run = self.run(&stop);
         run.set_level(mpc);
         run.hits = Hits::Exactly;
-        let value = with_kernel!(kernel, value_at_depth(&mut run, position, depth));
+        let value = with_kernel!(kernel, value_at_depth::<Plain>(&mut run, position, depth));
         (value, run.nodes)
+    }
+
+    /// As [`Searcher::search`] by depth and nodes alone, with forward pruning and horizon extension. Clear the table before
+    /// and after: its scores are of another kind.
+    ///
+    /// `None` if the side to move has no move.
+    pub fn search_selective(
+        &mut self,
+        position: Position,
+        limits: Limits,
+        selective: Selective,
+    ) -> Option<SearchResult> {
+        if position.legal_moves() == 0 {
+            return None;
+        }
+        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
+        let mut extras = Extras::new(selective, None);
+        let mut run = self.run(&stop);
+        run.extras = Some(&mut extras);
+        run.set_level(limits.mpc);
+        let depth = limits.depth.min(position.empties());
+        let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
+        Some(SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) })
+    }
+
+    /// A null-window node of the tree that a full-width search of this depth visits; `None` if it has none of the depth
+    /// wanted. It depends on the position, the depth, the model and what is wanted alone if the table is cleared before.
+    pub fn meet(&mut self, position: Position, depth: u8, wanted: Wanted) -> Option<Met> {
+        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
+        let mut extras = Extras::new(Selective::default(), Some(wanted));
+        let mut run = self.run(&stop);
+        run.extras = Some(&mut extras);
+        run.hits = Hits::Exactly;
+        with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        extras.met()
     }
 
     /// The exact score with the best move and a line that reaches the end of the game.
@@ -185,7 +221,7 @@ impl Run<'_> {
         let empties = position.empties();
         self.set_level(preview_level(empties));
         let depth = empties.saturating_sub(PREVIEW_DISTANCE).max(1);
-        let preview = with_kernel!(kernel, iterate(self, position, depth, nodes_max));
+        let preview = with_kernel!(kernel, iterate::<Plain>(self, position, depth, nodes_max));
         let mut guess = preview.value;
         if SELECTIVE_EMPTIES_MIN <= empties && self.level() != MpcLevel::FullWidth {
             let selective = with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, guess));
@@ -232,6 +268,7 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mpc::MpcEntry;
     use super::*;
     use crate::engine::eval::builtin;
 
@@ -292,15 +329,7 @@ mod tests {
     #[test]
     fn kernels_symmetries_and_cleared_tables_change_nothing() {
         let evaluation = builtin::square_weights();
-        let entry = |deep, shallow| crate::engine::search::mpc::MpcEntry {
-            empties_min: 0,
-            empties_max: 60,
-            deep,
-            shallow,
-            slope: 1.0,
-            offset: 0,
-            sigma: 3000,
-        };
+        let entry = |deep, shallow| MpcEntry { empties_min: 0, ..MpcEntry::source(deep, shallow, 0, 3000) };
         let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
         let mut used = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=60) {
