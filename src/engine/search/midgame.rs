@@ -1,7 +1,7 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
 use super::candidates::{CORNERS, Candidate, Candidates, UNKNOWN, weighted_mobility};
-use super::mpc::MpcEntry;
+use super::mpc::{MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::run::{Bounds, Run};
 use super::selective::{EXTENSION_PLIES, Moves, Plain, Policy, begin_extension, end_extension};
 use super::table::Key;
@@ -18,10 +18,6 @@ const TRANSPOSITION_DEPTH_MIN: u8 = 4;
 const PLY_ORDER_DEPTH_MIN: u8 = 9;
 /// Order millidiscs for each move that the opponent is left with.
 const MOBILITY_ORDER: i32 = 1000;
-/// A static value that is to foretell needs a margin so many times that of a searched one: its errors have heavier tails.
-const STATIC_MARGIN: f64 = 2.0;
-/// A search is tried for a side that the static value foretells, or misses by at most so many of its sigmas.
-const PROBE_MARGIN: f64 = 2.0;
 /// Corners, squares apart from them, and squares next to them: how often each sort is the best move.
 const SQUARE_CLASSES: [u64; 3] = [CORNERS, !(CORNERS | NEXT_TO_CORNERS), NEXT_TO_CORNERS];
 const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;

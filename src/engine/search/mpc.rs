@@ -8,6 +8,13 @@ pub const DEEP_MIN: u8 = 1;
 /// The greatest depth, and the greatest number of empty squares, with statistics.
 pub const DEEP_MAX: u8 = 60;
 
+/// A static value that is to foretell needs a margin so many times that of a searched one: its errors have heavier tails.
+pub const STATIC_MARGIN: f64 = 2.0;
+
+/// A search is tried for a side that the static value foretells, or misses by at most so many of its
+/// deviations.
+pub const PROBE_MARGIN: f64 = 2.0;
+
 /// The named levels in percent, in the order of [`MpcEntry::quantiles`].
 pub const LEVELS: [u8; 5] = [73, 87, 95, 98, 99];
 
