@@ -1,7 +1,7 @@
 //! What selective searches are worth: nodes, moves and Elo of every form, with the model that ships.
 //!
-//! `cargo bench --bench selective -- POSITIONS.obf [PAIRS]`: positions of the midgame in OBF, and pairs of games of a match
-//! (400). Node counts and games are the same on every machine; the nanoseconds, and the budgets made from them, are not.
+//! `cargo bench --bench selective -- POSITIONS.obf [PAIRS [FORM]]`: positions of the midgame in OBF, pairs of games of a match
+//! (400), and part of the name of the only form of the ablation to try. Node counts and games are the same on every machine; the nanoseconds, and the budgets made from them, are not.
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -61,6 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     };
     let pairs: u64 = arguments.next().map_or(Ok(400), |count| count.parse())?;
+    let only = arguments.next();
     let positions: Vec<Position> = read_obf(Path::new(&path))?.iter().map(|line| line.colored.position).collect();
     let positions: Vec<Position> = positions.into_iter().filter(|position| position.legal_moves() != 0).collect();
     let model = load_model("builtin:champion", Path::new("models/default"))?;
@@ -70,23 +71,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let full = |level| Form { name: "MPC, full form", level, ..none };
     let source = |level| Form { name: "MPC, source form", mpc: &source_table, ..full(level) };
 
-    println!("depth {DEEP} of {} positions", positions.len());
-    let wide = search_all(evaluation, &none, &positions, DEEP);
-    for level in [73, 87, 95].map(|percent| MpcLevel::from_percent(percent).unwrap_or(MpcLevel::FullWidth)) {
-        for form in [source(level), full(level)] {
-            let found = search_all(evaluation, &form, &positions, DEEP);
-            let (near, same) = near_moves(evaluation, &positions, &wide, &found);
-            println!(
-                "{level:?} {}: {} nodes, {:.1} % of {}; {near:.1} % of moves within a disc, {same:.1} % the same; rms {:.2} discs",
-                form.name,
-                nodes(&found),
-                100.0 * nodes(&found) as f64 / nodes(&wide) as f64,
-                nodes(&wide),
-                rms(&wide, &found)
-            );
-        }
+    if only.is_none() {
+        let levels = [MpcLevel::P73, MpcLevel::P87, MpcLevel::P95];
+        compare_deep(evaluation, none, &levels.map(|level| [source(level), full(level)]).concat(), &positions);
     }
-
     let prune = |selective| Form { name: "", selective: Some(selective), ..none };
     let plain = Selective::default();
     let forms = [
@@ -100,7 +88,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ];
     println!("depth {DEPTH}; Elo over none at {NODES} nodes a move, {pairs} pairs");
     let wide = search_all(evaluation, &none, &positions, DEPTH);
-    for form in forms {
+    for form in forms.into_iter().filter(|form| only.as_ref().is_none_or(|only| form.name.contains(only.as_str()))) {
         let found = search_all(evaluation, &form, &positions, DEPTH);
         let changed = wide.iter().zip(&found).filter(|(wide, found)| wide.best_move != found.best_move).count();
         let elo = play_match(evaluation, [&form, &none], [NODES; 2], pairs);
@@ -112,7 +100,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
 
-    for level in [MpcLevel::P73, MpcLevel::P87] {
+    let levels = [MpcLevel::P73, MpcLevel::P87].into_iter().filter(|_| only.is_none());
+    for level in levels {
         let [wide_cost, full_cost] = [none, full(level)].map(|form| nanoseconds(evaluation, &form, &positions));
         let budget = (NODES_LONG as f64 * wide_cost / full_cost) as u64;
         let elo = play_match(evaluation, [&full(level), &none], [budget, NODES_LONG], pairs);
@@ -121,6 +110,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         );
     }
     Ok(())
+}
+
+/// Nodes, moves and scores of selective searches against full width, at equal depth.
+fn compare_deep(evaluation: &Evaluation, none: Form<'_>, forms: &[Form<'_>], positions: &[Position]) {
+    println!("depth {DEEP} of {} positions", positions.len());
+    let wide = search_all(evaluation, &none, positions, DEEP);
+    for form in forms {
+        let found = search_all(evaluation, form, positions, DEEP);
+        let (near, same) = near_moves(evaluation, positions, &wide, &found);
+        println!(
+            "{:?} {}: {} nodes, {:.1} % of {}; {near:.1} % of moves within a disc, {same:.1} % the same; rms {:.2} discs",
+            form.level,
+            form.name,
+            nodes(&found),
+            100.0 * nodes(&found) as f64 / nodes(&wide) as f64,
+            nodes(&wide),
+            rms(&wide, &found)
+        );
+    }
 }
 
 /// The source's statistics for the model that ships, to the same depth.

@@ -258,6 +258,11 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32,
     }
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
     run.incremental.pass(&before[node.ply], &mut after[0]);
+    if P::ON
+        && let Some(extras) = run.extras.as_mut()
+    {
+        extras.forget_last_move(node.ply + 1);
+    }
     let next = Node { player: node.opponent, opponent: node.player, moves, ply: node.ply + 1, value: UNKNOWN };
     -open_window::<K, P>(run, &next, -beta, -alpha, depth)
 }

@@ -84,6 +84,11 @@ impl Extras {
         self.met.map(|(_, met)| met)
     }
 
+    /// A pass places no disc.
+    pub(super) const fn forget_last_move(&mut self, ply: usize) {
+        self.last_moves[ply] = LastMove { disc: 0, lost: false };
+    }
+
     /// Looks at a null-window node.
     pub(super) fn look_at(&mut self, node: &Node, alpha: i32, depth: u8) {
         let Some(wanted) = self.wanted.filter(|wanted| wanted.depth == depth) else { return };

@@ -3,6 +3,7 @@
 use super::FitMpcTask;
 use super::sample::Sample;
 use crate::engine::board::position::Position;
+use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::mpc::{LEVELS, MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
@@ -130,7 +131,7 @@ fn search_all(
             context.check()?;
             searcher.clear();
             let result = searcher.search(position, limits);
-            let best = result.best_move.map(|square| square.number());
+            let best = result.best_move.map(Square::number);
             Ok(Found { score: result.score, nodes: result.nodes, best })
         })
         .collect()
