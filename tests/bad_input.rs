@@ -43,10 +43,11 @@ fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
         ("generate.exact_empties", "3"),
         ("train.validation", "0.0"),
         ("fit_mpc.method", "\"seed\""),
-        ("fit_mpc.samples", "4"),
+        ("fit_mpc.games", "4"),
+        ("fit_mpc.part_games", "4"),
         ("fit_mpc.compare", "1"),
         ("fit_mpc.depth_max", "3"),
-        ("gate.games", "4"),
+        ("gate.games", "6"),
         ("gate.depth", "1"),
     ];
     workspace.config(name, "smoke", &[&tiny, changes].concat())
@@ -99,10 +100,10 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
         ("seed = 1", "seed = 1\nseed = 2", ["seed", "duplicate"]),
         ("ratio = 0.003", "ratio = nan", ["train.ratio", "expected"]),
         ("games = 9", "games = 0", ["generate.games = 0", "at least one game"]),
-        ("games = 4", "games = 0", ["gate.games = 0", "at least one pair"]),
-        ("games = 4", "games = 3", ["gate.games = 3", "pairs"]),
+        ("games = 6", "games = 0", ["gate.games = 0", "at least one pair"]),
+        ("games = 6", "games = 3", ["gate.games = 3", "pairs"]),
         ("games = 9", "games = -9", ["games", "line"]),
-        ("samples = 4", "samples = 0", ["fit_mpc.samples = 0", "positions"]),
+        ("games = 4", "games = 0", ["fit_mpc.games = 0", "positions"]),
         ("es-cube.toml", "no-such.toml", ["no-such.toml", "does not exist"]),
     ] {
         assert!(text.contains(from), "{from}");

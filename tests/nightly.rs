@@ -80,7 +80,8 @@ fn every_input_that_changes_is_named() {
         ("generate.games", "80", "generate", "generate.games is 60 there and 80 here"),
         ("run.seed", "9", "generate", "seed is 1 there and 9 here"),
         ("run.start", "\"builtin:square-weights\"", "generate", "model is "),
-        ("fit_mpc.samples", "64", "fit-mpc", "fit_mpc.samples is 60 there and 64 here"),
+        ("fit_mpc.games", "24", "fit-mpc", "fit_mpc.games is 20 there and 24 here"),
+        ("gate.games", "60", "gate", "gate.games is"),
         ("gate.depth", "3", "gate", "gate.depth is 2 there and 3 here"),
     ] {
         workspace.config("run", "smoke", &[&WEAK_START[..], &[(key, value)]].concat());

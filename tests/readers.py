@@ -259,12 +259,13 @@ def check_dataset(folder, name):
         check_manifest(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     imported = manifest["kind"] == "imported"
+    nullable = {"imported": NULLABLE, "mpc": ("alpha",)}.get(manifest["kind"], ())
     for index, part in enumerate(manifest["parts"]):
         tables = {}
         for table, entry in part["files"].items():
             with check(f"{name}: {table} part {index}, {entry['rows']:,} rows alike in DuckDB, pyarrow and Polars"):
                 tables[table] = check_part(
-                    folder / table / f"part-{index:05}.parquet", entry, NULLABLE if imported else ())
+                    folder / table / f"part-{index:05}.parquet", entry, nullable)
         if "games" in tables and imported:
             with check(f"{name}: games part {index}, {tables['games'].num_rows:,} games replayed"):
                 check_imported(tables)

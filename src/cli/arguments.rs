@@ -158,6 +158,9 @@ pub(super) struct FitMpcArguments {
     /// Keep the samples in this dataset folder
     #[arg(long, value_name = "DIR")]
     pub(super) output: Option<PathBuf>,
+    /// Draw the fit into this folder: scatter.svg, residual.svg, calibration.svg
+    #[arg(long, value_name = "DIR")]
+    pub(super) report: Option<PathBuf>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,

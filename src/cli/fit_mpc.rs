@@ -8,7 +8,8 @@ use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
-use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, step};
+use crate::engine::search::mpc::LEVELS;
+use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, samples_step};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
@@ -26,9 +27,10 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
         model: &model,
         registry: &Registry::new(&folder),
         output: arguments.output.as_deref(),
+        report: arguments.report.as_deref(),
     };
     if let Some(output) = arguments.output.as_deref().filter(|_| arguments.replace) {
-        make_way("fit-mpc", DatasetKind::Mpc, output, &step(&task))?;
+        make_way("fit-mpc", DatasetKind::Mpc, output, &samples_step(&task))?;
     }
     let _lock = FolderLock::take_named(&folder, FIT_MPC_LOCK_NAME)?;
     let report = fit_mpc(task, session.context())?;
@@ -47,28 +49,34 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
 }
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {
-    let mut rows = vec![["empties", "deep", "shallow", "slope", "offset", "sigma"].map(str::to_owned).to_vec()];
-    let discs = |millidiscs: i32| format!("{:.2}", f64::from(millidiscs) / 1000.0);
-    for fit in &metrics.depths {
+    let nodes = &metrics.nodes;
+    let mut text = format!("{} statistics in the table", metrics.depths.len());
+    if !metrics.held_out.is_empty() {
+        let mut rows = vec![vec!["held out".to_owned(), "pairs".to_owned()]];
+        rows[0].extend(LEVELS.iter().map(|level| format!("{level} %")));
+        for group in &metrics.held_out {
+            let misses = group.miss_rates.iter().map(|rate| format!("{:.2}", 100.0 * rate));
+            rows.push([group.group.clone(), thousands(group.pairs)].into_iter().chain(misses).collect());
+        }
+        text += &format!("\nmisses in percent\n{}", table(&rows));
+    }
+    let mut rows = vec![["level", "nodes", "of full width", "rms, discs", "same move"].map(str::to_owned).to_vec()];
+    for found in &nodes.levels {
         rows.push(vec![
-            format!("{}-{}", fit.empties_min, fit.empties_max),
-            fit.deep.to_string(),
-            fit.shallow.to_string(),
-            format!("{:.2}", fit.slope),
-            discs(fit.offset),
-            discs(fit.sigma),
+            found.level.map_or_else(|| format!("{} sigmas", metrics.t), |level| format!("{level} %")),
+            thousands(found.nodes),
+            format!("{:.1} %", 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64),
+            format!("{:.2}", found.rms_difference),
+            format!("{:.0} %", 100.0 * found.same_move),
         ]);
     }
-    let nodes = &metrics.nodes;
-    let saved = 100.0 * (1.0 - nodes.selective as f64 / nodes.full_width.max(1) as f64);
     format!(
-        "statistics in discs\n{}\ndepth {} of {} positions at {} sigmas: {} nodes instead of {} ({saved:.0} % saved), scores {:.2} discs apart (rms)",
-        table(&rows),
+        "{text}\ndepth {} of {} positions, {} nodes full width; {} plies more in these nodes at {} %\n{}",
         nodes.depth,
         nodes.positions,
-        metrics.t,
-        thousands(nodes.selective),
         thousands(nodes.full_width),
-        nodes.rms_difference
+        nodes.depth_gained,
+        metrics.level,
+        table(&rows)
     )
 }

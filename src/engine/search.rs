@@ -5,6 +5,7 @@
 pub mod limits;
 pub mod mpc;
 pub mod searcher;
+pub mod selective;
 
 mod candidates;
 mod endgame;

@@ -17,7 +17,7 @@ pub fn export_mpc_dat(table: &MpcTable, t: f64, path: &Path) -> Result<(), Artif
     let entries = table.entries();
     let mut words = vec![entries.len() as i32];
     for (deep, entry) in (DEEP_FIRST..).zip(entries) {
-        if entry.deep != deep || entry.slope != 1.0 {
+        if entry.deep != deep || entry.slope != 1.0 || entry.growth != 0.0 {
             let reason = "the model's statistics are not in the source's form: one entry a depth from 3, slope 1";
             return Err(ArtifactError::unfit(path, reason));
         }
@@ -47,9 +47,7 @@ pub fn import_mpc_dat(path: &Path, t: f64) -> Result<MpcTable, ArtifactError> {
         let damaged = |reason: &str| ArtifactError::damaged(path, format!("depth {deep}: {reason}"));
         let shallow = u8::try_from(triple[0]).map_err(|_| damaged("its shallow depth is no depth"))?;
         let sigma = (f64::from(triple[2]) / t).round() as i32;
-        let entry =
-            MpcEntry { empties_min: deep, empties_max: 60, deep, shallow, slope: 1.0, offset: triple[1], sigma };
-        entries.push(entry);
+        entries.push(MpcEntry::source(deep, shallow, triple[1], sigma));
     }
     MpcTable::new(entries).map_err(|error| ArtifactError::damaged(path, error.to_string()))
 }
@@ -62,15 +60,7 @@ mod tests {
     fn a_table_survives_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mpc.dat");
-        let entry = |deep: u8, shallow, offset, sigma| MpcEntry {
-            empties_min: deep,
-            empties_max: 60,
-            deep,
-            shallow,
-            slope: 1.0,
-            offset,
-            sigma,
-        };
+        let entry = MpcEntry::source;
         let table = MpcTable::new(vec![entry(3, 1, -20, 4000), entry(4, 2, 15, 3500)]).unwrap();
         export_mpc_dat(&table, 1.4, &path).unwrap();
         let expected: Vec<u8> =

@@ -1,39 +1,47 @@
-//! MPC statistics: shallow and deep searches of sampled positions, fitted depth by depth, as a new model version.
+//! MPC statistics: full-width searches of sampled positions, fitted depth by depth, as a new model version.
 
+mod choice;
+pub mod compare;
+pub mod held_out;
 mod line;
-mod sample;
+mod parts;
+mod picture;
+pub mod sample;
 mod seed;
+mod sums;
 
-use super::{Context, StageError, check_range};
-use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
-use crate::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
+use super::{Context, StageError, check_range, mpc_level};
+use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
+use crate::artifact::publish::sweep;
 use crate::artifact::step::Step;
-use crate::engine::board::position::Position;
-use crate::engine::search::mpc::{MpcEntry, MpcLevel, MpcTable};
-use crate::engine::search::searcher::Searcher;
-use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcLevel, MpcTable};
+use choice::{Costs, Fits, choose, source_shallow};
+use compare::{NodesSaved, compare, costs, some_positions};
+use held_out::{HeldOut, folds_of, held_out};
+use line::{Deep, END_RANGES, Folds, Pair, Pool, fit_pair};
+use parts::{PartRange, Recipe, ranges};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use sample::{Sample, Sampler};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Goes up when the same inputs would give another table.
-const ALGORITHM: u32 = 2;
+const ALGORITHM: u32 = 3;
 
 /// The shallow depths of the source for deep depths 3 to 16.
 const SHALLOW_DEPTHS: [u8; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
 
-/// The first depth with statistics.
-const DEEP_MIN: u8 = 3;
+/// The first depth of [`SHALLOW_DEPTHS`].
+const SHALLOW_FIRST: u8 = 3;
 
 /// The last depth with statistics: that of [`SHALLOW_DEPTHS`].
-const DEEP_MAX: u8 = DEEP_MIN + SHALLOW_DEPTHS.len() as u8 - 1;
+const DEEP_MAX: u8 = SHALLOW_FIRST + SHALLOW_DEPTHS.len() as u8 - 1;
 
 /// The `[fit_mpc]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,14 +49,23 @@ const DEEP_MAX: u8 = DEEP_MIN + SHALLOW_DEPTHS.len() as u8 - 1;
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct FitMpcConfig {
     pub method: Method,
+    pub level: u8,
     pub t: f64,
     pub depth_max: u8,
-    pub samples: u64,
+    pub end_empties: u8,
+    pub games: u64,
+    pub part_games: u64,
+    pub game_samples: u8,
     pub random_plies: u8,
     pub exploration: f64,
     pub play_depth: u8,
     pub empties_min: u8,
     pub empties_max: u8,
+    pub tree_share: f64,
+    pub tree_depth_min: u8,
+    pub tree_depth_max: u8,
+    pub folds: u32,
+    pub probes_max: u8,
     pub compare: u64,
     pub table_bits: u8,
 }
@@ -59,18 +76,9 @@ pub struct FitMpcConfig {
 pub enum Method {
     /// The source's: slope 1, offset the mean difference, one sigma for all phases; from depth 3.
     Seed,
-    /// A least-squares line for each range of empty squares, from the static value and from the source's shallow depth;
-    /// from depth 1.
+    /// Least-squares lines with quantiles for each range of empty squares, from the static value and from shallow depths
+    /// chosen by what they save; from depth 1.
     Line,
-}
-
-impl Method {
-    const fn deep_min(self) -> u8 {
-        match self {
-            Self::Seed => DEEP_MIN,
-            Self::Line => 1,
-        }
-    }
 }
 
 impl FitMpcConfig {
@@ -80,18 +88,27 @@ impl FitMpcConfig {
     ///
     /// The first key that is out of range.
     pub fn check(&self) -> Result<(), StageError> {
+        mpc_level("fit_mpc.level", self.level)?;
         check_range("fit_mpc.t", self.t, 0.0, 10.0)?;
-        check_range("fit_mpc.depth_max", self.depth_max, DEEP_MIN, DEEP_MAX)?;
-        if self.samples == 0 {
-            return Err(StageError::NoRows("fit_mpc.samples = 0: at least two positions are needed".into()));
+        check_range("fit_mpc.depth_max", self.depth_max, SHALLOW_FIRST, DEEP_MAX)?;
+        check_range("fit_mpc.end_empties", self.end_empties, 0, END_RANGES[END_RANGES.len() - 1][1])?;
+        if self.games == 0 {
+            return Err(StageError::NoRows("fit_mpc.games = 0: at least one game is needed for positions".into()));
         }
-        check_range("fit_mpc.samples", self.samples, 2, 10_000_000)?;
+        check_range("fit_mpc.games", self.games, 1, 10_000_000)?;
+        check_range("fit_mpc.part_games", self.part_games, 1, 100_000)?;
         check_range("fit_mpc.random_plies", self.random_plies, 0, 40)?;
         check_range("fit_mpc.exploration", self.exploration, 0.0, 1.0)?;
         check_range("fit_mpc.play_depth", self.play_depth, 1, 10)?;
         check_range("fit_mpc.empties_max", self.empties_max, self.depth_max, 56)?;
         check_range("fit_mpc.empties_min", self.empties_min, self.depth_max, self.empties_max)?;
-        check_range("fit_mpc.compare", self.compare, 1, self.samples)?;
+        check_range("fit_mpc.game_samples", self.game_samples, 1, self.empties_max - self.empties_min + 1)?;
+        check_range("fit_mpc.tree_share", self.tree_share, 0.0, 1.0)?;
+        check_range("fit_mpc.tree_depth_max", self.tree_depth_max, 2, 20)?;
+        check_range("fit_mpc.tree_depth_min", self.tree_depth_min, 2, self.tree_depth_max)?;
+        check_range("fit_mpc.folds", self.folds, 2, 100)?;
+        check_range("fit_mpc.probes_max", self.probes_max, 0, DEEP_MAX)?;
+        check_range("fit_mpc.compare", self.compare, 1, self.games * u64::from(self.game_samples))?;
         check_range("fit_mpc.table_bits", self.table_bits, 8, 28)
     }
 }
@@ -111,6 +128,8 @@ pub struct FitMpcTask<'a> {
     pub registry: &'a Registry,
     /// The dataset folder for the samples, if they are to be kept.
     pub output: Option<&'a Path>,
+    /// The folder for pictures of the fit, if they are wanted.
+    pub report: Option<&'a Path>,
 }
 
 /// The statistics of one pair of depths.
@@ -120,42 +139,67 @@ pub struct DepthFit {
     pub empties_min: u8,
     /// The most empty squares that they are for.
     pub empties_max: u8,
-    /// The depth predicted.
-    pub deep: u8,
+    /// The depth predicted; `null`: the end of the game.
+    pub deep: Option<u8>,
     /// The depth predicted from.
     pub shallow: u8,
     /// The slope of deep over shallow.
     pub slope: f64,
     /// The mean of deep − slope · shallow, in millidiscs.
     pub offset: i32,
-    /// The standard deviation of the rest, in millidiscs.
+    /// The deviation of the rest where shallow is 0, in millidiscs.
     pub sigma: i32,
-    /// Positions.
+    /// Millidiscs that the deviation grows by for each millidisc of |shallow|.
+    pub growth: f64,
+    /// The deviations within which 73, 87, 95, 98 and 99 % of the samples lie.
+    pub quantiles: [f64; LEVELS.len()],
+    /// The standard deviation of the rest, whatever shallow is, in millidiscs.
+    pub rest: i32,
+    /// The share of the variance of deep scores that the line explains.
+    pub r_squared: f64,
+    /// The share of samples more than 3 deviations from the line; 0.0027 if they were normal.
+    pub beyond_3: f64,
+    /// Positions in the range; where there are few, the statistics are those of all ranges.
     pub samples: u64,
 }
 
-/// Nodes with and without the table at equal depth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NodesSaved {
-    /// The depth of both searches.
-    pub depth: u8,
-    /// Positions searched.
-    pub positions: u64,
-    /// Nodes of the full-width searches.
-    pub full_width: u64,
-    /// Nodes of the searches with the table.
-    pub selective: u64,
-    /// The root of the mean squared difference of the scores, in discs.
-    pub rms_difference: f64,
+impl DepthFit {
+    fn pair(&self) -> Pair {
+        Pair { deep: self.deep.map_or(Deep::End, Deep::Depth), shallow: self.shallow }
+    }
+
+    /// What searches use: one entry, or one for each number of empty squares if the end is predicted.
+    fn entries(&self) -> impl Iterator<Item = MpcEntry> + '_ {
+        let ends = if self.deep.is_none() { self.empties_min..=self.empties_max } else { 0..=0 };
+        ends.map(|empties| {
+            let [empties_min, empties_max] =
+                if self.deep.is_none() { [empties; 2] } else { [self.empties_min, self.empties_max] };
+            MpcEntry {
+                empties_min,
+                empties_max,
+                deep: self.deep.unwrap_or(empties),
+                shallow: self.shallow,
+                slope: self.slope,
+                offset: self.offset,
+                sigma: self.sigma,
+                growth: self.growth,
+                quantiles: self.quantiles,
+            }
+        })
+    }
 }
 
 /// The figures of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitMpcMetrics {
-    /// The margin in sigmas that searches used while fitting.
+    /// The level in percent for which probes were chosen.
+    pub level: u8,
+    /// The margin in sigmas that searches of the source's form used while fitting.
     pub t: f64,
     /// The statistics, by depth.
     pub depths: Vec<DepthFit>,
+    /// Misses on games held out; none for the source's form, which knows no levels.
+    pub held_out: Vec<HeldOut>,
     /// What the table saves.
     pub nodes: NodesSaved,
 }
@@ -177,32 +221,41 @@ pub struct FitMpcReport {
 ///
 /// # Errors
 ///
-/// A bad setting, a damaged registry, or whatever the system refuses.
+/// A bad setting, a damaged registry, a folder that holds something else, or whatever the system refuses; finished parts
+/// of the samples stay.
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     task.config.check()?;
     let step = step(&task).id;
-    let config = serde_json::to_value(task.config).expect("a config is plain data");
-    let is_there = |output| Manifest::is_there(output, DatasetKind::Mpc, step, ("fit_mpc", &config));
-    let samples_missing = task.output.map(is_there).transpose()? == Some(false);
-    if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing) {
+    let recipe = Recipe::new(&task);
+    let _lock = task.output.map(FolderLock::take).transpose()?;
+    let is_finished = |output| recipe.is_finished(&task, output);
+    let samples_missing = task.output.map(is_finished).transpose()? == Some(false);
+    let pictures_missing = task.report.is_some_and(|folder| !picture::are_there(folder));
+    if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing && !pictures_missing) {
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics)
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
         return Ok(FitMpcReport { skipped: true, id: made.id, content: made.content, metrics });
     }
     context.check_border()?;
-    let turns = match task.config.method {
-        Method::Seed => 2 + task.config.depth_max - DEEP_MIN,
-        Method::Line => 2,
-    };
-    let steps = task.config.samples * u64::from(turns) + task.config.compare;
-    context.progress.begin("fit-mpc", steps, "searches");
-    let fitted = fit(task, context);
-    context.progress.end();
-    let (model, metrics, rows) = fitted?;
-    if let Some(output) = task.output {
-        write_samples(task, output, step, &rows)?;
+    let fitted = context.pool()?.install(|| match task.config.method {
+        Method::Seed => fit_seed(task, &recipe, context),
+        Method::Line => fit_line(task, &recipe, context),
+    });
+    let (depths, held_out, parts) = fitted?;
+    let table = table_of(&depths);
+    let positions = some_positions(task, &parts);
+    let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
+    let metrics = FitMpcMetrics { level: task.config.level, t: task.config.t, depths, held_out, nodes };
+    if let Some(folder) = task.report {
+        picture::draw(folder, &metrics, &parts)?;
     }
+    let model = Model {
+        mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
+        mpc: table,
+        mpc_weights: Some(task.model.model.weights_hash()),
+        ..task.model.model.clone()
+    };
     let document = task.model.document.as_ref();
     let origin = Origin {
         kind: ModelKind::Model,
@@ -233,125 +286,135 @@ pub fn step(task: &FitMpcTask<'_>) -> Step {
     Step::new("fit-mpc", ALGORITHM, task.config, &inputs)
 }
 
-type Fitted = (Model, FitMpcMetrics, Vec<MpcSampleRow>);
+/// What decides the samples but how many there are: a folder that has the same settings holds some of them.
+#[must_use]
+pub fn samples_step(task: &FitMpcTask<'_>) -> Step {
+    let recipe = Recipe::new(task);
+    Step { id: recipe.hash, settings: recipe.settings }
+}
 
-/// The statistics and the samples that they come from.
-type Statistics = (Vec<DepthFit>, Vec<MpcSampleRow>);
+type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
 
-fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<Fitted, StageError> {
-    let pool = context.pool()?;
-    pool.install(|| {
-        let positions = sample::positions(task, context)?;
-        let (depths, rows) = match task.config.method {
-            Method::Seed => seed::fit(task, &positions, context)?,
-            Method::Line => line::fit(task, &positions, context)?,
+fn fit_seed(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
+    context.progress.begin("fit-mpc", task.config.games, "games");
+    let fitted = seed::fit(task, context);
+    context.progress.end();
+    let (fits, samples) = fitted?;
+    if let Some(output) = task.output {
+        // Every score depends on the fits of all samples before it, so there is no part until all are done.
+        let ranges = ranges(task.config.games, task.config.part_games);
+        let of_range = |range: &PartRange| {
+            let games = range.first..range.first + range.count;
+            samples.iter().filter(|sample| games.contains(&sample.game)).cloned().collect::<Vec<_>>()
         };
-        let table = table_of(&depths);
-        let nodes = compare(task, &table, &positions, context)?;
-        let model = Model {
-            mpc_samples: depths.iter().map(|fit| fit.samples).collect(),
-            mpc: table,
-            mpc_weights: Some(task.model.model.weights_hash()),
-            ..task.model.model.clone()
-        };
-        Ok((model, FitMpcMetrics { t: task.config.t, depths, nodes }, rows))
-    })
+        let parts: Result<Vec<_>, _> =
+            ranges.iter().map(|range| recipe.write(output, *range, &of_range(range))).collect();
+        recipe.finish(&task, output, parts?)?;
+    }
+    Ok((fits, Vec::new(), vec![samples]))
+}
+
+fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
+    context.progress.begin("fit-mpc", task.config.games, "games");
+    let parts = make_parts(task, recipe, context);
+    context.progress.end();
+    let parts = parts?;
+    let folds = Folds { seed: task.seed, count: task.config.folds };
+    let folds_of_samples = folds_of(&parts, folds);
+    let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None };
+    let fits = fit_pairs(pool, task.config.depth_max);
+    let first = table_of(&first_choice(&fits));
+    let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
+    let costs = Costs { by_depth, to_end: end_costs(&parts) };
+    let level = MpcLevel::from_percent(task.config.level).expect("the config was checked");
+    let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max);
+    let held_out = held_out(&parts, &folds_of_samples, task.config.folds, &chosen);
+    Ok((chosen, held_out, parts))
+}
+
+/// The fits of samples that come in any number of parts: the same bits for any partition.
+#[must_use]
+pub fn fit_samples(parts: &[Vec<Sample>], depth_max: u8) -> Vec<DepthFit> {
+    let folds: Vec<Vec<u32>> = parts.iter().map(|part| vec![0; part.len()]).collect();
+    let fits = fit_pairs(Pool { parts, folds: &folds, without: None }, depth_max);
+    fits.into_values().flatten().collect()
+}
+
+/// The fits of every pair of depths, on the threads of the current pool.
+fn fit_pairs(pool: Pool<'_>, depth_max: u8) -> Fits {
+    let mut pairs: Vec<Pair> = (1..=depth_max)
+        .flat_map(|deep| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow }))
+        .collect();
+    if pool.parts.iter().flatten().any(|sample| sample.end.is_some()) {
+        pairs.extend((0..depth_max).map(|shallow| Pair { deep: Deep::End, shallow }));
+    }
+    pairs.into_par_iter().map(|pair| (pair, fit_pair(pool, pair))).collect()
+}
+
+/// Static values and the source's shallow depths: with these the costs of searches are measured.
+fn first_choice(fits: &Fits) -> Vec<DepthFit> {
+    let is_first = |pair: &Pair| match pair.deep {
+        Deep::Depth(deep) => pair.shallow == 0 || source_shallow(deep) == Some(pair.shallow),
+        Deep::End => false,
+    };
+    fits.iter().filter(|(pair, _)| is_first(pair)).flat_map(|(_, fits)| fits.iter().cloned()).collect()
+}
+
+/// Mean nodes of exact searches in each range.
+fn end_costs(parts: &[Vec<Sample>]) -> Vec<u64> {
+    let mean = |[min, max]: [u8; 2]| {
+        let samples = parts.iter().flatten().filter(|sample| (min..=max).contains(&sample.position.empties()));
+        let nodes: Vec<u64> = samples.filter_map(|sample| sample.end.map(|end| end.nodes)).collect();
+        nodes.iter().sum::<u64>() / nodes.len().max(1) as u64
+    };
+    END_RANGES.into_iter().map(mean).collect()
 }
 
 /// The table that searches use.
 fn table_of(depths: &[DepthFit]) -> MpcTable {
-    let entries = depths.iter().map(|fit| MpcEntry {
-        empties_min: fit.empties_min,
-        empties_max: fit.empties_max,
-        deep: fit.deep,
-        shallow: fit.shallow,
-        slope: fit.slope,
-        offset: fit.offset,
-        sigma: fit.sigma,
-    });
-    MpcTable::new(entries.collect()).expect("fitted entries are in range")
+    MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect()).expect("fitted entries are in range")
 }
 
-/// A sample's row.
-fn row(
-    sample_id: u64,
-    position: Position,
-    [deep, shallow]: [u8; 2],
-    [deep_score, shallow_score]: [i32; 2],
-) -> MpcSampleRow {
-    MpcSampleRow {
-        sample_id,
-        empties: position.empties(),
-        player: position.player(),
-        opponent: position.opponent(),
-        deep_depth: deep,
-        shallow_depth: shallow,
-        deep_score,
-        shallow_score,
+/// The samples of every part, those that the output folder holds already and the others searched now.
+fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Vec<Vec<Sample>>, StageError> {
+    if let Some(output) = task.output {
+        sweep(&output.join(MPC_SAMPLES.name))?;
     }
+    let (mut entries, mut parts) = (Vec::new(), Vec::new());
+    for range in ranges(task.config.games, task.config.part_games) {
+        let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;
+        if let Some((entry, samples)) = found.flatten() {
+            context.progress.advance(range.count, samples.len() as u64);
+            entries.push(entry);
+            parts.push(samples);
+            continue;
+        }
+        context.check_border()?;
+        let samples = make_part(task, range, context)?;
+        if let Some(output) = task.output {
+            entries.push(recipe.write(output, range, &samples)?);
+        }
+        parts.push(samples);
+    }
+    if let Some(output) = task.output {
+        recipe.finish(&task, output, entries)?;
+    }
+    Ok(parts)
 }
 
-/// Searches some positions to the last depth with and without the table.
-fn compare(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    positions: &[Position],
-    context: Context<'_>,
-) -> Result<NodesSaved, StageError> {
-    let depth = task.config.depth_max;
-    let stride = (positions.len() / task.config.compare as usize).max(1);
-    let chosen: Vec<Position> = positions.iter().copied().step_by(stride).take(task.config.compare as usize).collect();
-    let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
-    let results: Result<Vec<_>, StageError> = chosen
-        .par_iter()
-        .map_init(new_searcher, |searcher, &position| {
-            context.check()?;
-            searcher.clear();
-            let full = searcher.score_at_depth(position, depth, MpcLevel::FullWidth);
-            searcher.clear();
-            let selective = searcher.score_at_depth(position, depth, MpcLevel::Sigmas(task.config.t));
-            context.progress.advance(1, 0);
-            Ok((full, selective))
-        })
+fn make_part(task: FitMpcTask<'_>, range: PartRange, context: Context<'_>) -> Result<Vec<Sample>, StageError> {
+    let no_table = MpcTable::empty();
+    let games: Result<Vec<Vec<Sample>>, StageError> = (range.first..range.first + range.count)
+        .into_par_iter()
+        .map_init(
+            || Sampler::new(task, &no_table),
+            |sampler, game| {
+                context.check()?;
+                let samples = sampler.samples(game);
+                context.progress.advance(1, samples.len() as u64);
+                Ok(samples)
+            },
+        )
         .collect();
-    let results = results?;
-    let squared: u64 = results.iter().map(|(full, selective)| u64::from(full.0.abs_diff(selective.0)).pow(2)).sum();
-    Ok(NodesSaved {
-        depth,
-        positions: results.len() as u64,
-        full_width: results.iter().map(|(full, _)| full.1).sum(),
-        selective: results.iter().map(|(_, selective)| selective.1).sum(),
-        rms_difference: (squared as f64 / results.len() as f64).sqrt() / 1000.0,
-    })
-}
-
-/// Publishes the samples as a dataset of one part.
-fn write_samples(
-    task: FitMpcTask<'_>,
-    output: &Path,
-    step: ContentHash,
-    rows: &[MpcSampleRow],
-) -> Result<(), StageError> {
-    let _lock = FolderLock::take(output)?;
-    let footer = base_footer(step);
-    let batch = mpc_samples::to_batch(rows);
-    let entry = MPC_SAMPLES.write(&part_path(output, &MPC_SAMPLES, 0), &batch, &footer)?;
-    let files = BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)]);
-    let parts = vec![Part { first: 0, count: task.config.samples, files }];
-    let manifest = Manifest {
-        format: FORMAT,
-        kind: DatasetKind::Mpc,
-        rules: RULES.to_owned(),
-        recipe: step,
-        seed: task.seed,
-        generation: task.generation,
-        models: BTreeMap::from([("searcher".to_owned(), task.model.content)]),
-        config: serde_json::to_value(task.config).expect("a config is plain data"),
-        asked: task.config.samples,
-        done: task.config.samples,
-        parents: Vec::new(),
-        content: content_of(&parts),
-        parts,
-    };
-    Ok(manifest.write(output)?)
+    Ok(games?.into_iter().flatten().collect())
 }

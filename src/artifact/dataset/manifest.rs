@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of everything a dataset folder holds.
+/// The version of everything a dataset folder holds, but for those of MPC samples.
 pub const FORMAT: u32 = 1;
+
+/// The version of a dataset of MPC samples.
+pub const MPC_FORMAT: u32 = 2;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
@@ -48,7 +51,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT`].
+    /// [`FORMAT`], or [`MPC_FORMAT`] for MPC samples.
     pub format: u32,
     /// What the dataset holds.
     pub kind: DatasetKind,
@@ -159,8 +162,9 @@ impl Manifest {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
         }
         let manifest: Self = read_sealed(&path)?;
-        if manifest.format != FORMAT {
-            let reason = format!("it has format {}, this renma reads format {FORMAT}", manifest.format);
+        let format = if manifest.kind == DatasetKind::Mpc { MPC_FORMAT } else { FORMAT };
+        if manifest.format != format {
+            let reason = format!("it has format {}, this renma reads format {format}", manifest.format);
             return Err(ArtifactError::unfit(&path, reason));
         }
         if manifest.content != content_of(&manifest.parts) {

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The version of everything a model folder holds.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
+
+/// The oldest version that is still read.
+pub const FORMAT_MIN: u32 = 1;
 
 /// What a version is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,7 +81,7 @@ pub struct Origin {
 /// The content of `model.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelDocument {
-    /// [`FORMAT`].
+    /// [`FORMAT`], or an older one from [`FORMAT_MIN`].
     pub format: u32,
     /// The version id, `v0001` and so on.
     pub id: String,

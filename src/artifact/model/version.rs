@@ -1,6 +1,6 @@
 //! A model in memory, and a version of it as a folder.
 
-use super::document::{FORMAT, ModelDocument, ModelFile, ModelKind, Origin};
+use super::document::{FORMAT, FORMAT_MIN, ModelDocument, ModelFile, ModelKind, Origin};
 use super::features_file::{features_text, parse_features};
 use super::mpc_file::{self, MPC};
 use super::weights_file::{self, WEIGHTS};
@@ -11,7 +11,7 @@ use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::{PatternKind, PatternSet};
-use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc::{MpcTable, NORMAL_QUANTILES};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -61,6 +61,12 @@ impl Model {
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
             hasher.field("offset", &entry.offset.to_le_bytes());
             hasher.field("sigma", &entry.sigma.to_le_bytes());
+            // A normal deviation that does not grow is all that format 1 knows: its hashes stay.
+            if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
+                hasher.field("growth", &entry.growth.to_bits().to_le_bytes());
+                let quantiles = entry.quantiles.iter().flat_map(|quantile| quantile.to_bits().to_le_bytes());
+                hasher.field("quantiles", &quantiles.collect::<Vec<u8>>());
+            }
         }
         hasher.finish()
     }
@@ -139,7 +145,7 @@ impl Model {
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
-            let batch = MPC.decode(&path, file("mpc.parquet")?)?.0;
+            let batch = mpc_file::table_of(document.format).decode(&path, file("mpc.parquet")?)?.0;
             (model.mpc, model.mpc_samples) =
                 mpc_file::from_batch(&batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;
@@ -166,8 +172,8 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
     }
     let document: ModelDocument = read_sealed(&path)?;
-    if document.format != FORMAT {
-        let reason = format!("it has format {}, this renma reads format {FORMAT}", document.format);
+    if !(FORMAT_MIN..=FORMAT).contains(&document.format) {
+        let reason = format!("it has format {}, this renma reads formats {FORMAT_MIN} to {FORMAT}", document.format);
         return Err(ArtifactError::unfit(&path, reason));
     }
     Ok(document)

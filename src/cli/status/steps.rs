@@ -213,16 +213,21 @@ impl Walk<'_> {
         let latest = self.latest("fit-mpc");
         let Ok(model) = draft else { return Ok(self.unknown(StageName::FitMpc, latest.is_some(), draft)) };
         let output = self.folder("mpc");
-        let step = fit_mpc::step(&FitMpcTask {
+        let task = FitMpcTask {
             config: &self.config.config.fit_mpc,
             seed: self.config.config.run.seed,
             generation: self.generation,
             model,
             registry: self.registry,
             output: Some(&output),
-        });
+            report: None,
+        };
+        let step = fit_mpc::step(&task);
         let (mut state, made) = self.version(StageName::FitMpc, &step, latest)?;
-        if state.state == State::Done && recipe_of(&output)? != Some(step.id) {
+        let samples = self.manifest("mpc", DatasetKind::Mpc)?.filter(|manifest| {
+            manifest.recipe == fit_mpc::samples_step(&task).id && manifest.done == task.config.games
+        });
+        if state.state == State::Done && samples.is_none() {
             state.state = State::Missing;
             state.because = Some(format!("its samples are not in {}", output.display()));
             let why = describe(&state);

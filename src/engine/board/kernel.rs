@@ -180,33 +180,34 @@ impl fmt::Debug for KernelChoice {
     }
 }
 
-/// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`.
+/// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`; a second
+/// type parameter, if there is one, is handed on.
 macro_rules! kernel_entry {
-    ($(#[$meta:meta])* $visibility:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
+    ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$policy:ident: $bound:path>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
         $(#[$meta])*
         #[inline(always)]
-        $visibility fn $name<K: $crate::engine::board::kernel::Kernel>($($argument: $type),*) -> $result {
+        $visibility fn $name<K: $crate::engine::board::kernel::Kernel $(, $policy: $bound)?>($($argument: $type),*) -> $result {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-            fn avx2($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Avx2>($($argument),*)
+            fn avx2$(<$policy: $bound>)?($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Avx2 $(, $policy)?>($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512vl,avx512cd")]
-            fn avx512($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Avx512>($($argument),*)
+            fn avx512$(<$policy: $bound>)?($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Avx512 $(, $policy)?>($($argument),*)
             }
-            fn portable($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Portable>($($argument),*)
+            fn portable$(<$policy: $bound>)?($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Portable $(, $policy)?>($($argument),*)
             }
             match K::INSTRUCTIONS {
-                $crate::engine::board::kernel::Instructions::Any => portable($($argument),*),
+                $crate::engine::board::kernel::Instructions::Any => portable$(::<$policy>)?($($argument),*),
                 // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
                 #[cfg(target_arch = "x86_64")]
-                $crate::engine::board::kernel::Instructions::Avx2 => unsafe { avx2($($argument),*) },
+                $crate::engine::board::kernel::Instructions::Avx2 => unsafe { avx2$(::<$policy>)?($($argument),*) },
                 // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
                 #[cfg(target_arch = "x86_64")]
-                $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512($($argument),*) },
+                $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512$(::<$policy>)?($($argument),*) },
             }
         }
     };
@@ -214,18 +215,18 @@ macro_rules! kernel_entry {
 
 /// Calls `$entry::<K>(…)` with the kernel of a [`KernelChoice`].
 macro_rules! with_kernel {
-    ($choice:expr, $entry:ident($($argument:expr),* $(,)?)) => {
+    ($choice:expr, $entry:ident$(::<$policy:ty>)?($($argument:expr),* $(,)?)) => {
         match $choice.instructions() {
             $crate::engine::board::kernel::Instructions::Any => {
-                $entry::<$crate::engine::board::kernel::Portable>($($argument),*)
+                $entry::<$crate::engine::board::kernel::Portable $(, $policy)?>($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             $crate::engine::board::kernel::Instructions::Avx2 => {
-                $entry::<$crate::engine::board::kernel::Avx2>($($argument),*)
+                $entry::<$crate::engine::board::kernel::Avx2 $(, $policy)?>($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             $crate::engine::board::kernel::Instructions::Avx512 => {
-                $entry::<$crate::engine::board::kernel::Avx512>($($argument),*)
+                $entry::<$crate::engine::board::kernel::Avx512 $(, $policy)?>($($argument),*)
             }
         }
     };

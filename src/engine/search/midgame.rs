@@ -1,8 +1,9 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
 use super::candidates::{CORNERS, Candidate, Candidates, UNKNOWN, weighted_mobility};
-use super::mpc::MpcEntry;
+use super::mpc::{MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::run::{Bounds, Run};
+use super::selective::{EXTENSION_PLIES, Moves, Plain, Policy, begin_extension, end_extension};
 use super::table::Key;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
@@ -17,10 +18,6 @@ const TRANSPOSITION_DEPTH_MIN: u8 = 4;
 const PLY_ORDER_DEPTH_MIN: u8 = 9;
 /// Order millidiscs for each move that the opponent is left with.
 const MOBILITY_ORDER: i32 = 1000;
-/// A static value that is to foretell needs a margin so many times that of a searched one: its errors have heavier tails.
-const STATIC_MARGIN: f64 = 2.0;
-/// A search is tried for a side that the static value foretells, or misses by at most so many of its sigmas.
-const PROBE_MARGIN: f64 = 2.0;
 /// Corners, squares apart from them, and squares next to them: how often each sort is the best move.
 const SQUARE_CLASSES: [u64; 3] = [CORNERS, !(CORNERS | NEXT_TO_CORNERS), NEXT_TO_CORNERS];
 const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;
@@ -52,22 +49,22 @@ impl Node {
 
 kernel_entry! {
     /// The fail-soft value of a node against the window `alpha`, `alpha + 1`.
-    pub(super) fn null_window(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> i32 = null_window_body
+    pub(super) fn null_window<P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> i32 = null_window_body
 }
 
 kernel_entry! {
     /// The fail-soft value of a node against a window of any width.
-    pub(super) fn open_window(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 = open_window_body
+    pub(super) fn open_window<P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 = open_window_body
 }
 
 #[inline(always)]
-fn null_window_body<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> i32 {
-    inner::<K, NullWindow>(run, node, alpha, alpha + 1, depth)
+fn null_window_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> i32 {
+    inner::<K, NullWindow, P>(run, node, alpha, alpha + 1, depth)
 }
 
 #[inline(always)]
-fn open_window_body<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
-    inner::<K, OpenWindow>(run, node, alpha, beta, depth)
+fn open_window_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
+    inner::<K, OpenWindow, P>(run, node, alpha, beta, depth)
 }
 
 /// The kind of a node, known where it is called.
@@ -84,23 +81,29 @@ impl Window for OpenWindow {
 }
 
 #[inline(always)]
-fn inner<K: Kernel, W: Window>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
+fn inner<K: Kernel, W: Window, P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
     if depth == 0 {
         run.nodes += 1;
         return static_value::<K>(run, node);
     }
     if depth == 1 {
         if !W::OPEN
-            && let Some(value) = probe::<K>(run, node, alpha, depth)
+            && let Some(value) = probe::<K, P>(run, node, alpha, depth)
         {
             run.nodes += 1;
             return value;
         }
-        return frontier::<K>(run, node, beta);
+        return frontier::<K, P>(run, node, beta);
     }
     run.nodes += 1;
     if run.must_stop() {
         return alpha;
+    }
+    if P::ON
+        && !W::OPEN
+        && let Some(extras) = run.extras.as_mut()
+    {
+        extras.look_at(node, alpha, depth);
     }
     let (mut low, mut high) = (alpha, beta);
     let key = Key::new(node.position());
@@ -115,7 +118,7 @@ fn inner<K: Kernel, W: Window>(run: &mut Run<'_>, node: &Node, alpha: i32, beta:
         first = known.best;
     }
     if !W::OPEN
-        && let Some(value) = probe::<K>(run, node, alpha, depth)
+        && let Some(value) = probe::<K, P>(run, node, alpha, depth)
     {
         return value;
     }
@@ -129,7 +132,7 @@ fn inner<K: Kernel, W: Window>(run: &mut Run<'_>, node: &Node, alpha: i32, beta:
     if order::<K, W>(run, node, &mut candidates, first, alpha, depth) {
         return alpha + 1;
     }
-    let (value, best) = best_child::<K, W>(run, node, &mut candidates, low, high, depth);
+    let (value, best) = best_child::<K, W, P>(run, node, &mut candidates, low, high, depth);
     if !run.stopped && TABLE_DEPTH_MIN <= depth {
         let known = run.known(value, best, low, high, depth);
         run.table.put(key, &known);
@@ -154,7 +157,7 @@ fn transposition_cut(run: &Run<'_>, node: &Node, candidates: &Candidates, alpha:
 
 /// The first move gets the whole window, the others must beat it in a null window first.
 #[inline(always)]
-pub(super) fn best_child<K: Kernel, W: Window>(
+pub(super) fn best_child<K: Kernel, W: Window, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
     candidates: &mut Candidates,
@@ -163,8 +166,12 @@ pub(super) fn best_child<K: Kernel, W: Window>(
     depth: u8,
 ) -> (i32, Option<Square>) {
     let (mut best_value, mut best) = (-SCORE_MAX - 1, None);
+    let moves = P::ON.then(|| Moves::of(run, static_value::<K>(run, node)));
     for turn in 0..candidates.len() {
         let candidate = candidates.pick(turn);
+        if moves.as_ref().is_some_and(|moves| moves.skip::<K>(run, node, &candidate, turn)) {
+            continue;
+        }
         let low = alpha.max(best_value);
         if TABLE_DEPTH_MIN < depth {
             let (player, opponent) = candidate.play(node.player, node.opponent);
@@ -173,10 +180,10 @@ pub(super) fn best_child<K: Kernel, W: Window>(
         play::<K>(run, node, &candidate);
         let mut value = low + 1;
         if !W::OPEN || turn != 0 {
-            value = -child::<K, NullWindow>(run, node, &candidate, -low - 1, -low, depth - 1);
+            value = -child::<K, NullWindow, P>(run, node, &candidate, -low - 1, -low, depth - 1);
         }
         if W::OPEN && (turn == 0 || (low < value && value < beta)) {
-            value = -child::<K, OpenWindow>(run, node, &candidate, -beta, -low, depth - 1);
+            value = -child::<K, OpenWindow, P>(run, node, &candidate, -beta, -low, depth - 1);
         }
         if run.stopped {
             return (alpha, None);
@@ -195,7 +202,7 @@ pub(super) fn best_child<K: Kernel, W: Window>(
 #[inline(always)]
 pub(super) fn value_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate, depth: u8) -> i32 {
     play::<K>(run, node, candidate);
-    -child::<K, OpenWindow>(run, node, candidate, -SCORE_MAX, SCORE_MAX, depth)
+    -child::<K, OpenWindow, Plain>(run, node, candidate, -SCORE_MAX, SCORE_MAX, depth)
 }
 
 /// The same without a search, remembered in the candidate.
@@ -217,7 +224,7 @@ pub(super) fn play<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candid
 
 /// The value of the position after a move that was played, from its side to move; passes there are free.
 #[inline(always)]
-fn child<K: Kernel, W: Window>(
+fn child<K: Kernel, W: Window, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
     candidate: &Candidate,
@@ -228,18 +235,22 @@ fn child<K: Kernel, W: Window>(
     let (player, opponent) = candidate.play(node.player, node.opponent);
     let next = Node { player, opponent, moves: candidate.replies, ply: node.ply + 1, value: candidate.value };
     if next.moves == 0 {
-        return passed::<K>(run, &next, alpha, beta, depth);
+        return passed::<K, P>(run, &next, alpha, beta, depth);
     }
-    if W::OPEN { open_window::<K>(run, &next, alpha, beta, depth) } else { null_window::<K>(run, &next, alpha, depth) }
+    if W::OPEN {
+        open_window::<K, P>(run, &next, alpha, beta, depth)
+    } else {
+        null_window::<K, P>(run, &next, alpha, depth)
+    }
 }
 
 kernel_entry! {
     /// The value of a node whose side to move has no move.
-    pub(super) fn passed(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 = passed_body
+    pub(super) fn passed<P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 = passed_body
 }
 
 #[inline(always)]
-fn passed_body<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
+fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8) -> i32 {
     run.nodes += 1;
     let moves = K::legal_moves(node.opponent, node.player);
     if moves == 0 {
@@ -247,19 +258,28 @@ fn passed_body<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32,
     }
     let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
     run.incremental.pass(&before[node.ply], &mut after[0]);
+    if P::ON
+        && let Some(extras) = run.extras.as_mut()
+    {
+        extras.forget_last_move(node.ply + 1);
+    }
     let next = Node { player: node.opponent, opponent: node.player, moves, ply: node.ply + 1, value: UNKNOWN };
-    -open_window::<K>(run, &next, -beta, -alpha, depth)
+    -open_window::<K, P>(run, &next, -beta, -alpha, depth)
 }
 
 /// Depth 1: the static value after every move, by the class of its square.
 #[inline(always)]
-fn frontier<K: Kernel>(run: &mut Run<'_>, node: &Node, beta: i32) -> i32 {
+fn frontier<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, beta: i32) -> i32 {
     run.nodes += 1;
     let mut best_value = -SCORE_MAX - 1;
     for class in SQUARE_CLASSES {
         for square in Squares(node.moves & class) {
             let candidate = Candidate::new::<K>(node.player, node.opponent, square.index());
-            let value = value_after::<K>(run, node, &candidate, 0);
+            let mut value = value_after::<K>(run, node, &candidate, 0);
+            if P::ON && begin_extension(run, node, candidate.flips, value, beta) {
+                value = -child::<K, OpenWindow, P>(run, node, &candidate, -beta, SCORE_MAX, EXTENSION_PLIES);
+                end_extension(run);
+            }
             if best_value < value {
                 best_value = value;
                 if beta <= value {
@@ -312,28 +332,28 @@ pub(super) fn order<K: Kernel, W: Window>(
 /// The static value, from the side to move after a move, at which or below the move is foretold to cut.
 #[inline(always)]
 fn static_cut_after(run: &Run<'_>, node: &Node, alpha: i32, depth: u8) -> Option<i32> {
-    if !run.sigmas.is_finite() {
+    if !run.margin.is_finite() {
         return None;
     }
     let entry = run.mpc.probes(node.empties() as u8 - 1, depth - 1).next().filter(|entry| entry.shallow == 0)?;
-    Some(entry.bounds(-alpha - 1, -alpha, STATIC_MARGIN * run.sigmas).0)
+    Some(entry.bounds(-alpha - 1, -alpha, STATIC_MARGIN * run.margin.sigmas(entry)).0)
 }
 
 /// Multi-ProbCut: bets that a shallow value far outside the window foretells the deep one.
 #[inline(always)]
-fn probe<K: Kernel>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> Option<i32> {
-    if !run.sigmas.is_finite() {
+fn probe<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, depth: u8) -> Option<i32> {
+    if !run.margin.is_finite() {
         return None;
     }
     let mpc = run.mpc;
-    probe_all::<K>(run, node, alpha, alpha + 1, mpc.probes(node.empties() as u8, depth))
+    probe_all::<K, P>(run, node, alpha, alpha + 1, mpc.probes(node.empties() as u8, depth))
 }
 
 /// Probes for a window in millidiscs: `Some(beta)` or `Some(alpha)` if one foretells a value outside.
 ///
 /// A static probe costs next to nothing, and what it foretells decides which sides are worth a search.
 #[inline(always)]
-pub(super) fn probe_all<'m, K: Kernel>(
+pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
     alpha: i32,
@@ -344,7 +364,7 @@ pub(super) fn probe_all<'m, K: Kernel>(
     for entry in entries {
         if entry.shallow == 0 {
             let value = static_value::<K>(run, node);
-            let (low, high) = entry.bounds(alpha, beta, STATIC_MARGIN * run.sigmas);
+            let (low, high) = entry.bounds(alpha, beta, STATIC_MARGIN * run.margin.sigmas(entry));
             if high <= value {
                 return Some(beta);
             }
@@ -354,11 +374,11 @@ pub(super) fn probe_all<'m, K: Kernel>(
             (try_low, try_high) = entry.may_foretell(value, alpha, beta, PROBE_MARGIN);
             continue;
         }
-        let (low, high) = entry.bounds(alpha, beta, run.sigmas);
-        if try_high && high <= SCORE_MAX && high <= null_window::<K>(run, node, high - 1, entry.shallow) {
+        let (low, high) = entry.bounds(alpha, beta, run.margin.sigmas(entry));
+        if try_high && high <= SCORE_MAX && high <= null_window::<K, P>(run, node, high - 1, entry.shallow) {
             return Some(beta);
         }
-        if try_low && -SCORE_MAX <= low && null_window::<K>(run, node, low, entry.shallow) <= low {
+        if try_low && -SCORE_MAX <= low && null_window::<K, P>(run, node, low, entry.shallow) <= low {
             return Some(alpha);
         }
     }

@@ -8,22 +8,37 @@ pub const DEEP_MIN: u8 = 1;
 /// The greatest depth, and the greatest number of empty squares, with statistics.
 pub const DEEP_MAX: u8 = 60;
 
+/// A static value that is to foretell needs a margin so many times that of a searched one: its errors have heavier tails.
+pub const STATIC_MARGIN: f64 = 2.0;
+
+/// A search is tried for a side that the static value foretells, or misses by at most so many of its
+/// deviations.
+pub const PROBE_MARGIN: f64 = 2.0;
+
+/// The named levels in percent, in the order of [`MpcEntry::quantiles`].
+pub const LEVELS: [u8; 5] = [73, 87, 95, 98, 99];
+
+/// How many sigmas each side hold these shares of a normal distribution.
+pub const NORMAL_QUANTILES: [f64; 5] = [1.1031, 1.5141, 1.9600, 2.3263, 2.5758];
+
 /// How sure a selective cut must be: the share of positions whose deep value lies within the margin, both sides.
 ///
 /// A cut uses one side of the margin, so it is wrong with half the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MpcLevel {
-    /// 73 %, 1.10 sigmas.
+    /// 73 %.
     P73,
-    /// 87 %, 1.51 sigmas.
+    /// 87 %.
     P87,
-    /// 95 %, 1.96 sigmas.
+    /// 95 %.
     P95,
-    /// 98 %, 2.33 sigmas.
+    /// 98 %.
     P98,
-    /// 99 %, 2.58 sigmas.
+    /// 99 %.
     P99,
-    /// A margin given in sigmas, finite and not negative.
+    /// Another percentage from [`PERCENT_MIN`]: a margin between those of the named levels around it.
+    Percent(u8),
+    /// A margin given in sigmas, finite and not negative, whatever share of positions that is.
     Sigmas(f64),
     /// No selective cut.
     FullWidth,
@@ -45,10 +60,8 @@ fn normal_margin(share: f64) -> f64 {
 
 impl MpcLevel {
     /// The level of a percentage from [`PERCENT_MIN`]; 100 is full width.
-    ///
-    /// Percentages without a name have the margin of the normal distribution.
     #[must_use]
-    pub fn from_percent(percent: u8) -> Option<Self> {
+    pub const fn from_percent(percent: u8) -> Option<Self> {
         match percent {
             73 => Some(Self::P73),
             87 => Some(Self::P87),
@@ -56,12 +69,12 @@ impl MpcLevel {
             98 => Some(Self::P98),
             99 => Some(Self::P99),
             100 => Some(Self::FullWidth),
-            PERCENT_MIN..100 => Some(Self::Sigmas(normal_margin(f64::from(percent) / 100.0))),
+            PERCENT_MIN..100 => Some(Self::Percent(percent)),
             _ => None,
         }
     }
 
-    /// The percentage of a named level; `None` for a margin given in sigmas.
+    /// The percentage; `None` for a margin given in sigmas.
     #[must_use]
     pub const fn percent(self) -> Option<u8> {
         match self {
@@ -70,34 +83,75 @@ impl MpcLevel {
             Self::P95 => Some(95),
             Self::P98 => Some(98),
             Self::P99 => Some(99),
+            Self::Percent(percent) => Some(percent),
             Self::Sigmas(_) => None,
             Self::FullWidth => Some(100),
         }
     }
 
-    /// The margin in sigmas, quantiles of the normal distribution for the named levels; infinite for full width.
+    /// The margin in sigmas if deviations were normal; infinite for full width. It ranks levels, and says nothing about a
+    /// fitted entry.
     #[must_use]
-    pub const fn t(self) -> f64 {
+    pub fn t(self) -> f64 {
         match self {
-            Self::P73 => 1.1031,
-            Self::P87 => 1.5141,
-            Self::P95 => 1.9600,
-            Self::P98 => 2.3263,
-            Self::P99 => 2.5758,
             Self::Sigmas(t) => t,
             Self::FullWidth => f64::INFINITY,
+            Self::Percent(percent) => normal_margin(f64::from(percent) / 100.0),
+            Self::P73 => NORMAL_QUANTILES[0],
+            Self::P87 => NORMAL_QUANTILES[1],
+            Self::P95 => NORMAL_QUANTILES[2],
+            Self::P98 => NORMAL_QUANTILES[3],
+            Self::P99 => NORMAL_QUANTILES[4],
         }
     }
 }
 
-/// One relation: deep ≈ slope · shallow + offset, with the deviation sigma.
+/// What a level asks of every entry: so much of two neighboring quantiles, or a fixed number of sigmas.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Margin {
+    index: usize,
+    shares: [f64; 2],
+    fixed: f64,
+}
+
+impl Margin {
+    pub(super) fn new(level: MpcLevel) -> Self {
+        let of_quantiles = |index: usize, shares: [f64; 2]| Self { index, shares, fixed: 0.0 };
+        let t = level.t();
+        match level {
+            MpcLevel::Sigmas(_) | MpcLevel::FullWidth => Self { index: 0, shares: [0.0; 2], fixed: t },
+            _ if t <= NORMAL_QUANTILES[0] => of_quantiles(0, [t / NORMAL_QUANTILES[0], 0.0]),
+            _ => {
+                let above = NORMAL_QUANTILES.iter().position(|&quantile| t <= quantile);
+                let above = above.unwrap_or(NORMAL_QUANTILES.len() - 1);
+                let [low, high] = [NORMAL_QUANTILES[above - 1], NORMAL_QUANTILES[above]];
+                let share = (t - low) / (high - low);
+                of_quantiles(above - 1, [1.0 - share, share])
+            }
+        }
+    }
+
+    /// Whether there are selective cuts at all.
+    #[inline(always)]
+    pub(super) const fn is_finite(&self) -> bool {
+        self.fixed.is_finite()
+    }
+
+    /// The margin in sigmas of an entry.
+    #[inline(always)]
+    pub(super) fn sigmas(&self, entry: &MpcEntry) -> f64 {
+        self.fixed + self.shares[0] * entry.quantiles[self.index] + self.shares[1] * entry.quantiles[self.index + 1]
+    }
+}
+
+/// One relation: deep ≈ slope · v + offset for a shallow value v, with the deviation sigma + growth · |v|.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MpcEntry {
     /// The fewest empty squares that it holds for.
     pub empties_min: u8,
     /// The most empty squares that it holds for.
     pub empties_max: u8,
-    /// The depth that it predicts.
+    /// The depth that it predicts; equal to the number of empty squares, the end of the game.
     pub deep: u8,
     /// The depth that it predicts from.
     pub shallow: u8,
@@ -105,29 +159,79 @@ pub struct MpcEntry {
     pub slope: f64,
     /// In millidiscs.
     pub offset: i32,
-    /// In millidiscs.
+    /// The deviation where the shallow value is 0, in millidiscs.
     pub sigma: i32,
+    /// Millidiscs that the deviation grows by for each millidisc of the shallow value, either side of 0.
+    pub growth: f64,
+    /// The deviations within which the shares [`LEVELS`] of positions lie.
+    pub quantiles: [f64; LEVELS.len()],
 }
 
+/// A deviation that grows faster than the prediction leaves this share of the slope: nothing foretells anything then.
+const SLOPE_SHARE_MIN: f64 = 0.1;
+
 impl MpcEntry {
+    /// An entry in the source's form: slope 1, one normal deviation, from `deep` empty squares on.
+    #[must_use]
+    pub const fn source(deep: u8, shallow: u8, offset: i32, sigma: i32) -> Self {
+        Self {
+            empties_min: deep,
+            empties_max: DEEP_MAX,
+            deep,
+            shallow,
+            slope: 1.0,
+            offset,
+            sigma,
+            growth: 0.0,
+            quantiles: NORMAL_QUANTILES,
+        }
+    }
+
+    /// The deep value that a shallow one foretells, in millidiscs.
+    #[inline]
+    #[must_use]
+    pub fn foretold(&self, value: i32) -> f64 {
+        self.slope * f64::from(value) + f64::from(self.offset)
+    }
+
+    /// The deviation from that, in millidiscs.
+    #[inline]
+    #[must_use]
+    pub fn deviation(&self, value: i32) -> f64 {
+        f64::from(self.sigma) + self.growth * f64::from(value.abs())
+    }
+
+    /// The margin of a level in deviations; infinite for full width.
+    #[must_use]
+    pub fn margin(&self, level: MpcLevel) -> f64 {
+        Margin::new(level).sigmas(self)
+    }
+
     /// The greatest shallow value that foretells a deep one of at most `alpha`, and the least that foretells one of at
-    /// least `beta`, with a margin of `t` sigmas.
+    /// least `beta`, with a margin of `t` deviations.
     ///
     /// They may lie outside the range of scores: then nothing foretells that.
     #[inline(always)]
-    pub(super) fn bounds(&self, alpha: i32, beta: i32, t: f64) -> (i32, i32) {
+    #[must_use]
+    pub fn bounds(&self, alpha: i32, beta: i32, t: f64) -> (i32, i32) {
         let margin = t * f64::from(self.sigma);
-        let low = (f64::from(alpha - self.offset) - margin) / self.slope;
-        let high = (f64::from(beta - self.offset) + margin) / self.slope;
+        let spread = t * self.growth;
+        // Away from 0 the deviation eats into the slope on one side and adds to it on the other.
+        let (steep, flat) = (self.slope + spread, (self.slope - spread).max(self.slope * SLOPE_SHARE_MIN));
+        let low = f64::from(alpha - self.offset) - margin;
+        let high = f64::from(beta - self.offset) + margin;
+        let low = low / if low < 0.0 { flat } else { steep };
+        let high = high / if high < 0.0 { steep } else { flat };
         // A conversion to an integer saturates.
         ((low.ceil() as i32).saturating_sub(1), (high.floor() as i32).saturating_add(1))
     }
 
-    /// Whether the deep value that `value` foretells lies below `alpha`, above `beta`, or within `t` sigmas of that.
+    /// Whether the deep value that `value` foretells lies below `alpha`, above `beta`, or within `t` deviations of that.
     #[inline(always)]
-    pub(super) fn may_foretell(&self, value: i32, alpha: i32, beta: i32, t: f64) -> (bool, bool) {
-        let foretold = self.slope * f64::from(value) + f64::from(self.offset);
-        let margin = t * f64::from(self.sigma);
+    #[must_use]
+    pub fn may_foretell(&self, value: i32, alpha: i32, beta: i32, t: f64) -> (bool, bool) {
+        let foretold = self.foretold(value);
+        let margin = t * self.deviation(value);
         (foretold <= f64::from(alpha) + margin, f64::from(beta) - margin <= foretold)
     }
 }
@@ -163,6 +267,16 @@ pub enum MpcTableError {
         /// The entry's sigma.
         sigma: i32,
     },
+    /// A growth, or quantiles, that no deviation has.
+    #[error("depth {deep}: growth {growth} and quantiles {quantiles:?} describe no deviation")]
+    Deviation {
+        /// The entry's deep depth.
+        deep: u8,
+        /// The entry's growth.
+        growth: f64,
+        /// The entry's quantiles.
+        quantiles: [f64; LEVELS.len()],
+    },
 }
 
 /// The statistics of one model, found by empty squares and depth.
@@ -176,6 +290,10 @@ pub struct MpcTable {
 /// Slopes outside this range come from a broken fit.
 const SLOPE_MIN: f64 = 0.01;
 const SLOPE_MAX: f64 = 100.0;
+
+/// Deviations that grow faster, and margins wider than this many of them, come from a broken fit.
+const GROWTH_MAX: f64 = 1.0;
+const QUANTILE_MAX: f64 = 64.0;
 
 const SIDE: usize = DEEP_MAX as usize + 1;
 
@@ -241,7 +359,8 @@ impl MpcTable {
 }
 
 fn check(entry: &MpcEntry) -> Result<(), MpcTableError> {
-    let &MpcEntry { empties_min: min, empties_max: max, deep, shallow, slope, offset, sigma } = entry;
+    let &MpcEntry { empties_min: min, empties_max: max, deep, shallow, slope, offset, sigma, growth, quantiles } =
+        entry;
     if !(DEEP_MIN..=DEEP_MAX).contains(&deep) || deep <= shallow {
         return Err(MpcTableError::Depth { deep, shallow });
     }
@@ -251,15 +370,20 @@ fn check(entry: &MpcEntry) -> Result<(), MpcTableError> {
     let sound = (SLOPE_MIN..=SLOPE_MAX).contains(&slope)
         && (-SCORE_MAX..=SCORE_MAX).contains(&offset)
         && (0..=SCORE_MAX).contains(&sigma);
-    if sound { Ok(()) } else { Err(MpcTableError::Statistics { deep, slope, offset, sigma }) }
+    if !sound {
+        return Err(MpcTableError::Statistics { deep, slope, offset, sigma });
+    }
+    let sound = (0.0..=GROWTH_MAX).contains(&growth)
+        && quantiles.is_sorted()
+        && quantiles.iter().all(|quantile| (0.0..=QUANTILE_MAX).contains(quantile));
+    if sound { Ok(()) } else { Err(MpcTableError::Deviation { deep, growth, quantiles }) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ENTRY: MpcEntry =
-        MpcEntry { empties_min: 10, empties_max: 60, deep: 3, shallow: 1, slope: 1.0, offset: 0, sigma: 3000 };
+    const ENTRY: MpcEntry = MpcEntry { empties_min: 10, ..MpcEntry::source(3, 1, 0, 3000) };
 
     #[test]
     fn entries_are_found_by_empties_and_depth() {
@@ -285,6 +409,10 @@ mod tests {
             MpcEntry { slope: 0.0, ..ENTRY },
             MpcEntry { sigma: -1, ..ENTRY },
             MpcEntry { offset: i32::MIN, ..ENTRY },
+            MpcEntry { growth: -0.1, ..ENTRY },
+            MpcEntry { growth: f64::NAN, ..ENTRY },
+            MpcEntry { quantiles: [1.0, 2.0, 1.5, 3.0, 4.0], ..ENTRY },
+            MpcEntry { quantiles: [1.0, 2.0, 3.0, 4.0, f64::NAN], ..ENTRY },
         ] {
             assert!(MpcTable::new(vec![entry]).is_err(), "{entry:?}");
         }
@@ -292,13 +420,43 @@ mod tests {
 
     #[test]
     fn percentages_name_levels() {
-        for percent in [73, 87, 95, 98, 99, 100] {
+        for percent in PERCENT_MIN..=100 {
             let level = MpcLevel::from_percent(percent).unwrap();
             assert_eq!(level.percent(), Some(percent));
             assert!(percent == 100 || (level.t() - normal_margin(f64::from(percent) / 100.0)).abs() < 1e-4);
+            // With normal quantiles a level is its number of sigmas.
+            assert!(percent == 100 || (ENTRY.margin(level) - level.t()).abs() < 1e-9, "{percent}");
         }
-        assert_eq!(MpcLevel::from_percent(58), Some(MpcLevel::Sigmas(0.8064)));
         assert_eq!(MpcLevel::from_percent(49), None);
         assert_eq!(MpcLevel::from_percent(101), None);
+    }
+
+    #[test]
+    fn a_level_is_the_quantile_of_the_entry() {
+        let entry = MpcEntry { quantiles: [1.0, 2.0, 3.0, 4.0, 6.0], ..ENTRY };
+        for (percent, quantile) in LEVELS.into_iter().zip(entry.quantiles) {
+            assert_eq!(entry.margin(MpcLevel::from_percent(percent).unwrap()), quantile, "{percent}");
+        }
+        let between = entry.margin(MpcLevel::Percent(80));
+        assert!(1.0 < between && between < 2.0, "{between}");
+        assert!(entry.margin(MpcLevel::Percent(50)) < 1.0);
+        assert_eq!(entry.margin(MpcLevel::Sigmas(1.4)), 1.4);
+    }
+
+    #[test]
+    fn bounds_are_where_the_margin_meets_the_window() {
+        for (slope, offset, growth) in [(1.0, 0, 0.0), (1.1, -700, 0.05), (0.9, 400, 0.2)] {
+            let entry = MpcEntry { slope, offset, growth, ..ENTRY };
+            for alpha in [-30_000, -5000, -1, 0, 800, 9000, 40_000] {
+                let (low, high) = entry.bounds(alpha, alpha + 1, 1.5);
+                let reach = |value: i32| 1.5 * entry.deviation(value);
+                for value in [low - 1, low, low + 2, high - 2, high, high + 1] {
+                    let foretold = entry.foretold(value);
+                    let (below, above) =
+                        (foretold + reach(value) < f64::from(alpha), f64::from(alpha + 1) < foretold - reach(value));
+                    assert_eq!((value <= low, high <= value), (below, above), "{entry:?} {alpha} {value}");
+                }
+            }
+        }
     }
 }

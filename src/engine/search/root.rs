@@ -5,6 +5,7 @@ use super::endgame;
 use super::endgame::node::EndNode;
 use super::midgame::{Node, OpenWindow, best_child, open_window, order, passed, static_value};
 use super::run::Run;
+use super::selective::Policy;
 use super::table::Key;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
@@ -28,33 +29,39 @@ pub(super) struct Iteration {
 
 kernel_entry! {
     /// The value of any position at exactly `depth`, searched with a full window.
-    pub(super) fn value_at_depth(run: &mut Run<'_>, position: Position, depth: u8) -> i32 = value_at_depth_body
+    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 = value_at_depth_body
 }
 
 #[inline(always)]
-fn value_at_depth_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 {
+fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 {
     let depth = depth.min(position.empties());
     let node = root_node::<K>(run, position);
     if node.moves == 0 {
-        return passed::<K>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
+        return passed::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
     }
     for depth in 2..depth {
-        open_window::<K>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
+        open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
     }
-    open_window::<K>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
 }
 
 kernel_entry! {
     /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a stop or `nodes_max`.
     /// The first is never stopped.
-    pub(super) fn iterate(run: &mut Run<'_>, position: Position, depth: u8, nodes_max: Option<u64>) -> Iteration = iterate_body
+    pub(super) fn iterate<P: Policy>(run: &mut Run<'_>, position: Position, depth: u8, nodes_max: Option<u64>) -> Iteration = iterate_body
 }
 
 #[inline(always)]
-fn iterate_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8, nodes_max: Option<u64>) -> Iteration {
+fn iterate_body<K: Kernel, P: Policy>(
+    run: &mut Run<'_>,
+    position: Position,
+    depth: u8,
+    nodes_max: Option<u64>,
+) -> Iteration {
     let node = root_node::<K>(run, position);
     let mut values = Vec::with_capacity(usize::from(depth) + 1);
-    let mut last = root_search::<K>(run, &node, -SCORE_MAX, SCORE_MAX, 1, None).expect("nothing stops the first depth");
+    let mut last =
+        root_search::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, 1, None).expect("nothing stops the first depth");
     if depth == 0 {
         return Iteration { value: static_value::<K>(run, &node), depth: 0, ..last };
     }
@@ -72,7 +79,7 @@ fn iterate_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8, nod
         }
         let iteration = loop {
             let Some(iteration) =
-                root_search::<K>(run, &node, low.max(-SCORE_MAX), high.min(SCORE_MAX), depth, Some(last.best))
+                root_search::<K, P>(run, &node, low.max(-SCORE_MAX), high.min(SCORE_MAX), depth, Some(last.best))
             else {
                 return last;
             };
@@ -98,11 +105,11 @@ fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
 
 kernel_entry! {
     /// One depth with one window; `None` if it was stopped.
-    fn root_search(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8, first: Option<Square>) -> Option<Iteration> = root_search_body
+    fn root_search<P: Policy>(run: &mut Run<'_>, node: &Node, alpha: i32, beta: i32, depth: u8, first: Option<Square>) -> Option<Iteration> = root_search_body
 }
 
 #[inline(always)]
-fn root_search_body<K: Kernel>(
+fn root_search_body<K: Kernel, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
     alpha: i32,
@@ -113,7 +120,7 @@ fn root_search_body<K: Kernel>(
     run.nodes += 1;
     let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
     order::<K, OpenWindow>(run, node, &mut candidates, first, alpha, depth);
-    let (value, best) = best_child::<K, OpenWindow>(run, node, &mut candidates, alpha, beta, depth);
+    let (value, best) = best_child::<K, OpenWindow, P>(run, node, &mut candidates, alpha, beta, depth);
     if run.stopped {
         return None;
     }

@@ -1,6 +1,7 @@
 //! The state of one search.
 
-use super::mpc::{MpcLevel, MpcTable};
+use super::mpc::{Margin, MpcLevel, MpcTable};
+use super::selective::Extras;
 use super::table::{Known, Sureness, Table};
 use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::SCORE_MAX;
@@ -33,11 +34,13 @@ pub(super) struct Run<'r> {
     pub(super) nodes: u64,
     pub(super) stopped: bool,
     level: MpcLevel,
-    pub(super) sigmas: f64,
+    pub(super) margin: Margin,
     pub(super) sureness: Sureness,
     nodes_max: u64,
     next_check: u64,
     stop: &'r AtomicBool,
+    /// What a search beyond the plain one needs; `None` in a plain one.
+    pub(super) extras: Option<&'r mut Extras>,
 }
 
 impl<'r> Run<'r> {
@@ -58,11 +61,12 @@ impl<'r> Run<'r> {
             nodes: 0,
             stopped: false,
             level: MpcLevel::FullWidth,
-            sigmas: f64::INFINITY,
+            margin: Margin::new(MpcLevel::FullWidth),
             sureness: Sureness::FULL,
             nodes_max: u64::MAX,
             next_check: u64::MAX,
             stop,
+            extras: None,
         }
     }
 
@@ -72,7 +76,7 @@ impl<'r> Run<'r> {
 
     pub(super) fn set_level(&mut self, level: MpcLevel) {
         self.level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
-        self.sigmas = self.level.t();
+        self.margin = Margin::new(self.level);
         self.sureness = Sureness::new(self.level);
     }
 

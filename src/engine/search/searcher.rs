@@ -4,6 +4,7 @@ use super::limits::{DEPTH_MAX, Limits};
 use super::mpc::{MpcLevel, MpcTable};
 use super::root::{Iteration, iterate, solve, value_at_depth};
 use super::run::{Hits, PLIES, Run};
+use super::selective::{Extras, Met, Plain, Selective, Wanted, WithExtras};
 use super::table::{Key, Table};
 use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
@@ -52,6 +53,9 @@ const SELECTIVE_EMPTIES_MIN: u8 = 16;
 /// From this many empty squares it pays to be surer of the first moves: FFO 45-49 take 454 M nodes instead of 574 M.
 const SURE_EMPTIES_MIN: u8 = 22;
 
+/// From this many empty squares a selective search to the end is one to final scores; nearer to it cuts save nothing.
+const END_EMPTIES_MIN: u8 = 12;
+
 /// How selective the searches before an exact one are: they may be wrong, the exact one repairs it.
 const fn preview_level(empties: u8) -> MpcLevel {
     if empties < SURE_EMPTIES_MIN { MpcLevel::P73 } else { MpcLevel::P95 }
@@ -94,7 +98,8 @@ impl<'m> Searcher<'m> {
     ///
     /// Depth counts moves: a pass is free. When the root has few enough empty squares for `exact_empties` the score is
     /// exact. When it has few enough for `wld_empties` only, the sign of the score is proven and its size comes from the
-    /// depth search, at least two discs from zero; a proven draw is exact.
+    /// depth search, at least two discs from zero; a proven draw is exact. A selective search whose depth reaches the end
+    /// of the game cuts on the way to final scores: its score is even, and not exact.
     pub fn search(&mut self, position: Position, limits: Limits) -> SearchResult {
         self.search_until(position, limits, &AtomicBool::new(false))
     }
@@ -119,8 +124,13 @@ impl<'m> Searcher<'m> {
         }
         run.set_level(limits.mpc);
         let depth = limits.depth.min(position.empties());
-        let iteration = with_kernel!(kernel, iterate(&mut run, position, depth, limits.nodes));
-        let result = SearchResult { complete: !run.stopped, ..run.result(position, iteration) };
+        let to_end = depth == position.empties() && END_EMPTIES_MIN <= depth && run.level() != MpcLevel::FullWidth;
+        let result = if to_end {
+            run.selective_end(kernel, position, limits.nodes)
+        } else {
+            let iteration = with_kernel!(kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
+            SearchResult { complete: !run.stopped, ..run.result(position, iteration) }
+        };
         if run.stopped || result.exact || limits.wld_empties < position.empties() {
             return result;
         }
@@ -137,8 +147,43 @@ impl<'m> Searcher<'m> {
         let mut run = self.run(&stop);
         run.set_level(mpc);
         run.hits = Hits::Exactly;
-        let value = with_kernel!(kernel, value_at_depth(&mut run, position, depth));
+        let value = with_kernel!(kernel, value_at_depth::<Plain>(&mut run, position, depth));
         (value, run.nodes)
+    }
+
+    /// As [`Searcher::search`] by depth and nodes alone, with forward pruning and horizon extension. Clear the table before
+    /// and after: its scores are of another kind.
+    ///
+    /// `None` if the side to move has no move.
+    pub fn search_selective(
+        &mut self,
+        position: Position,
+        limits: Limits,
+        selective: Selective,
+    ) -> Option<SearchResult> {
+        if position.legal_moves() == 0 {
+            return None;
+        }
+        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
+        let mut extras = Extras::new(selective, None);
+        let mut run = self.run(&stop);
+        run.extras = Some(&mut extras);
+        run.set_level(limits.mpc);
+        let depth = limits.depth.min(position.empties());
+        let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
+        Some(SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) })
+    }
+
+    /// A null-window node of the tree that a full-width search of this depth visits; `None` if it has none of the depth
+    /// wanted. It depends on the position, the depth, the model and what is wanted alone if the table is cleared before.
+    pub fn meet(&mut self, position: Position, depth: u8, wanted: Wanted) -> Option<Met> {
+        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
+        let mut extras = Extras::new(Selective::default(), Some(wanted));
+        let mut run = self.run(&stop);
+        run.extras = Some(&mut extras);
+        run.hits = Hits::Exactly;
+        with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        extras.met()
     }
 
     /// The exact score with the best move and a line that reaches the end of the game.
@@ -185,7 +230,7 @@ impl Run<'_> {
         let empties = position.empties();
         self.set_level(preview_level(empties));
         let depth = empties.saturating_sub(PREVIEW_DISTANCE).max(1);
-        let preview = with_kernel!(kernel, iterate(self, position, depth, nodes_max));
+        let preview = with_kernel!(kernel, iterate::<Plain>(self, position, depth, nodes_max));
         let mut guess = preview.value;
         if SELECTIVE_EMPTIES_MIN <= empties && self.level() != MpcLevel::FullWidth {
             let selective = with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, guess));
@@ -195,6 +240,16 @@ impl Run<'_> {
         match with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, guess)) {
             Some(solved) => self.result(position, solved),
             None => SearchResult { complete: false, exact: false, ..self.result(position, preview) },
+        }
+    }
+
+    /// Final scores with selective cuts, which make them uncertain.
+    fn selective_end(&mut self, kernel: KernelChoice, position: Position, nodes_max: Option<u64>) -> SearchResult {
+        let depth = position.empties().saturating_sub(PREVIEW_DISTANCE).max(1);
+        let preview = with_kernel!(kernel, iterate::<Plain>(self, position, depth, nodes_max));
+        match with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, preview.value)) {
+            Some(found) => self.result(position, found),
+            None => SearchResult { complete: false, ..self.result(position, preview) },
         }
     }
 
@@ -232,6 +287,7 @@ impl Run<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::mpc::MpcEntry;
     use super::*;
     use crate::engine::eval::builtin;
 
@@ -285,22 +341,14 @@ mod tests {
                 }
             }
         }
-        assert!(20 < found.len());
+        assert!(5 < found.len());
         found
     }
 
     #[test]
     fn kernels_symmetries_and_cleared_tables_change_nothing() {
         let evaluation = builtin::square_weights();
-        let entry = |deep, shallow| crate::engine::search::mpc::MpcEntry {
-            empties_min: 0,
-            empties_max: 60,
-            deep,
-            shallow,
-            slope: 1.0,
-            offset: 0,
-            sigma: 3000,
-        };
+        let entry = |deep, shallow| MpcEntry { empties_min: 0, ..MpcEntry::source(deep, shallow, 0, 3000) };
         let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
         let mut used = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=60) {
@@ -337,6 +385,56 @@ mod tests {
             let wld = searcher.search(position, Limits { wld_empties: 60, ..Limits::full_width(2) });
             assert_eq!(wld.score.signum(), expected.signum(), "{position:?} {wld:?}");
         }
+    }
+
+    #[test]
+    fn a_selective_search_to_the_end_is_cheaper_and_not_exact() {
+        let evaluation = builtin::square_weights();
+        let entries = (12..=16).flat_map(|deep| [0, 4].map(|shallow| MpcEntry::source(deep, shallow, 0, 9000)));
+        let mpc = MpcTable::new(entries.collect()).unwrap();
+        let mut searcher = Searcher::new(&evaluation, &mpc, 16);
+        let (mut nodes, mut near) = ([0, 0], 0);
+        let positions = positions(12..=16);
+        for &position in &positions {
+            searcher.clear();
+            let exact = searcher.solve(position);
+            searcher.clear();
+            let found = searcher.search(position, Limits { mpc: MpcLevel::P73, ..Limits::full_width(60) });
+            if position.legal_moves() != 0 {
+                assert!(!found.exact && found.complete && found.depth == position.empties(), "{found:?}");
+            }
+            assert_eq!(found.score % (2 * DISC), 0, "{position:?}");
+            near += usize::from((found.score - exact.score).abs() <= 8 * DISC);
+            nodes = [nodes[0] + found.nodes, nodes[1] + exact.nodes];
+        }
+        assert!(nodes[0] < nodes[1], "{nodes:?}");
+        assert!(3 * positions.len() < 4 * near, "{near} of {}", positions.len());
+    }
+
+    #[test]
+    fn pruning_searches_fewer_nodes_and_nothing_to_prune_is_the_plain_search() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 14);
+        let limits = Limits::full_width(5);
+        let plain = Selective::default();
+        let mut nodes = [0; 5];
+        for position in positions(20..=50) {
+            let forms = [
+                None,
+                Some(plain),
+                Some(Selective { threshold: Some(-4000), ..plain }),
+                Some(Selective { rank: Some(3), ..plain }),
+                Some(Selective { extension: true, ..plain }),
+            ];
+            let results = forms.map(|form| {
+                searcher.clear();
+                let Some(form) = form else { return searcher.search(position, limits) };
+                searcher.search_selective(position, limits, form).unwrap()
+            });
+            nodes.iter_mut().zip(&results).for_each(|(nodes, result)| *nodes += result.nodes);
+            assert_eq!(results[0], results[1], "{position:?}");
+        }
+        assert!(nodes[2] < nodes[0] && nodes[3] < nodes[0] && nodes[0] < nodes[4], "{nodes:?}");
     }
 
     #[test]

@@ -1,124 +1,172 @@
-//! Least-squares lines: deep ≈ slope · shallow + offset, for each range of empty squares.
+//! Least-squares lines with the quantiles of what they leave over, for each pair of depths and range of empty squares.
 
-use super::{DEEP_MIN, DepthFit, FitMpcTask, Method, SHALLOW_DEPTHS, Statistics, row};
-use crate::engine::board::position::Position;
-use crate::engine::search::mpc::{MpcLevel, MpcTable};
-use crate::engine::search::searcher::Searcher;
-use crate::pipeline::{Context, StageError};
-use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use super::DepthFit;
+use super::sample::Sample;
+use super::sums::{Deviation, LineSums, ScorePair, Tails};
+use crate::engine::search::mpc::LEVELS;
 
 /// The ranges of empty squares; how well a depth foretells another changes slowly.
-const RANGES: [[u8; 2]; 4] = [[0, 21], [22, 31], [32, 41], [42, 60]];
+pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
+
+/// The ranges for predictions of the end of the game: exact searches are guided from 12 empty squares on.
+pub(super) const END_RANGES: [[u8; 2]; 4] = [[12, 14], [15, 17], [18, 20], [21, 24]];
 
 /// A range with fewer samples takes the line of all ranges.
-const SAMPLES_MIN: u64 = 50;
+const SAMPLES_MIN: u64 = 100;
 
-/// Values beyond this are of games that are decided, and say little about the others.
+/// A quantile is taken from all ranges unless so many samples of the own one lie outside it.
+const OUTSIDE_MIN: u64 = 20;
+
+/// Shallow values beyond this are of games that are decided, and say little about the others.
 const SHALLOW_MAX: i32 = 40_000;
 
-/// The statistics, and a row for each position and pair of depths.
-///
-/// All searches are full width: that is what a cut foretells.
-pub(super) fn fit(
-    task: FitMpcTask<'_>,
-    positions: &[Position],
-    context: Context<'_>,
-) -> Result<Statistics, StageError> {
-    let scores = search_all(task, positions, context)?;
-    let (mut depths, mut rows) = (Vec::new(), Vec::new());
-    for pair @ [deep, shallow] in pairs(task.config.depth_max) {
-        let pick = |scores: &Vec<i32>| [deep, shallow].map(|depth| scores[usize::from(depth)]);
-        let within = |[min, max]: [u8; 2]| {
-            let samples = positions.iter().zip(&scores);
-            let sums = samples.filter(|(position, _)| (min..=max).contains(&position.empties()));
-            sums.fold(Sums::default(), |sums, (_, scores)| sums.with(pick(scores)))
+/// What is predicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Deep {
+    Depth(u8),
+    /// The end of the game.
+    End,
+}
+
+/// What is predicted from what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pair {
+    pub(super) deep: Deep,
+    pub(super) shallow: u8,
+}
+
+impl Pair {
+    /// Its scores in a sample, if it has both.
+    pub(super) fn of(self, sample: &Sample) -> Option<ScorePair> {
+        let deep = match self.deep {
+            Deep::Depth(depth) => sample.depths.get(usize::from(depth)),
+            Deep::End => sample.end.as_ref(),
         };
-        let all = within([0, 60]);
-        for range in RANGES {
-            let sums = within(range);
-            depths.push(if sums.count < SAMPLES_MIN { &all } else { &sums }.line(pair, range));
-        }
-        let samples = (0..).zip(positions.iter().zip(&scores));
-        rows.extend(samples.map(|(id, (&position, scores))| row(id, position, pair, pick(scores))));
+        let shallow = sample.depths.get(usize::from(self.shallow))?;
+        Some(ScorePair { deep: deep?.score, shallow: shallow.score })
     }
-    Ok((depths, rows))
 }
 
-/// Deep depths with the shallow ones that foretell them, in the order in which a search tries them.
-fn pairs(depth_max: u8) -> impl Iterator<Item = [u8; 2]> {
-    (Method::Line.deep_min()..=depth_max).flat_map(|deep| {
-        let searched = deep.checked_sub(DEEP_MIN).map(|index| SHALLOW_DEPTHS[usize::from(index)]);
-        std::iter::once(0).chain(searched).map(move |shallow| [deep, shallow])
-    })
+/// The samples of all parts that a fit may use.
+#[derive(Clone, Copy)]
+pub(super) struct Pool<'s> {
+    pub(super) parts: &'s [Vec<Sample>],
+    /// The fold of each sample.
+    pub(super) folds: &'s [Vec<u32>],
+    /// Leaves out the samples of this fold.
+    pub(super) without: Option<u32>,
 }
 
-/// The value of each position at every depth from 0.
-fn search_all(task: FitMpcTask<'_>, positions: &[Position], context: Context<'_>) -> Result<Vec<Vec<i32>>, StageError> {
-    let no_table = MpcTable::empty();
-    let new_searcher = || Searcher::new(&task.model.model.evaluation, &no_table, task.config.table_bits);
-    positions
-        .par_iter()
-        .map_init(new_searcher, |searcher, &position| {
-            context.check()?;
-            context.progress.advance(1, 0);
-            searcher.clear();
-            let depths = 0..=task.config.depth_max;
-            Ok(depths.map(|depth| searcher.score_at_depth(position, depth, MpcLevel::FullWidth).0).collect())
+/// Which games are held out together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Folds {
+    pub(super) seed: u64,
+    pub(super) count: u32,
+}
+
+impl Folds {
+    /// The fold of a game, from 0: the first of ever larger shares of all games that it belongs to.
+    pub(super) fn of(&self, game: u64) -> u32 {
+        let shares = (1..self.count).map(|fold| f64::from(fold) / f64::from(self.count));
+        let purpose = crate::random::Stream::Validation;
+        let belongs = |share| crate::random::belongs(self.seed, purpose, &game.to_le_bytes(), share);
+        shares.take_while(|&share| !belongs(share)).count() as u32
+    }
+}
+
+impl Pool<'_> {
+    /// The scores of a pair in samples of some empty squares, summed part by part.
+    fn sum<S: Default>(
+        &self,
+        pair: Pair,
+        [min, max]: [u8; 2],
+        add: impl Fn(&mut S, ScorePair),
+        merge: impl Fn(&mut S, &S),
+    ) -> S {
+        let mut total = S::default();
+        for (part, folds) in self.parts.iter().zip(self.folds) {
+            let mut sum = S::default();
+            for (sample, &fold) in part.iter().zip(folds) {
+                let fits = (min..=max).contains(&sample.position.empties()) && self.without != Some(fold);
+                if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
+                    add(&mut sum, scores);
+                }
+            }
+            merge(&mut total, &sum);
+        }
+        total
+    }
+}
+
+/// The fits of a pair in each of its ranges.
+pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Vec<DepthFit> {
+    let ranges: &[[u8; 2]] = if pair.deep == Deep::End { &END_RANGES } else { &RANGES };
+    let sums: Vec<LineSums> =
+        ranges.iter().map(|&range| pool.sum(pair, range, LineSums::add, LineSums::merge)).collect();
+    let all = sums.iter().fold(LineSums::default(), |mut all, sums| {
+        all.merge(sums);
+        all
+    });
+    let shapes: Vec<(DepthFit, Tails)> = ranges
+        .iter()
+        .zip(&sums)
+        .map(|(&range, own)| {
+            // Lines, deviations and tails are fitted to the same samples.
+            let (sums, used) = if own.count < SAMPLES_MIN {
+                (&all, [ranges[0][0], ranges[ranges.len() - 1][1]])
+            } else {
+                (own, range)
+            };
+            fit_shape(pool, pair, range, sums, used)
         })
-        .collect()
-}
-
-/// What a line needs to know of its samples; integers, so that their order does not matter.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    count: u64,
-    deep: i64,
-    shallow: i64,
-    deep_squared: i128,
-    shallow_squared: i128,
-    product: i128,
-}
-
-impl Sums {
-    fn with(self, [deep, shallow]: [i32; 2]) -> Self {
-        if SHALLOW_MAX < shallow.abs() {
-            return self;
-        }
-        let (deep, shallow) = (i64::from(deep), i64::from(shallow));
-        Self {
-            count: self.count + 1,
-            deep: self.deep + deep,
-            shallow: self.shallow + shallow,
-            deep_squared: self.deep_squared + i128::from(deep * deep),
-            shallow_squared: self.shallow_squared + i128::from(shallow * shallow),
-            product: self.product + i128::from(deep * shallow),
+        .collect();
+    let mut all_tails = Tails::default();
+    for ((_, tails), own) in shapes.iter().zip(&sums) {
+        if SAMPLES_MIN <= own.count {
+            all_tails.merge(tails);
         }
     }
+    let with_quantiles = shapes.into_iter().map(|(fit, tails)| {
+        let mut least = 0.0_f64;
+        let quantiles = LEVELS.map(|level| {
+            let own = OUTSIDE_MIN <= tails.outside(level) || all_tails.count < tails.count;
+            let quantile = if own { &tails } else { &all_tails }.quantile(level);
+            least = least.max((quantile * 1000.0).round() / 1000.0);
+            least
+        });
+        DepthFit { quantiles, ..fit }
+    });
+    with_quantiles.collect()
+}
 
-    /// The least-squares line; slope 1 if the samples have no spread.
-    fn line(&self, [deep, shallow]: [u8; 2], [empties_min, empties_max]: [u8; 2]) -> DepthFit {
-        let count = self.count.max(1) as f64;
-        // Sums of squares about the means, times the count: exact until the last step.
-        let about = |squares: i128, left: i64, right: i64| {
-            (squares * i128::from(self.count) - i128::from(left) * i128::from(right)) as f64 / (count * count)
-        };
-        let spread = about(self.shallow_squared, self.shallow, self.shallow);
-        let together = about(self.product, self.deep, self.shallow);
-        let slope = if together <= 0.0 { 1.0 } else { (together / spread * 10_000.0).round() / 10_000.0 };
-        let offset = (self.deep as f64 - slope * self.shallow as f64) / count;
-        let deep_spread = about(self.deep_squared, self.deep, self.deep);
-        let variance = (deep_spread - 2.0 * slope * together + slope * slope * spread).max(0.0);
-        DepthFit {
-            empties_min,
-            empties_max,
-            deep,
-            shallow,
-            slope: slope.clamp(0.1, 10.0),
-            offset: offset.round() as i32,
-            sigma: variance.sqrt().round() as i32,
-            samples: self.count,
-        }
-    }
+/// Line and deviation in one range, and how far the samples lie from it.
+fn fit_shape(pool: Pool<'_>, pair: Pair, range: [u8; 2], sums: &LineSums, used: [u8; 2]) -> (DepthFit, Tails) {
+    let line = sums.line();
+    let rest = |scores: ScorePair| {
+        (f64::from(scores.deep) - line.slope * f64::from(scores.shallow) - f64::from(line.offset)).abs()
+    };
+    let add = |sums: &mut LineSums, scores: ScorePair| {
+        sums.add(ScorePair { deep: rest(scores).round() as i32, shallow: scores.shallow.abs() });
+    };
+    let deviation = Deviation::of(&pool.sum(pair, used, add, LineSums::merge));
+    let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
+    let tails = pool.sum(pair, used, add, Tails::merge);
+    let fit = DepthFit {
+        empties_min: range[0],
+        empties_max: range[1],
+        deep: if let Deep::Depth(depth) = pair.deep { Some(depth) } else { None },
+        shallow: pair.shallow,
+        slope: line.slope,
+        offset: line.offset,
+        sigma: deviation.sigma,
+        growth: deviation.growth,
+        quantiles: [0.0; LEVELS.len()],
+        rest: line.rest.round() as i32,
+        r_squared: (line.r_squared * 10_000.0).round() / 10_000.0,
+        beyond_3: (tails.beyond(3) * 10_000.0).round() / 10_000.0,
+        samples: sums.count,
+    };
+    (fit, tails)
 }
 
 #[cfg(test)]
@@ -126,28 +174,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_with_noise_is_found() {
-        let noise = [300, -300, 100, -100];
-        let samples = (-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]);
-        let sums = samples.fold(Sums::default(), Sums::with);
-        let fit = sums.line([4, 2], [0, 21]);
-        assert_eq!(sums.count, 801, "those beyond 40 discs are left out");
-        assert!(
-            (fit.slope - 1.2).abs() < 1e-3 && (fit.offset - 2000).abs() < 20 && (fit.sigma - 224).abs() < 3,
-            "{fit:?}"
-        );
-    }
-
-    #[test]
-    fn samples_without_spread_make_a_line_of_slope_one() {
-        let fit = Sums::default().with([500, 100]).with([700, 100]).line([3, 1], [0, 60]);
-        assert_eq!((fit.slope, fit.offset, fit.sigma), (1.0, 500, 100));
-        assert_eq!(Sums::default().line([3, 1], [0, 60]).sigma, 0);
-    }
-
-    #[test]
-    fn the_static_value_is_tried_first() {
-        let found: Vec<_> = pairs(4).collect();
-        assert_eq!(found, [[1, 0], [2, 0], [3, 0], [3, 1], [4, 0], [4, 2]]);
+    fn folds_hold_equal_shares_of_the_games() {
+        let folds = Folds { seed: 1, count: 5 };
+        let mut counts = [0; 5];
+        (0..10_000).for_each(|game| counts[folds.of(game) as usize] += 1);
+        assert!(counts.iter().all(|count| (1_850..2_150).contains(count)), "{counts:?}");
+        assert_eq!(Folds { seed: 1, count: 1 }.of(7), 0);
     }
 }

@@ -1,51 +1,208 @@
-//! Positions to measure: one from each of many games that the model plays against itself.
+//! Positions to measure, from games that the model plays against itself and from the trees of its searches, with their
+//! full-width scores.
 
-use super::FitMpcTask;
+use super::{FitMpcConfig, FitMpcTask};
+use crate::artifact::dataset::mpc_samples::MpcSampleRow;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
 use crate::engine::game::Game;
-use crate::engine::search::limits::Limits;
+use crate::engine::search::limits::{DEPTH_MAX, Limits};
+use crate::engine::search::mpc::{MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
-use crate::pipeline::{Context, StageError};
-use crate::random::{Stream, stream};
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use crate::engine::search::selective::Wanted;
+use crate::random::{RandomStream, Stream, stream};
 
-/// One position a sample, in order, on the threads of the current pool.
-pub(super) fn positions(task: FitMpcTask<'_>, context: Context<'_>) -> Result<Vec<Position>, StageError> {
-    let model = &task.model.model;
-    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, task.config.table_bits);
-    (0..task.config.samples)
-        .into_par_iter()
-        .map_init(new_searcher, |searcher, id| {
-            context.check()?;
-            context.progress.advance(1, 0);
-            Ok(position(task, searcher, id))
-        })
-        .collect()
+/// A node of a tree lies so many plies below the root of the search, drawn for each; deeper ones cost more than they tell.
+const PLIES_BELOW_ROOT: [u8; 2] = [1, 2];
+
+/// What a search found out about a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// In millidiscs, from the side to move.
+    pub score: i32,
+    /// The nodes that it took.
+    pub nodes: u64,
 }
 
-/// Plays until the number of empty squares drawn for this sample is reached; a game that ends before is played anew.
-fn position(task: FitMpcTask<'_>, searcher: &mut Searcher<'_>, id: u64) -> Position {
-    let config = task.config;
-    let mut rng = stream(task.seed, Stream::MpcSample(task.generation, id));
-    let range = u32::from(config.empties_max - config.empties_min) + 1;
-    loop {
-        let empties = config.empties_min + rng.below(range) as u8;
-        let exploration = config.exploration * rng.unit();
-        searcher.clear();
-        let mut game = Game::new();
-        while !game.is_over() {
-            let position = game.current().position;
-            if position.empties() == empties {
-                return position;
+/// The null window in which a search met a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetIn {
+    /// The remaining depth there.
+    pub depth: u8,
+    /// The window asked whether the value is above this, in millidiscs.
+    pub alpha: i32,
+}
+
+/// A position with its full-width scores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Unique in the dataset.
+    pub id: u64,
+    /// The game it comes from.
+    pub game: u64,
+    /// The position, whose side to move has a move.
+    pub position: Position,
+    /// Where a search met it; `None` for a position of the game.
+    pub met: Option<MetIn>,
+    /// By depth, from the static value on.
+    pub depths: Vec<Searched>,
+    /// To the end of the game, if it was near enough.
+    pub end: Option<Searched>,
+}
+
+impl Sample {
+    /// The rows of the sample.
+    pub(super) fn rows(&self) -> impl Iterator<Item = MpcSampleRow> + '_ {
+        let empties = self.position.empties();
+        let by_depth = (0..).zip(&self.depths);
+        by_depth.chain(self.end.iter().map(move |end| (empties, end))).map(move |(depth, searched)| MpcSampleRow {
+            sample_id: self.id,
+            game_id: self.game,
+            empties,
+            player: self.position.player(),
+            opponent: self.position.opponent(),
+            met_depth: self.met.map_or(0, |met| met.depth),
+            alpha: self.met.map(|met| met.alpha),
+            depth,
+            score: searched.score,
+            nodes: searched.nodes,
+        })
+    }
+
+    /// The samples of the rows of a part; `None` unless the rows of each follow each other by depth, from 0 to `depth_max`
+    /// and, perhaps, to the end.
+    #[must_use]
+    pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Option<Vec<Self>> {
+        let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id).map(|rows| {
+            let first = rows.first()?;
+            let position = Position::new(first.player, first.opponent)?;
+            let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
+            let (depths, end) = rows.split_at_checked(usize::from(depth_max) + 1)?;
+            let sound = (0..).zip(depths).all(|(depth, row)| row.depth == depth)
+                && end.len() <= 1
+                && end.iter().all(|row| row.depth == position.empties());
+            sound.then(|| Self {
+                id: first.sample_id,
+                game: first.game_id,
+                position,
+                met: first.alpha.map(|alpha| MetIn { depth: first.met_depth, alpha }),
+                depths: depths.iter().map(searched).collect(),
+                end: end.first().map(searched),
+            })
+        });
+        samples.collect()
+    }
+}
+
+/// Makes samples, one game after another.
+pub(super) struct Sampler<'t> {
+    task: FitMpcTask<'t>,
+    /// Plays as the model is.
+    player: Searcher<'t>,
+    /// Searches full width.
+    scorer: Searcher<'t>,
+}
+
+impl<'t> Sampler<'t> {
+    pub(super) fn new(task: FitMpcTask<'t>, no_table: &'t MpcTable) -> Self {
+        let model = &task.model.model;
+        let new = |mpc| Searcher::new(&model.evaluation, mpc, task.config.table_bits);
+        Self { task, player: new(&model.mpc), scorer: new(no_table) }
+    }
+
+    /// The samples of a game with their scores.
+    pub(super) fn samples(&mut self, game: u64) -> Vec<Sample> {
+        let mut samples = self.positions(game);
+        for sample in &mut samples {
+            self.score(sample);
+        }
+        samples
+    }
+
+    /// The samples of a game without scores.
+    pub(super) fn positions(&mut self, game: u64) -> Vec<Sample> {
+        let mut rng = stream(self.task.seed, Stream::MpcSample(self.task.generation, game));
+        let positions = self.game_positions(&mut rng);
+        let first = game * positions.len() as u64;
+        let samples = (first..).zip(positions).map(|(id, position)| {
+            let (position, met) = self.met(&mut rng, position).unwrap_or((position, None));
+            Sample { id, game, position, met, depths: Vec::new(), end: None }
+        });
+        samples.collect()
+    }
+
+    /// One position in each of equal ranges of empty squares; a game that ends before the last is played anew.
+    fn game_positions(&mut self, rng: &mut RandomStream) -> Vec<Position> {
+        let config = self.task.config;
+        loop {
+            let wanted = wanted_empties(config, rng);
+            let exploration = config.exploration * rng.unit();
+            let mut positions = Vec::new();
+            let mut game = Game::new();
+            self.player.clear();
+            while !game.is_over() {
+                let position = game.current().position;
+                if wanted.get(positions.len()) == Some(&position.empties()) {
+                    positions.push(position);
+                    if positions.len() == wanted.len() {
+                        return positions;
+                    }
+                }
+                let random = game.ply() < config.random_plies || rng.chance(exploration);
+                let square = if random {
+                    rng.pick(Squares(position.legal_moves()))
+                } else {
+                    self.player.search(position, Limits::full_width(config.play_depth)).best_move
+                };
+                game.play(square.expect("the side to move has a move")).expect("both choices are legal");
             }
-            let random = game.ply() < config.random_plies || rng.chance(exploration);
-            let square = if random {
-                rng.pick(Squares(position.legal_moves()))
-            } else {
-                searcher.search(position, Limits::full_width(config.play_depth)).best_move
-            };
-            game.play(square.expect("the side to move has a move")).expect("both choices are legal");
         }
     }
+
+    /// A node of the tree below a position, if the sample is to be one, and there is one deep enough.
+    fn met(&mut self, rng: &mut RandomStream, root: Position) -> Option<(Position, Option<MetIn>)> {
+        let config = self.task.config;
+        let between = |rng: &mut RandomStream, [min, max]: [u8; 2]| min + rng.below(u32::from(max - min) + 1) as u8;
+        let chosen = rng.chance(config.tree_share);
+        let depth = between(rng, [config.tree_depth_min, config.tree_depth_max]);
+        let above = between(rng, PLIES_BELOW_ROOT);
+        let choice = u64::from(rng.below(u32::MAX)) << 32 | u64::from(rng.below(u32::MAX));
+        if !chosen || root.empties() < config.depth_max + above {
+            return None;
+        }
+        self.scorer.clear();
+        let met = self.scorer.meet(root, depth + above, Wanted { depth, choice })?;
+        // Passes and earlier iterations may lead nearer to the end.
+        let fits = config.depth_max <= met.position.empties();
+        fits.then_some((met.position, Some(MetIn { depth, alpha: met.alpha })))
+    }
+
+    /// Searches a sample full width to every depth, and to the end if that is near.
+    fn score(&mut self, sample: &mut Sample) {
+        self.scorer.clear();
+        let position = sample.position;
+        sample.depths = (0..=self.task.config.depth_max)
+            .map(|depth| {
+                let (score, nodes) = self.scorer.score_at_depth(position, depth, MpcLevel::FullWidth);
+                Searched { score, nodes }
+            })
+            .collect();
+        if position.empties() <= self.task.config.end_empties {
+            let limits = Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) };
+            let result = self.scorer.search(position, limits);
+            sample.end = Some(Searched { score: result.score, nodes: result.nodes });
+        }
+    }
+}
+
+/// One number of empty squares in each of equal ranges, descending.
+fn wanted_empties(config: &FitMpcConfig, rng: &mut RandomStream) -> Vec<u8> {
+    let count = u32::from(config.game_samples);
+    let width = u32::from(config.empties_max - config.empties_min) + 1;
+    let edge = |index: u32| index * width / count;
+    let wanted = (0..count).rev().map(|index| {
+        let offset = edge(index) + rng.below((edge(index + 1) - edge(index)).max(1));
+        config.empties_min + offset as u8
+    });
+    wanted.collect()
 }

@@ -1,66 +1,86 @@
 //! The source's form: one difference a depth, each depth fitted with the lower ones in use.
 
-use super::{DEEP_MIN, DepthFit, FitMpcTask, SHALLOW_DEPTHS, Statistics, row, table_of};
-use crate::engine::board::position::Position;
-use crate::engine::search::mpc::{MpcLevel, MpcTable};
+use super::sample::{Sample, Sampler, Searched};
+use super::sums::{LineSums, ScorePair, Tails};
+use super::{DepthFit, FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST, table_of};
+use crate::engine::search::mpc::{DEEP_MAX, LEVELS, MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
-use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
-/// The statistics, and a row for each position and depth.
-pub(super) fn fit(
-    task: FitMpcTask<'_>,
-    positions: &[Position],
-    context: Context<'_>,
-) -> Result<Statistics, StageError> {
-    let (mut depths, mut rows) = (Vec::new(), Vec::new());
-    for (deep, shallow) in (DEEP_MIN..=task.config.depth_max).zip(SHALLOW_DEPTHS) {
-        let pairs = search_pairs(task, &table_of(&depths), positions, [deep, shallow], context)?;
-        depths.push(fit_depth([deep, shallow], &pairs));
-        let samples = (0..).zip(positions.iter().zip(&pairs));
-        rows.extend(samples.map(|(id, (&position, &pair))| row(id, position, [deep, shallow], pair)));
+/// The statistics, and the samples with the scores they come from.
+pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<DepthFit>, Vec<Sample>), StageError> {
+    let no_table = MpcTable::empty();
+    let games: Result<Vec<Vec<Sample>>, StageError> = (0..task.config.games)
+        .into_par_iter()
+        .map_init(
+            || Sampler::new(task, &no_table),
+            |sampler, game| {
+                context.check()?;
+                context.progress.advance(1, 0);
+                Ok(sampler.positions(game))
+            },
+        )
+        .collect();
+    let mut samples: Vec<Sample> = games?.into_iter().flatten().collect();
+    let mut fits = Vec::new();
+    for deep in 0..=task.config.depth_max {
+        // A depth without statistics has the same score with and without those of its own: the root is not cut.
+        search(task, &table_of(&fits), &mut samples, deep, context)?;
+        if let Some(&shallow) = deep.checked_sub(SHALLOW_FIRST).and_then(|index| SHALLOW_DEPTHS.get(usize::from(index)))
+        {
+            fits.push(fit_depth(&samples, deep, shallow));
+        }
     }
-    Ok((depths, rows))
+    Ok((fits, samples))
 }
 
-/// The deep and the shallow value of each position; deep searches use the levels fitted so far.
-fn search_pairs(
+/// Adds the score of one depth to each sample.
+fn search(
     task: FitMpcTask<'_>,
     table: &MpcTable,
-    positions: &[Position],
-    depths: [u8; 2],
+    samples: &mut [Sample],
+    depth: u8,
     context: Context<'_>,
-) -> Result<Vec<[i32; 2]>, StageError> {
+) -> Result<(), StageError> {
     let level = MpcLevel::Sigmas(task.config.t);
     let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
-    positions
-        .par_iter()
-        .map_init(new_searcher, |searcher, &position| {
-            context.check()?;
-            context.progress.advance(1, 0);
-            Ok(depths.map(|depth| {
-                searcher.clear();
-                searcher.score_at_depth(position, depth, level).0
-            }))
-        })
-        .collect()
+    samples.par_iter_mut().try_for_each_init(new_searcher, |searcher, sample| {
+        context.check()?;
+        searcher.clear();
+        let (score, nodes) = searcher.score_at_depth(sample.position, depth, level);
+        sample.depths.push(Searched { score, nodes });
+        Ok(())
+    })
 }
 
 /// Mean and standard deviation of deep − shallow, from integer sums, rounded half away from zero.
-fn fit_depth([deep, shallow]: [u8; 2], pairs: &[[i32; 2]]) -> DepthFit {
-    let differences = || pairs.iter().map(|&[deep, shallow]| i64::from(deep) - i64::from(shallow));
-    let count = pairs.len() as f64;
-    let mean = differences().sum::<i64>() as f64 / count;
-    let squares: i128 = differences().map(|difference| i128::from(difference) * i128::from(difference)).sum();
-    let variance = (squares as f64 / count - mean * mean).max(0.0);
+fn fit_depth(samples: &[Sample], deep: u8, shallow: u8) -> DepthFit {
+    let pair = |sample: &Sample| {
+        let [deep, shallow] = [deep, shallow].map(|depth| sample.depths[usize::from(depth)].score);
+        ScorePair { deep, shallow }
+    };
+    let mut sums = LineSums::default();
+    samples.iter().for_each(|sample| sums.add(pair(sample)));
+    let line = sums.line_of(1.0);
+    let mut tails = Tails::default();
+    for ScorePair { deep, shallow } in samples.iter().map(pair) {
+        let rest = (f64::from(deep) - f64::from(shallow) - f64::from(line.offset)).abs();
+        tails.add(rest / line.rest.max(1.0));
+    }
     DepthFit {
         empties_min: deep,
-        empties_max: 60,
-        deep,
+        empties_max: DEEP_MAX,
+        deep: Some(deep),
         shallow,
         slope: 1.0,
-        offset: mean.round() as i32,
-        sigma: variance.sqrt().round() as i32,
-        samples: pairs.len() as u64,
+        offset: line.offset,
+        sigma: line.rest.round() as i32,
+        growth: 0.0,
+        quantiles: LEVELS.map(|level| (tails.quantile(level) * 1000.0).round() / 1000.0),
+        rest: line.rest.round() as i32,
+        r_squared: (line.r_squared * 10_000.0).round() / 10_000.0,
+        beyond_3: (tails.beyond(3) * 10_000.0).round() / 10_000.0,
+        samples: sums.count,
     }
 }

@@ -3,6 +3,7 @@
 use super::super::candidates::Candidates;
 use super::super::midgame;
 use super::super::run::Run;
+use super::super::selective::Plain;
 use super::super::table::{Key, Table};
 use super::node::EndNode;
 use super::{DISCS_MAX, GUIDED_EMPTIES_MIN};
@@ -42,12 +43,12 @@ pub(super) fn stability_cut<K: Kernel>(node: &EndNode, alpha: i32) -> Option<i32
 /// Multi-ProbCut to the end of the game; only in searches that prepare an exact one.
 #[inline(always)]
 pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32) -> Option<i32> {
-    if !run.sigmas.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
+    if !run.margin.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
         return None;
     }
     let mpc = run.mpc;
     let entries = mpc.end_probes(node.empties as u8);
-    let found = midgame::probe_all::<K>(run, &node.midgame(), alpha * DISC, (alpha + 1) * DISC, entries);
+    let found = midgame::probe_all::<K, Plain>(run, &node.midgame(), alpha * DISC, (alpha + 1) * DISC, entries);
     found.map(|value| value / DISC)
 }
 

@@ -1,0 +1,138 @@
+//! What a table does to searches: nodes, scores and moves against full width.
+
+use super::FitMpcTask;
+use super::sample::Sample;
+use crate::engine::board::position::Position;
+use crate::engine::board::square::Square;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::mpc::{LEVELS, MpcLevel, MpcTable};
+use crate::engine::search::searcher::Searcher;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use serde::{Deserialize, Serialize};
+
+/// Searches of one level against full width, at equal depth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelNodes {
+    /// In percent; `null` is the margin `t` of the config.
+    pub level: Option<u8>,
+    /// Nodes.
+    pub nodes: u64,
+    /// The root of the mean squared difference of the scores, in discs.
+    pub rms_difference: f64,
+    /// The share of positions with the same move.
+    pub same_move: f64,
+}
+
+/// What the table saves.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodesSaved {
+    /// The depth of the searches.
+    pub depth: u8,
+    /// Positions searched.
+    pub positions: u64,
+    /// Nodes of the full-width searches.
+    pub full_width: u64,
+    /// Those of each level.
+    pub levels: Vec<LevelNodes>,
+    /// The plies that the level of the config looks further with no more nodes than full width.
+    pub depth_gained: u8,
+}
+
+/// A depth that no selective search of this many nodes gets beyond.
+const DEPTH_GAINED_MAX: u8 = 8;
+
+/// Some of the samples, evenly spread.
+pub(super) fn some_positions(task: FitMpcTask<'_>, parts: &[Vec<Sample>]) -> Vec<Position> {
+    let count: usize = parts.iter().map(Vec::len).sum();
+    let wanted = task.config.compare as usize;
+    let stride = (count / wanted).max(1);
+    parts.iter().flatten().map(|sample| sample.position).step_by(stride).take(wanted).collect()
+}
+
+/// Searches positions to the last depth with and without the table.
+pub(super) fn compare(
+    task: FitMpcTask<'_>,
+    table: &MpcTable,
+    positions: &[Position],
+    context: Context<'_>,
+) -> Result<NodesSaved, StageError> {
+    let depth = task.config.depth_max;
+    let full = search_all(task, table, positions, (depth, MpcLevel::FullWidth), context)?;
+    let full_width = full.iter().map(|found| found.nodes).sum();
+    let named = LEVELS.into_iter().chain([task.config.level]).map(|percent| (Some(percent), level(percent)));
+    let mut levels = Vec::new();
+    for (percent, level) in named.chain([(None, MpcLevel::Sigmas(task.config.t))]) {
+        let found = search_all(task, table, positions, (depth, level), context)?;
+        let pairs = || full.iter().zip(&found);
+        let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
+        let same = pairs().filter(|(full, found)| full.best == found.best).count();
+        let count = positions.len().max(1) as f64;
+        let rounded = |value: f64| (value * 1e5).round() / 1e5;
+        levels.push(LevelNodes {
+            level: percent,
+            nodes: found.iter().map(|found| found.nodes).sum(),
+            rms_difference: rounded((squares as f64 / count).sqrt() / 1000.0),
+            same_move: rounded(same as f64 / count),
+        });
+    }
+    levels.sort_by_key(|found| found.level.is_none().then_some(101).or(found.level));
+    levels.dedup_by_key(|found| found.level);
+    let mut depth_gained = 0;
+    for gained in 1..=DEPTH_GAINED_MAX {
+        let deeper = (depth + gained, level(task.config.level));
+        let found = search_all(task, table, positions, deeper, context)?;
+        if full_width < found.iter().map(|found| found.nodes).sum::<u64>() {
+            break;
+        }
+        depth_gained = gained;
+    }
+    Ok(NodesSaved { depth, positions: positions.len() as u64, full_width, levels, depth_gained })
+}
+
+/// Mean nodes of searches with the table at the level of the config, by depth, at least 1.
+pub(super) fn costs(
+    task: FitMpcTask<'_>,
+    table: &MpcTable,
+    positions: &[Position],
+    context: Context<'_>,
+) -> Result<Vec<u64>, StageError> {
+    let mean = |depth: u8| {
+        let found = search_all(task, table, positions, (depth, level(task.config.level)), context)?;
+        Ok((found.iter().map(|found| found.nodes).sum::<u64>() / found.len().max(1) as u64).max(1))
+    };
+    (0..=task.config.depth_max).map(mean).collect()
+}
+
+fn level(percent: u8) -> MpcLevel {
+    MpcLevel::from_percent(percent).expect("the config was checked")
+}
+
+/// What a search found.
+struct Found {
+    score: i32,
+    nodes: u64,
+    best: Option<u8>,
+}
+
+/// Each search has an empty table.
+fn search_all(
+    task: FitMpcTask<'_>,
+    table: &MpcTable,
+    positions: &[Position],
+    (depth, mpc): (u8, MpcLevel),
+    context: Context<'_>,
+) -> Result<Vec<Found>, StageError> {
+    let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
+    let limits = Limits { mpc, ..Limits::full_width(depth) };
+    positions
+        .par_iter()
+        .map_init(new_searcher, |searcher, &position| {
+            context.check()?;
+            searcher.clear();
+            let result = searcher.search(position, limits);
+            let best = result.best_move.map(Square::number);
+            Ok(Found { score: result.score, nodes: result.nodes, best })
+        })
+        .collect()
+}

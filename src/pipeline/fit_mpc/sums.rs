@@ -1,0 +1,235 @@
+//! What a fit needs to know of its samples: integers, so that parts can be summed in any order.
+
+/// A deep and a shallow score of one position, in millidiscs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ScorePair {
+    pub(super) deep: i32,
+    pub(super) shallow: i32,
+}
+
+/// Sums for a line through the scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LineSums {
+    pub(super) count: u64,
+    pub(super) deep: i64,
+    pub(super) shallow: i64,
+    pub(super) deep_squared: i128,
+    pub(super) shallow_squared: i128,
+    pub(super) product: i128,
+}
+
+/// The line of least squares, deep ≈ slope · shallow + offset, and how well it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Line {
+    pub(super) slope: f64,
+    pub(super) offset: i32,
+    /// The standard deviation of the rest, in millidiscs.
+    pub(super) rest: f64,
+    /// The share of the variance of deep scores that the line explains.
+    pub(super) r_squared: f64,
+}
+
+/// Slopes have four digits, so that tables are readable; a slope beyond these is that of no two searches.
+const SLOPE_DIGITS: f64 = 10_000.0;
+const SLOPES: [f64; 2] = [0.1, 10.0];
+
+impl LineSums {
+    pub(super) fn add(&mut self, pair: ScorePair) {
+        let (deep, shallow) = (i64::from(pair.deep), i64::from(pair.shallow));
+        self.count += 1;
+        self.deep += deep;
+        self.shallow += shallow;
+        self.deep_squared += i128::from(deep * deep);
+        self.shallow_squared += i128::from(shallow * shallow);
+        self.product += i128::from(deep * shallow);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.deep += other.deep;
+        self.shallow += other.shallow;
+        self.deep_squared += other.deep_squared;
+        self.shallow_squared += other.shallow_squared;
+        self.product += other.product;
+    }
+
+    /// The line; slope 1 if the samples have no spread.
+    pub(super) fn line(&self) -> Line {
+        self.line_of((self.slope().unwrap_or(1.0) * SLOPE_DIGITS).round() / SLOPE_DIGITS)
+    }
+
+    /// The slope of least squares if it is positive.
+    fn slope(&self) -> Option<f64> {
+        let spread = self.about(self.shallow_squared, self.shallow, self.shallow);
+        let slope = self.about(self.product, self.deep, self.shallow) / spread;
+        (slope.is_finite() && 0.0 < slope).then_some(slope)
+    }
+
+    /// The line of a given slope.
+    pub(super) fn line_of(&self, slope: f64) -> Line {
+        let slope = slope.clamp(SLOPES[0], SLOPES[1]);
+        let spread = self.about(self.shallow_squared, self.shallow, self.shallow);
+        let together = self.about(self.product, self.deep, self.shallow);
+        let deep_spread = self.about(self.deep_squared, self.deep, self.deep);
+        let variance = (deep_spread - 2.0 * slope * together + slope * slope * spread).max(0.0);
+        let offset = (self.deep as f64 - slope * self.shallow as f64) / self.count.max(1) as f64;
+        Line {
+            slope,
+            offset: offset.round() as i32,
+            rest: variance.sqrt(),
+            r_squared: if 0.0 < deep_spread { 1.0 - variance / deep_spread } else { 1.0 },
+        }
+    }
+
+    /// A mean product about the means: exact in integers until the last step.
+    fn about(&self, product: i128, left: i64, right: i64) -> f64 {
+        let count = self.count.max(1) as f64;
+        (product * i128::from(self.count) - i128::from(left) * i128::from(right)) as f64 / (count * count)
+    }
+}
+
+/// The deviations that hold a share of a normal distribution's mean absolute deviation: √(π/2).
+const DEVIATION_OF_MEAN: f64 = 1.253_314_137_315_500_1;
+
+/// A deviation that grows with |shallow|.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Deviation {
+    /// Where shallow is 0, in millidiscs.
+    pub(super) sigma: i32,
+    /// Millidiscs for each millidisc of |shallow|.
+    pub(super) growth: f64,
+}
+
+/// The deviation where shallow is 0 is at least this share of the mean one, so that no margin vanishes.
+const SIGMA_SHARE_MIN: f64 = 0.2;
+/// A deviation that grows as fast as the prediction foretells nothing.
+const GROWTH_MAX: f64 = 0.5;
+
+impl Deviation {
+    /// That of a line through |shallow| and |rest|.
+    pub(super) fn of(sums: &LineSums) -> Self {
+        let mean = sums.deep as f64 / sums.count.max(1) as f64;
+        let growth = sums.slope().unwrap_or(0.0).min(GROWTH_MAX);
+        let at_zero = mean - growth * sums.shallow as f64 / sums.count.max(1) as f64;
+        let (at_zero, growth) = if at_zero < SIGMA_SHARE_MIN * mean {
+            let shallow = (sums.shallow as f64 / sums.count.max(1) as f64).max(1.0);
+            (SIGMA_SHARE_MIN * mean, (1.0 - SIGMA_SHARE_MIN) * mean / shallow)
+        } else {
+            (at_zero, growth)
+        };
+        Self {
+            sigma: (at_zero * DEVIATION_OF_MEAN).round() as i32,
+            growth: (growth.min(GROWTH_MAX) * DEVIATION_OF_MEAN * SLOPE_DIGITS).round() / SLOPE_DIGITS,
+        }
+    }
+
+    pub(super) fn at(&self, shallow: i32) -> f64 {
+        (f64::from(self.sigma) + self.growth * f64::from(shallow.abs())).max(1.0)
+    }
+}
+
+/// Bins of a histogram for each deviation, and deviations that it reaches.
+const BINS_IN_DEVIATION: f64 = 128.0;
+const DEVIATIONS: usize = 16;
+const BINS: usize = BINS_IN_DEVIATION as usize * DEVIATIONS;
+
+/// How many samples lie how many deviations from the line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tails {
+    bins: Vec<u64>, // the last one holds the rest
+    pub(super) count: u64,
+}
+
+impl Default for Tails {
+    fn default() -> Self {
+        Self { bins: vec![0; BINS], count: 0 }
+    }
+}
+
+impl Tails {
+    /// Adds a sample so many deviations from the line.
+    pub(super) fn add(&mut self, deviations: f64) {
+        let bin = (deviations * BINS_IN_DEVIATION) as usize;
+        self.bins[bin.min(BINS - 1)] += 1;
+        self.count += 1;
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bins.iter_mut().zip(&other.bins).for_each(|(bin, other)| *bin += other);
+    }
+
+    /// The deviations within which `percent` of the samples lie, evenly spread within a bin.
+    pub(super) fn quantile(&self, percent: u8) -> f64 {
+        let wanted = self.count as f64 * f64::from(percent) / 100.0;
+        let mut below = 0.0;
+        for (index, &count) in self.bins.iter().enumerate() {
+            let count = count as f64;
+            if 0.0 < count && wanted <= below + count {
+                return (index as f64 + (wanted - below) / count) / BINS_IN_DEVIATION;
+            }
+            below += count;
+        }
+        DEVIATIONS as f64
+    }
+
+    /// The share of samples more than so many deviations from the line.
+    pub(super) fn beyond(&self, deviations: usize) -> f64 {
+        let beyond: u64 = self.bins[deviations * BINS_IN_DEVIATION as usize..].iter().sum();
+        beyond as f64 / self.count.max(1) as f64
+    }
+
+    /// The samples that a level leaves outside.
+    pub(super) fn outside(&self, percent: u8) -> u64 {
+        self.count * u64::from(100 - percent) / 100
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(pairs: impl Iterator<Item = [i32; 2]>) -> LineSums {
+        let mut sums = LineSums::default();
+        pairs.for_each(|[deep, shallow]| sums.add(ScorePair { deep, shallow }));
+        sums
+    }
+
+    #[test]
+    fn a_line_with_noise_is_found() {
+        let noise = [300, -300, 100, -100];
+        let sums = sums((-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]));
+        let line = sums.line();
+        assert!((line.slope - 1.2).abs() < 1e-3 && (line.offset - 2000).abs() < 20, "{line:?}");
+        assert!((line.rest - 224.0).abs() < 3.0 && 0.999 < line.r_squared, "{line:?}");
+    }
+
+    #[test]
+    fn samples_without_spread_make_a_line_of_slope_one() {
+        let line = sums([[500, 100], [700, 100]].into_iter()).line();
+        assert_eq!((line.slope, line.offset, line.rest), (1.0, 500, 100.0));
+        assert_eq!(LineSums::default().line().rest, 0.0);
+    }
+
+    #[test]
+    fn a_growing_deviation_is_found_and_never_vanishes() {
+        let growing = Deviation::of(&sums((0..400).map(|x| [1000 + 5 * x, 100 * x])));
+        assert!((growing.sigma - 1253).abs() < 5 && (growing.growth - 0.0627).abs() < 1e-3, "{growing:?}");
+        let shrinking = Deviation::of(&sums((0..400).map(|x| [4000 - 5 * x, 100 * x])));
+        assert!(shrinking.growth == 0.0 && (shrinking.sigma - 3763).abs() < 10, "{shrinking:?}");
+        let steep = Deviation::of(&sums((0..400).map(|x| [20 * x, 100 * x])));
+        assert!(0 < steep.sigma && 0.0 < steep.growth && steep.growth < 1.0, "{steep:?}");
+    }
+
+    #[test]
+    fn quantiles_of_a_histogram_are_those_of_its_samples() {
+        let mut tails = Tails::default();
+        (0..10_000).for_each(|x| tails.add(f64::from(x) / 2000.0));
+        for (percent, expected) in [(73, 3.65), (87, 4.35), (99, 4.95)] {
+            assert!((tails.quantile(percent) - expected).abs() < 0.001, "{percent}");
+        }
+        assert!((tails.beyond(3) - 0.4).abs() < 1e-3);
+        assert_eq!(tails.outside(98), 200);
+        assert_eq!(Tails::default().quantile(73), 16.0);
+    }
+}
