@@ -139,14 +139,15 @@ fn a_flipped_byte_in_a_dataset_stops_the_run_with_its_name() {
 }
 
 /// A run whose games take a while, in parts of a few.
-const SLOW: [(&str, &str); 8] = [
-    ("gate.games", "200"),
+const SLOW: [(&str, &str); 9] = [
+    ("gate.depth", "6"),
+    ("gate.games", "100"),
     ("run.start", "\"builtin:disc-count\""),
     ("run.generations", "1"),
-    ("generate.games", "120"),
+    ("generate.games", "240"),
     ("generate.part_games", "4"),
-    ("generate.play_depth", "5"),
-    ("generate.label_depth", "5"),
+    ("generate.play_depth", "6"),
+    ("generate.label_depth", "6"),
     ("train.epochs", "40"),
 ];
 
@@ -183,7 +184,7 @@ fn nights_with_a_budget_end_in_the_bytes_of_an_undisturbed_run() {
 #[test]
 fn training_that_is_stopped_goes_on_after_its_last_epoch() {
     let workspace = Workspace::new();
-    let changes = [("train.epochs", "200"), ("train.ratio_decay", "0.999"), ("generate.games", "200")];
+    let changes = [("train.epochs", "500"), ("train.ratio_decay", "0.999"), ("generate.games", "400")];
     let config = workspace.config("run", "smoke", &changes);
     workspace.done(&format!("generate --config {config} --output data"));
     let train = format!("train --config {config} --dataset data");

@@ -64,7 +64,7 @@ pub(super) enum ProgressMode {
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Play games and write their positions with deep-search scores
-    Generate(GenerateArguments),
+    Generate(GenerateCommandArguments),
     /// Train a new model version on datasets
     Train(TrainArguments),
     /// Fit MPC statistics to a model, as a new version
@@ -99,6 +99,18 @@ pub(super) enum Command {
 #[command(
     after_help = "Example: renma generate --config configs/default.toml --generation 1 --output datasets/try/selfplay/generation=0001"
 )]
+pub(super) struct GenerateCommandArguments {
+    #[command(flatten)]
+    pub(super) task: GenerateArguments,
+    /// If the output folder holds a result of other inputs, make it anew instead of refusing
+    #[arg(long)]
+    pub(super) replace: bool,
+    #[command(flatten)]
+    pub(super) work: WorkArguments,
+}
+
+/// The games to play, and by whom.
+#[derive(Args, Debug)]
 pub(super) struct GenerateArguments {
     /// The config file
     #[arg(long, value_name = "FILE")]
@@ -115,11 +127,6 @@ pub(super) struct GenerateArguments {
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
-    /// If the output folder holds a result of other inputs, make it anew instead of refusing
-    #[arg(long)]
-    pub(super) replace: bool,
-    #[command(flatten)]
-    pub(super) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
@@ -173,7 +180,7 @@ pub(super) struct FitMpcArguments {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --avoid datasets/try/selfplay/generation=0001 --output datasets/try/gate/generation=0001"
+    after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive, 12 budget spent first.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --avoid datasets/try/selfplay/generation=0001 --output datasets/try/gate/generation=0001"
 )]
 pub(super) struct GateArguments {
     /// The config file

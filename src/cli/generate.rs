@@ -1,6 +1,6 @@
 //! `renma generate`.
 
-use super::arguments::GenerateArguments;
+use super::arguments::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
 use super::work::{Worked, make_way, run_stage};
@@ -9,11 +9,13 @@ use crate::config::load_config;
 use crate::pipeline::generate::{GenerateTask, generate, step};
 use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "generate", Some(arguments.generation), &arguments.work, || work(session, arguments))
+pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<ExitCode> {
+    run_stage(session, "generate", Some(arguments.task.generation), &arguments.work, || work(session, arguments))
 }
 
-fn work(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<Worked> {
+fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<Worked> {
+    let replace = arguments.replace;
+    let arguments = &arguments.task;
     let config = load_config(&arguments.config)?;
     let registry = registry_folder(arguments.models.as_deref(), &config.name);
     let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
@@ -26,7 +28,7 @@ fn work(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<Work
         model: &model,
         output: &arguments.output,
     };
-    if arguments.replace {
+    if replace {
         make_way("generate", DatasetKind::Selfplay, &arguments.output, &step(&task))?;
     }
     let report = generate(task, session.context())?;
