@@ -6,6 +6,7 @@ pub mod gate_games;
 pub mod inspect;
 pub mod manifest;
 pub mod mpc_samples;
+pub mod part_range;
 pub mod positions;
 pub mod rows;
 pub mod verdict;

@@ -129,17 +129,23 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
 /// Whatever the system refuses; a folder that is not there has none.
 pub fn sweep_removed(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("remove", folder, source);
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
-        if temporary && entry.file_type().map_err(failed)?.is_dir() && entry.path().join(REMOVED_NAME).is_dir() {
+    for entry in temporaries(folder)? {
+        if entry.file_type().map_err(failed)?.is_dir() && entry.path().join(REMOVED_NAME).is_dir() {
             fs::remove_dir_all(entry.path()).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// What lies in a folder under a temporary name; nothing if there is no folder.
+fn temporaries(folder: &Path) -> Result<Vec<fs::DirEntry>, ArtifactError> {
+    let failed = |source| ArtifactError::io("remove", folder, source);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
+    entries.retain(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX));
+    Ok(entries)
 }
 
 /// Removes a file, if it is there.
@@ -173,13 +179,8 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
 /// Whatever the system refuses; a folder that is not there has none.
 pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("remove", folder, source);
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
-        if temporary && entry.file_type().map_err(failed)?.is_file() {
+    for entry in temporaries(folder)? {
+        if entry.file_type().map_err(failed)?.is_file() {
             fs::remove_file(entry.path()).map_err(failed)?;
         }
     }

@@ -44,6 +44,28 @@ pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError>
     parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
 }
 
+/// Reads a sealed file that may not be there yet, and then is what it is by default.
+///
+/// # Errors
+///
+/// As [`read_sealed`], or a file whose `format_of` is not `format`.
+pub fn read_sealed_or_default<T: DeserializeOwned + Default>(
+    path: &Path,
+    format: u32,
+    format_of: impl FnOnce(&T) -> u32,
+) -> Result<T, ArtifactError> {
+    let value: T = match read_sealed(path) {
+        Err(ArtifactError::Missing { .. }) => return Ok(T::default()),
+        other => other?,
+    };
+    let found = format_of(&value);
+    if found != format {
+        let reason = format!("it has format {found}, this renma reads format {format}");
+        return Err(ArtifactError::unfit(path, reason));
+    }
+    Ok(value)
+}
+
 /// Reads the bytes of a sealed file; `path` names them in errors.
 ///
 /// # Errors

@@ -53,6 +53,28 @@ impl Step {
     }
 }
 
+/// The hash of settings, with what they are the settings of.
+#[must_use]
+pub fn settings_hash(kind: &str, settings: &[(String, String)]) -> ContentHash {
+    let mut hasher = FieldHasher::new(kind);
+    for (name, value) in settings {
+        hasher.field(name, value.as_bytes());
+    }
+    hasher.finish()
+}
+
+/// The name of the first setting that is another one elsewhere, and both values; a missing one is `nothing`.
+#[must_use]
+pub fn first_difference<'s, 't>(
+    ours: &'s [(String, String)],
+    theirs: impl Fn(&str) -> Option<&'t String>,
+) -> Option<(&'s str, String)> {
+    ours.iter().find_map(|(name, ours)| {
+        let theirs = theirs(name).map_or("nothing", String::as_str);
+        (theirs != ours).then(|| (name.as_str(), format!("{name} is {theirs} there and {ours} here")))
+    })
+}
+
 /// The keys of a config table as settings, `table.key`.
 #[must_use]
 pub fn table_settings(table: &str, config: &Value) -> Settings {

@@ -12,6 +12,7 @@ mod sums;
 
 use super::{Context, StageError, check_range, mpc_level};
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
@@ -25,7 +26,7 @@ use choice::{Costs, Fits, choose, source_shallow};
 use compare::{NodesSaved, compare, costs, some_positions};
 use held_out::{HeldOut, folds_of, held_out};
 use line::{Deep, END_RANGES, Folds, Pair, Pool, fit_pair};
-use parts::{PartRange, Recipe, ranges};
+use parts::Recipe;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use sample::{Sample, Sampler};
 use serde::{Deserialize, Serialize};
@@ -302,9 +303,9 @@ fn fit_seed(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
     let (fits, samples) = fitted?;
     if let Some(output) = task.output {
         // Every score depends on the fits of all samples before it, so there is no part until all are done.
-        let ranges = ranges(task.config.games, task.config.part_games);
+        let ranges = PartRange::all(task.config.games, task.config.part_games);
         let of_range = |range: &PartRange| {
-            let games = range.first..range.first + range.count;
+            let games = range.ids();
             samples.iter().filter(|sample| games.contains(&sample.game)).cloned().collect::<Vec<_>>()
         };
         let parts: Result<Vec<_>, _> =
@@ -381,7 +382,7 @@ fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Re
         sweep(&output.join(MPC_SAMPLES.name))?;
     }
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
-    for range in ranges(task.config.games, task.config.part_games) {
+    for range in PartRange::all(task.config.games, task.config.part_games) {
         let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
             context.progress.advance(range.count, samples.len() as u64);
@@ -404,7 +405,8 @@ fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Re
 
 fn make_part(task: FitMpcTask<'_>, range: PartRange, context: Context<'_>) -> Result<Vec<Sample>, StageError> {
     let no_table = MpcTable::empty();
-    let games: Result<Vec<Vec<Sample>>, StageError> = (range.first..range.first + range.count)
+    let games: Result<Vec<Vec<Sample>>, StageError> = range
+        .ids()
         .into_par_iter()
         .map_init(
             || Sampler::new(task, &no_table),

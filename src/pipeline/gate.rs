@@ -16,15 +16,16 @@ use super::{Context, StageError, check_range, mpc_level};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::{OpeningCounts, VERDICT_FORMAT, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::sweep;
+use crate::artifact::publish::{remove_file, sweep};
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::Step;
 use avoided::Avoided;
-use batches::{Batch, BatchRange, find_file};
+use batches::{Batch, find_file, part_of};
 use contest::{Outcome, contest};
 use elo::score;
 use recipe::Recipe;
@@ -163,13 +164,13 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_border()?;
-    let ranges = BatchRange::all(recipe.pairs, task.config.batch_pairs);
+    let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
     let found = find_batches(&task, &recipe, &ranges)?;
     withdraw(task.output)?;
     sweep(&task.output.join(GATE_GAMES.name))?;
-    let publish = |range: &BatchRange, rows: &[GateGameRow], openings: &OpeningCounts| {
+    let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
         let path = part_path(task.output, &GATE_GAMES, range.index);
-        Ok(range.part(GATE_GAMES.write(&path, &to_batch(rows), &recipe.footer(range, openings))?))
+        Ok(part_of(range, GATE_GAMES.write(&path, &to_batch(rows), &recipe.footer(range, openings))?))
     };
     let outcome = contest(&task, &avoided, &ranges, found, publish, context)?;
     let verdict = verdict_of(&task, &recipe, &outcome);
@@ -200,7 +201,7 @@ pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
 fn find_batches(
     task: &GateTask<'_>,
     recipe: &Recipe,
-    ranges: &[BatchRange],
+    ranges: &[PartRange],
 ) -> Result<BTreeMap<usize, Batch>, ArtifactError> {
     let mut found = BTreeMap::new();
     for range in ranges {
@@ -216,13 +217,7 @@ fn find_batches(
 
 /// Takes back a verdict that more games may change, and what is left of one.
 fn withdraw(folder: &Path) -> Result<(), ArtifactError> {
-    for name in ["verdict.json", "manifest.json"] {
-        let path = folder.join(name);
-        if path.exists() {
-            std::fs::remove_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
-        }
-    }
-    Ok(())
+    ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&folder.join(name)))
 }
 
 fn verdict_of(task: &GateTask<'_>, recipe: &Recipe, outcome: &Outcome) -> VerdictFile {

@@ -10,6 +10,7 @@ use super::{Context, StageError, check_range, mpc_level};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
@@ -17,7 +18,7 @@ use crate::artifact::publish::sweep;
 use crate::artifact::step::Step;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use openings::{Book, OpeningChoice, Openings};
-use parts::{PartRange, Parts};
+use parts::Parts;
 use play::{Player, SelfplayGame};
 use recipe::Recipe;
 use serde::{Deserialize, Serialize};
@@ -400,5 +401,5 @@ fn write_part(
     let batch = positions::to_batch(&position_rows);
     let write_positions = POSITIONS.write(&part_path(output, &POSITIONS, range.index), &batch, &footer)?;
     let files = BTreeMap::from([(GAMES.name.to_owned(), write_games), (POSITIONS.name.to_owned(), write_positions)]);
-    Ok(Part { first: range.first, count: range.count, files })
+    Ok(range.part(files))
 }

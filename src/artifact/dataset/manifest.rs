@@ -92,6 +92,20 @@ pub fn base_footer(recipe: ContentHash) -> Footer {
     texts.map(|(name, text)| (format!("renma.{name}"), text)).into()
 }
 
+/// The same, with everything that decides the content.
+#[must_use]
+pub fn recipe_footer(recipe: ContentHash, settings: &[(String, String)]) -> Footer {
+    let mut footer = base_footer(recipe);
+    footer.extend(settings.iter().map(|(name, value)| (setting_key(name), value.clone())));
+    footer
+}
+
+/// Where a footer of [`recipe_footer`] has the setting of this name.
+#[must_use]
+pub fn setting_key(name: &str) -> String {
+    format!("renma.{name}")
+}
+
 /// The name of part `index`.
 #[must_use]
 pub fn part_name(index: usize) -> String {

@@ -2,7 +2,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::seal::{read_sealed_or_default, write_sealed};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -46,15 +46,7 @@ impl ChampionFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        let path = registry.join("champion.json");
-        match read_sealed::<Self>(&path) {
-            Err(ArtifactError::Missing { .. }) => Ok(Self::default()),
-            Ok(file) if file.format != FORMAT => {
-                let reason = format!("it has format {}, this renma reads format {FORMAT}", file.format);
-                Err(ArtifactError::unfit(&path, reason))
-            }
-            other => other,
-        }
+        read_sealed_or_default(&registry.join("champion.json"), FORMAT, |file: &Self| file.format)
     }
 
     /// Replaces the file of a registry, atomically.

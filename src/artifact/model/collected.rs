@@ -2,7 +2,7 @@
 
 use super::document::ParentEntry;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::seal::{read_sealed_or_default, write_sealed};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -36,15 +36,7 @@ impl CollectedFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        let path = registry.join("collected.json");
-        match read_sealed::<Self>(&path) {
-            Err(ArtifactError::Missing { .. }) => Ok(Self::default()),
-            Ok(file) if file.format != FORMAT => {
-                let reason = format!("it has format {}, this renma reads format {FORMAT}", file.format);
-                Err(ArtifactError::unfit(&path, reason))
-            }
-            other => other,
-        }
+        read_sealed_or_default(&registry.join("collected.json"), FORMAT, |file: &Self| file.format)
     }
 
     /// Replaces the file of a registry, atomically.

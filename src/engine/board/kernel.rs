@@ -102,8 +102,7 @@ impl Kernel for Avx512 {
 
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
-        // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::legal_moves(player, opponent) }
+        Avx2::legal_moves(player, opponent)
     }
 
     #[inline(always)]
@@ -114,8 +113,7 @@ impl Kernel for Avx512 {
 
     #[inline(always)]
     fn last_flip_count(player: u64, square: usize) -> u32 {
-        // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::last_flip_count(player, square) }
+        Avx2::last_flip_count(player, square)
     }
 }
 

@@ -3,11 +3,15 @@
 use super::sample::Sample;
 use super::{FitMpcTask, Method, StageError};
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::manifest::{DatasetKind, MPC_FORMAT, Manifest, Part, RULES, base_footer, content_of};
+use crate::artifact::dataset::manifest::{
+    DatasetKind, MPC_FORMAT, Manifest, Part, RULES, content_of, recipe_footer, setting_key,
+};
 use crate::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::step::Settings;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::remove_file;
+use crate::artifact::step::{Settings, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,14 +21,6 @@ const ALGORITHM: u32 = 1;
 
 /// Keys that decide nothing about a sample of `method = "line"`.
 const FREE_KEYS: [&str; 6] = ["games", "level", "t", "folds", "probes_max", "compare"];
-
-/// The games of a part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PartRange {
-    pub(super) index: usize,
-    pub(super) first: u64,
-    pub(super) count: u64,
-}
 
 /// Everything that decides a sample but how many games there are.
 #[derive(Clone, Debug)]
@@ -54,11 +50,7 @@ impl Recipe {
                 settings.push((format!("fit_mpc.{key}"), value.to_string()));
             }
         }
-        let mut hasher = FieldHasher::new("mpc samples");
-        for (name, value) in &settings {
-            hasher.field(name, value.as_bytes());
-        }
-        Self { hash: hasher.finish(), settings }
+        Self { hash: settings_hash("mpc samples", &settings), settings }
     }
 
     /// Whether a folder holds all samples of this recipe already; one with fewer loses its manifest until the rest is there.
@@ -78,7 +70,7 @@ impl Recipe {
             return Err(ArtifactError::Conflict { path: folder.to_owned(), reason }.into());
         }
         if done < task.config.games {
-            std::fs::remove_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
+            remove_file(&path)?;
         }
         Ok(done == task.config.games)
     }
@@ -106,30 +98,26 @@ impl Recipe {
         let rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
         let Some(samples) = Sample::from_rows(&rows, depth_max) else { return Ok(None) };
         let files = BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)]);
-        Ok(Some((Part { first: range.first, count: range.count, files }, samples)))
+        Ok(Some((range.part(files), samples)))
     }
 
     fn conflict(&self, folder: &Path, footer: &Footer) -> ArtifactError {
-        let differing = self.settings.iter().find_map(|(name, ours)| {
-            let theirs = footer.get(&format!("renma.{name}")).map_or("nothing", String::as_str);
-            (theirs != ours).then(|| format!("{name} is {theirs} there and {ours} here"))
-        });
-        let differing = differing.unwrap_or_else(|| "its samples are of another recipe".to_owned());
+        let differing = first_difference(&self.settings, |name| footer.get(&setting_key(name)));
+        let differing = differing.map_or_else(|| "its samples are of another recipe".to_owned(), |(_, values)| values);
         let reason = format!("{differing}\nchoose another --output, or remove the folder");
         ArtifactError::Conflict { path: folder.to_owned(), reason }
     }
 
     /// Publishes a part.
     pub(super) fn write(&self, folder: &Path, range: PartRange, samples: &[Sample]) -> Result<Part, ArtifactError> {
-        let mut footer = base_footer(self.hash);
-        footer.extend(self.settings.iter().map(|(name, value)| (format!("renma.{name}"), value.clone())));
+        let mut footer = recipe_footer(self.hash, &self.settings);
         footer.insert("renma.first_game".into(), range.first.to_string());
         footer.insert("renma.games".into(), range.count.to_string());
         let rows: Vec<MpcSampleRow> = samples.iter().flat_map(Sample::rows).collect();
         let path = part_path(folder, &MPC_SAMPLES, range.index);
         let entry = MPC_SAMPLES.write(&path, &mpc_samples::to_batch(&rows), &footer)?;
         let files = BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)]);
-        Ok(Part { first: range.first, count: range.count, files })
+        Ok(range.part(files))
     }
 
     /// Publishes the manifest, which makes the folder a dataset.
@@ -151,13 +139,4 @@ impl Recipe {
         };
         manifest.write(folder)
     }
-}
-
-/// All parts of a config, in order.
-pub(super) fn ranges(games: u64, part_games: u64) -> Vec<PartRange> {
-    let range = |index: u64| {
-        let first = index * part_games;
-        PartRange { index: index as usize, first, count: part_games.min(games - first) }
-    };
-    (0..games.div_ceil(part_games)).map(range).collect()
 }

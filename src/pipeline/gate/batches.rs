@@ -3,20 +3,13 @@
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{FileEntry, Footer};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-
-/// The pairs of a batch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct BatchRange {
-    pub(super) index: usize,
-    pub(super) first: u64,
-    pub(super) count: u64,
-}
 
 /// A batch on disk.
 #[derive(Clone, Debug)]
@@ -27,24 +20,14 @@ pub(super) struct Batch {
     pub(super) openings: OpeningCounts,
 }
 
-impl BatchRange {
-    /// `pairs` cut into batches; the last may be short.
-    pub(super) fn all(pairs: u64, batch_pairs: u64) -> Vec<Self> {
-        let firsts = (0..pairs.div_ceil(batch_pairs)).map(|index| index * batch_pairs);
-        let range = |(index, first): (usize, u64)| Self { index, first, count: batch_pairs.min(pairs - first) };
-        firsts.enumerate().map(range).collect()
-    }
+/// The ids of the games of a batch: two a pair.
+pub(super) fn games_of(pairs: &PartRange) -> Range<u64> {
+    2 * pairs.first..2 * (pairs.first + pairs.count)
+}
 
-    /// The ids of its games.
-    pub(super) fn games(&self) -> Range<u64> {
-        2 * self.first..2 * (self.first + self.count)
-    }
-
-    /// How a manifest lists it.
-    pub(super) fn part(&self, entry: FileEntry) -> Part {
-        let files = BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)]);
-        Part { first: self.first, count: self.count, files }
-    }
+/// How a manifest lists a batch.
+pub(super) fn part_of(pairs: &PartRange, entry: FileEntry) -> Part {
+    pairs.part(BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)]))
 }
 
 /// A sound file of a batch, if there is one.

@@ -2,13 +2,14 @@
 
 use super::GateTask;
 use super::avoided::Avoided;
-use super::batches::{Batch, BatchRange};
+use super::batches::{Batch, games_of};
 use super::elo::pair_counts;
 use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
 use super::rule::Rule;
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict};
 use crate::pipeline::{Context, StageError};
 use crossbeam::channel::{Sender, bounded};
@@ -34,11 +35,11 @@ pub(super) struct Outcome {
 
 /// What to do with a batch that was played; gives the part it is in.
 pub(super) trait Sink:
-    FnMut(&BatchRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send
+    FnMut(&PartRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send
 {
 }
 
-impl<F: FnMut(&BatchRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send> Sink for F {}
+impl<F: FnMut(&PartRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send> Sink for F {}
 
 /// Plays the batches that are not `found`, in order and until the rule is satisfied.
 ///
@@ -47,13 +48,13 @@ impl<F: FnMut(&BatchRange, &[GateGameRow], &OpeningCounts) -> Result<Part, Stage
 pub(super) fn contest(
     task: &GateTask<'_>,
     avoided: &Avoided,
-    ranges: &[BatchRange],
+    ranges: &[PartRange],
     found: BTreeMap<usize, Batch>,
     sink: impl Sink,
     context: Context<'_>,
 ) -> Result<Outcome, StageError> {
     let missing = ranges.iter().filter(|range| !found.contains_key(&range.index));
-    let games: Vec<u64> = missing.flat_map(BatchRange::games).collect();
+    let games: Vec<u64> = missing.flat_map(games_of).collect();
     let mut looks = Looks {
         ranges,
         batch_pairs: task.config.batch_pairs,
@@ -116,7 +117,7 @@ struct PlayedGame {
 
 /// The batches so far and what they say.
 struct Looks<'a, S> {
-    ranges: &'a [BatchRange],
+    ranges: &'a [PartRange],
     batch_pairs: u64,
     rule: Rule,
     found: BTreeMap<usize, Batch>,

@@ -1,13 +1,13 @@
 //! Plays a finished gate again and compares every game and the verdict.
 
 use super::avoided::Avoided;
-use super::batches::BatchRange;
 use super::contest::contest;
 use super::recipe::Recipe;
 use super::{GateReport, GateTask, verdict_of};
 use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest, Part};
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
@@ -28,8 +28,8 @@ pub(super) fn recheck(
         return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
     };
     let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
-    let ranges = BatchRange::all(recipe.pairs, task.config.batch_pairs);
-    let compare = |range: &BatchRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
+    let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
+    let compare = |range: &PartRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
     let outcome = contest(task, avoided, &ranges, BTreeMap::new(), compare, context)?;
     if outcome.parts != manifest.parts {
         let reason = format!("{} parts are needed, it lists {}", outcome.parts.len(), manifest.parts.len());
@@ -47,7 +47,7 @@ pub(super) fn recheck(
 fn compare(
     task: &GateTask<'_>,
     manifest: &Manifest,
-    range: &BatchRange,
+    range: &PartRange,
     rows: &[GateGameRow],
 ) -> Result<Part, StageError> {
     let path = part_path(task.output, &GATE_GAMES, range.index);

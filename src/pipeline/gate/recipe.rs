@@ -1,14 +1,15 @@
 //! What decides a gate's games: its recipe, and how a folder that has another one is told apart.
 
-use super::batches::{Batch, BatchRange, find_file};
+use super::batches::{Batch, find_file, part_of};
 use super::{ALGORITHM, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, base_footer};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::step::{Settings, Step};
+use crate::artifact::hash::ContentHash;
+use crate::artifact::step::{Settings, Step, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use serde_json::Value;
 use std::path::Path;
@@ -49,11 +50,7 @@ impl Recipe {
         let keys = table.iter().filter(|(key, _)| *key != "games");
         settings.extend(keys.map(|(key, value)| (format!("gate.{key}"), value.to_string())));
         settings.extend(inputs.map(|(name, value)| (name.to_owned(), value)));
-        let mut hasher = FieldHasher::new("recipe");
-        for (name, value) in &settings {
-            hasher.field(name, value.as_bytes());
-        }
-        Self { hash: hasher.finish(), step, config, pairs: task.config.games / 2, avoided, settings }
+        Self { hash: settings_hash("recipe", &settings), step, config, pairs: task.config.games / 2, avoided, settings }
     }
 
     /// The verdict of the folder if it is that of this step. One on fewer games than may be played now is no longer the
@@ -87,9 +84,8 @@ impl Recipe {
     }
 
     /// What the file of a batch says of itself.
-    pub(super) fn footer(&self, range: &BatchRange, openings: &OpeningCounts) -> Footer {
-        let mut footer = base_footer(self.hash);
-        footer.extend(self.settings.iter().map(|(name, value)| (format!("renma.{name}"), value.clone())));
+    pub(super) fn footer(&self, range: &PartRange, openings: &OpeningCounts) -> Footer {
+        let mut footer = recipe_footer(self.hash, &self.settings);
         let counts = serde_json::to_string(openings).expect("counts are plain data");
         footer.insert("renma.openings".into(), counts);
         footer.insert("renma.first_pair".into(), range.first.to_string());
@@ -98,7 +94,7 @@ impl Recipe {
     }
 
     /// A batch that is there already; none that is damaged or has another number of pairs.
-    pub(super) fn find(&self, task: &GateTask<'_>, range: &BatchRange) -> Result<Option<Batch>, ArtifactError> {
+    pub(super) fn find(&self, task: &GateTask<'_>, range: &PartRange) -> Result<Option<Batch>, ArtifactError> {
         let Some((entry, footer, rows)) = find_file(task.output, range.index)? else { return Ok(None) };
         if footer.get("renma.recipe") != Some(&self.hash.to_string()) {
             return Err(self.conflict(task, Some(&footer)));
@@ -108,7 +104,7 @@ impl Recipe {
             return Ok(None);
         }
         let counts = footer.get("renma.openings").and_then(|counts| serde_json::from_str(counts).ok());
-        Ok(counts.map(|openings| Batch { part: range.part(entry), rows, openings }))
+        Ok(counts.map(|openings| Batch { part: part_of(range, entry), rows, openings }))
     }
 
     /// The first setting in which a folder differs from this recipe, by the footer of one of its files.
@@ -126,10 +122,7 @@ impl Recipe {
 
     /// The name of the first setting that differs, and both values.
     fn differing_setting(&self, footer: &Footer) -> Option<(&str, String)> {
-        self.settings.iter().find_map(|(name, ours)| {
-            let theirs = footer.get(&format!("renma.{name}")).map_or("nothing", String::as_str);
-            (theirs != ours).then(|| (name.as_str(), format!("{name} is {theirs} there and {ours} here")))
-        })
+        first_difference(&self.settings, |name| footer.get(&setting_key(name)))
     }
 }
 

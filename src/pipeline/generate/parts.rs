@@ -4,26 +4,13 @@ use super::recipe::Recipe;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{FileEntry, Footer, Table};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-
-/// The games of a part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PartRange {
-    pub(super) index: usize,
-    pub(super) first: u64,
-    pub(super) count: u64,
-}
-
-impl PartRange {
-    pub(super) fn ids(&self) -> Range<u64> {
-        self.first..self.first + self.count
-    }
-}
 
 /// Parts of a dataset, with those that are done.
 #[derive(Debug)]
@@ -35,22 +22,19 @@ pub(super) struct Parts {
 impl Parts {
     /// Looks which of the `wanted` parts a folder holds. One that is damaged or shorter than asked is made again.
     pub(super) fn find(folder: &Path, recipe: &Recipe, wanted: Range<usize>) -> Result<Self, ArtifactError> {
-        let mut ranges = Vec::new();
+        let mut ranges = PartRange::all(recipe.games, recipe.part_games);
+        ranges.retain(|range| wanted.contains(&range.index));
         let mut done = BTreeMap::new();
-        for index in wanted {
-            let first = index as u64 * recipe.part_games;
-            let count = recipe.part_games.min(recipe.games - first);
-            let range = PartRange { index, first, count };
-            if let Some(part) = find_part(folder, recipe, &range)? {
+        for range in &ranges {
+            if let Some(part) = find_part(folder, recipe, range)? {
                 done.insert(range.index, part);
             }
-            ranges.push(range);
         }
         Ok(Self { ranges, done })
     }
 
     pub(super) fn missing(&self) -> Vec<PartRange> {
-        self.ranges.iter().filter(|range| !self.done.contains_key(&range.index)).cloned().collect()
+        self.ranges.iter().filter(|range| !self.done.contains_key(&range.index)).copied().collect()
     }
 
     /// All parts in order, once the missing ones are written.

@@ -1,11 +1,12 @@
 //! What decides a dataset's games: its recipe, and how a folder that has another one is told apart.
 
-use super::parts::PartRange;
 use super::{GenerateConfig, GenerateTask};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, base_footer};
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::step::Settings;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::remove_file;
+use crate::artifact::step::{Settings, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use serde_json::Value;
 use std::path::Path;
@@ -43,11 +44,7 @@ impl Recipe {
         let table = config.as_object().expect("a config is a table");
         let keys = table.iter().filter(|(key, _)| *key != "games");
         settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
-        let mut hasher = FieldHasher::new("recipe");
-        for (name, value) in &settings {
-            hasher.field(name, value.as_bytes());
-        }
-        Self { hash: hasher.finish(), config, games, part_games, settings }
+        Self { hash: settings_hash("recipe", &settings), config, games, part_games, settings }
     }
 
     /// The manifest of the folder if it holds all games of this recipe already.
@@ -60,7 +57,9 @@ impl Recipe {
         }
         let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
         if manifest.recipe != self.hash {
-            return Err(self.conflict(folder, &settings_of(&manifest)));
+            let settings = settings_of(&manifest);
+            let theirs = |name: &str| settings.iter().find(|(other, _)| other == name).map(|(_, value)| value);
+            return Err(self.conflict(folder, first_difference(&self.settings, theirs)));
         }
         if self.games < manifest.done {
             let reason = format!(
@@ -72,14 +71,13 @@ impl Recipe {
         if self.games == manifest.done {
             return Ok(Some(manifest));
         }
-        std::fs::remove_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
+        remove_file(&path)?;
         Ok(None)
     }
 
     /// What every file of a part says of itself.
     pub(super) fn footer(&self, range: &PartRange) -> Footer {
-        let mut footer = base_footer(self.hash);
-        footer.extend(self.settings.iter().map(|(name, value)| (format!("renma.{name}"), value.clone())));
+        let mut footer = recipe_footer(self.hash, &self.settings);
         footer.insert("renma.first_game".into(), range.first.to_string());
         footer.insert("renma.games".into(), range.count.to_string());
         footer
@@ -90,23 +88,17 @@ impl Recipe {
         if footer.get("renma.recipe") == Some(&self.hash.to_string()) {
             return None;
         }
-        let strip = |(name, value): (&String, &String)| Some((name.strip_prefix("renma.")?.to_owned(), value.clone()));
-        let settings: Vec<(String, String)> = footer.iter().filter_map(strip).collect();
-        Some(self.conflict(folder, &settings))
+        Some(self.conflict(folder, first_difference(&self.settings, |name| footer.get(&setting_key(name)))))
     }
 
-    fn conflict(&self, folder: &Path, found: &[(String, String)]) -> ArtifactError {
-        let differing = self.settings.iter().find_map(|(name, ours)| {
-            let theirs = found.iter().find(|(other, _)| other == name).map_or("nothing", |(_, value)| value);
-            (theirs != ours).then(|| format!("{name} is {theirs} there and {ours} here"))
-        });
-        let differing = differing.unwrap_or_else(|| "it was made by another recipe".to_owned());
+    fn conflict(&self, folder: &Path, differing: Option<(&str, String)>) -> ArtifactError {
+        let differing = differing.map_or_else(|| "it was made by another recipe".to_owned(), |(_, values)| values);
         let reason = format!("{differing}\nchoose another --output, or remove the folder");
         ArtifactError::Conflict { path: folder.to_owned(), reason }
     }
 }
 
-fn settings_of(manifest: &Manifest) -> Vec<(String, String)> {
+fn settings_of(manifest: &Manifest) -> Settings {
     let mut settings = vec![
         ("format".to_owned(), manifest.format.to_string()),
         ("rules".to_owned(), manifest.rules.clone()),

@@ -93,6 +93,14 @@ pub(in crate::engine::board) fn legal_moves(player: u64, opponent: u64) -> u64 {
     join(reached) & !(player | opponent)
 }
 
+/// On each ray upwards the nearest square that is not the opponent's, if it is the player's: the lowest bit.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
+    let ends = _mm256_andnot_si256(flanked, ray);
+    _mm256_and_si256(_mm256_and_si256(ends, own), _mm256_sub_epi64(_mm256_setzero_si256(), ends))
+}
+
 /// On each ray the nearest square that is not the opponent's ends the run; if it is the player's, the run turns over.
 ///
 /// Upwards the nearest is the lowest bit, which arithmetic finds; downwards it is the highest, found by smearing.
@@ -105,8 +113,7 @@ pub(in crate::engine::board) fn flips(player: u64, opponent: u64, square: usize)
     let flanked = _mm256_set1_epi64x(opponent as i64);
     let zero = _mm256_setzero_si256();
 
-    let ends = _mm256_andnot_si256(flanked, ray_up);
-    let end = _mm256_and_si256(_mm256_and_si256(ends, own), _mm256_sub_epi64(zero, ends));
+    let end = end_above(ray_up, own, flanked);
     let below = _mm256_add_epi64(end, _mm256_set1_epi64x(-1));
     let run_up = _mm256_andnot_si256(_mm256_cmpeq_epi64(end, zero), _mm256_and_si256(below, ray_up));
 
@@ -132,8 +139,7 @@ pub(in crate::engine::board) fn flips_by_zeros(player: u64, opponent: u64, squar
     let flanked = _mm256_set1_epi64x(opponent as i64);
     let zero = _mm256_setzero_si256();
 
-    let ends = _mm256_andnot_si256(flanked, ray_up);
-    let end = _mm256_and_si256(_mm256_and_si256(ends, own), _mm256_sub_epi64(zero, ends));
+    let end = end_above(ray_up, own, flanked);
     // One less, but 0 stays 0.
     let below = _mm256_sub_epi64(end, _mm256_min_epu64(end, _mm256_set1_epi64x(1)));
     let run_up = _mm256_and_si256(below, ray_up);
