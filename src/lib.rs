@@ -1,6 +1,8 @@
 //! renma makes Othello evaluation models by self-play: it generates games, trains, fits MPC statistics, gates and
 //! promotes. docs/ARCHITECTURE.md is the map.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests look at files as they like"))]
+
 pub mod artifact;
 pub mod cli;
 pub mod cluster;

@@ -1,4 +1,5 @@
 //! The shape of the source: dependencies point one way, and only the command line prints or reads the clock.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,5 @@
 //! Bad input: one clear error with the right exit code, no panic, and nothing half-written.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it tries")]
 
 #[path = "support/workspace.rs"]

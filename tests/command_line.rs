@@ -1,4 +1,5 @@
 //! What every command promises: help with an example, one JSON line on request, and peace with a closed pipe.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

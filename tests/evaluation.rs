@@ -1,4 +1,5 @@
 //! The evaluation against a plain sum by squares, and the patterns against the list of the source.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/es_cube.rs"]

@@ -1,4 +1,5 @@
 //! Other programs' games and positions become datasets: right to the last disc, or refused with record and byte.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

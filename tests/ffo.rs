@@ -1,5 +1,6 @@
 //! The FFO endgame positions: exact scores and best moves.
 
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use renma::engine::board::kernel::KernelChoice;

@@ -1,5 +1,6 @@
 //! The gate: one verdict however often it is stopped, openings that are new, different and balanced, and games that can
 //! be played again.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

@@ -1,4 +1,5 @@
 //! Self-play datasets: the same bytes whoever makes them and however often they are stopped, and rows that are true.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

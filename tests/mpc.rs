@@ -1,4 +1,5 @@
 //! MPC statistics through the program and the library: the same table for any threads, parts and order of samples.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

@@ -1,4 +1,5 @@
 //! Nights of `pipeline.sh`: what is done again and what is not, budgets, exit codes and the record for machines.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

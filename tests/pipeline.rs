@@ -1,4 +1,5 @@
 //! The whole loop, tiny, through the program: repeatable, skipping what is done, and a champion that moves on verdicts.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

@@ -1,4 +1,5 @@
 //! The registry: versions with their lineage both ways, the ladder, and clearing away what nothing needs.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/workspace.rs"]

@@ -1,4 +1,5 @@
 //! The nodes of fixed searches with a small model: what a change of the engine does to the tree.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use renma::artifact::model::reference::LoadedModel;

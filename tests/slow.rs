@@ -1,4 +1,5 @@
 //! The long proofs, run by `.ci/full`: thousands of damaged files, dozens of kills, thousands of games.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says how far it is")]
 
 #[path = "support/workspace.rs"]

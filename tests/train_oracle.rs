@@ -1,4 +1,5 @@
 //! The delta rule of the source, written a second time and plainly, against `renma train`, byte for byte.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "support/es_cube.rs"]

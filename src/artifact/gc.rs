@@ -13,7 +13,7 @@ use super::model::champion::ChampionFile;
 use super::model::collected::CollectedFile;
 use super::model::document::{ModelDocument, ParentEntry};
 use super::model::registry::Registry;
-use super::publish::{remove_folder, sweep_removed};
+use super::publish::{exists, is_folder, is_link, remove_folder, sweep_removed};
 use super::run::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -74,7 +74,7 @@ pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
     needless.extend(needless_versions(task, &gates, &collected)?);
     let (mut removals, mut linked) = (Vec::new(), Vec::new());
     for (root, path) in needless {
-        if is_behind_link(root, &path) {
+        if is_behind_link(root, &path)? {
             linked.push(path);
         } else {
             removals.push(Removal { bytes: bytes_in(&path)?, path });
@@ -90,7 +90,7 @@ pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
 /// A folder that is being worked on, or whatever the system refuses; what is removed stays removed.
 pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
     let registry = task.registry.folder();
-    if task.keep_generations == 0 || !registry.is_dir() {
+    if task.keep_generations == 0 || !is_folder(registry)? {
         return Ok(());
     }
     let _lock = FolderLock::take(registry)?;
@@ -194,7 +194,7 @@ fn needless_versions<'a>(
     wanted.extend(collected.champion.as_ref().map(|champion| champion.content));
     for generation in generations(task.datasets, "selfplay")? {
         let folder = generation_folder(task.datasets, "selfplay", generation);
-        if collected.generation < generation && folder.join("manifest.json").exists() {
+        if collected.generation < generation && exists(&folder.join("manifest.json"))? {
             wanted.extend(Manifest::read_any(&folder)?.models.into_values());
         }
     }
@@ -211,9 +211,14 @@ fn needless_versions<'a>(
 }
 
 /// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.
-fn is_behind_link(root: &Path, path: &Path) -> bool {
-    let inside = |folder: &&Path| root.is_relative() || folder.starts_with(root);
-    path.ancestors().take_while(|folder| *folder != Path::new("")).filter(inside).any(Path::is_symlink)
+fn is_behind_link(root: &Path, path: &Path) -> Result<bool, ArtifactError> {
+    for folder in path.ancestors().take_while(|folder| *folder != Path::new("")) {
+        let inside = root.is_relative() || folder.starts_with(root);
+        if inside && is_link(folder)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {

@@ -3,7 +3,7 @@
 //! Correctness never rests on it: published bytes are the same whoever writes them.
 
 use super::error::ArtifactError;
-use super::publish::create_folder;
+use super::publish::{create_folder, exists};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -66,7 +66,7 @@ impl FolderLock {
     /// Whatever the system refuses.
     pub fn is_held(folder: &Path, name: &str) -> Result<bool, ArtifactError> {
         let path = folder.join(name);
-        if !path.exists() {
+        if !exists(&path)? {
             return Ok(false);
         }
         let file = File::open(&path).map_err(|source| ArtifactError::io("lock", &path, source))?;

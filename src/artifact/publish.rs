@@ -89,7 +89,7 @@ impl Draft {
                 sync_folder(&self.parent)?;
                 Ok(true)
             }
-            Err(error) if path.exists() && error.kind() != io::ErrorKind::StorageFull => Ok(false),
+            Err(error) if error.kind() != io::ErrorKind::StorageFull && exists(&path)? => Ok(false),
             Err(source) => Err(ArtifactError::io("write", &path, source)),
         }
     }
@@ -130,7 +130,7 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
 pub fn sweep_removed(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("remove", folder, source);
     for entry in temporaries(folder)? {
-        if entry.file_type().map_err(failed)?.is_dir() && entry.path().join(REMOVED_NAME).is_dir() {
+        if entry.file_type().map_err(failed)?.is_dir() && is_folder(&entry.path().join(REMOVED_NAME))? {
             fs::remove_dir_all(entry.path()).map_err(failed)?;
         }
     }
@@ -140,7 +140,7 @@ pub fn sweep_removed(folder: &Path) -> Result<(), ArtifactError> {
 /// What lies in a folder under a temporary name; nothing if there is no folder.
 fn temporaries(folder: &Path) -> Result<Vec<fs::DirEntry>, ArtifactError> {
     let failed = |source| ArtifactError::io("remove", folder, source);
-    if !folder.is_dir() {
+    if !is_folder(folder)? {
         return Ok(Vec::new());
     }
     let mut entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
@@ -185,6 +185,45 @@ pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
         }
     }
     Ok(())
+}
+
+/// Whether there is something under a path; a link counts as what it points to.
+///
+/// # Errors
+///
+/// Whatever the system refuses: a path that cannot be looked at is not one that does not exist.
+pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
+    Ok(metadata(path)?.is_some())
+}
+
+/// Whether a path is a folder, or a link to one.
+///
+/// # Errors
+///
+/// As [`exists`].
+pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
+    Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
+}
+
+/// Whether a path is a symbolic link, wherever it points.
+///
+/// # Errors
+///
+/// As [`exists`].
+pub fn is_link(path: &Path) -> Result<bool, ArtifactError> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => Ok(metadata.is_symlink()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(source) => Err(ArtifactError::io("read", path, source)),
+    }
+}
+
+fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(source) => Err(ArtifactError::io("read", path, source)),
+    }
 }
 
 /// Reads a file of at most `size_max` bytes.

@@ -5,6 +5,7 @@ use super::dataset::manifest::Manifest;
 use super::dataset::verdict::{VerdictFile, read_verdict};
 use super::error::ArtifactError;
 use super::hash::ContentHash;
+use super::publish::{exists, is_folder};
 use super::table::Table;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub fn datasets_beside(registry: &Path) -> PathBuf {
 pub fn generations(datasets: &Path, stage: &str) -> Result<Vec<u32>, ArtifactError> {
     let folder = datasets.join(stage);
     let failed = |source| ArtifactError::io("read", &folder, source);
-    if !folder.is_dir() {
+    if !is_folder(&folder)? {
         return Ok(Vec::new());
     }
     let mut generations = Vec::new();
@@ -67,7 +68,7 @@ pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
     let mut gates = Vec::new();
     for generation in generations(datasets, "gate")? {
         let folder = generation_folder(datasets, "gate", generation);
-        if folder.join("verdict.json").exists() {
+        if exists(&folder.join("verdict.json"))? {
             let verdict = read_verdict(&folder)?;
             gates.push(RunGate { generation, folder, verdict });
         }
@@ -81,7 +82,7 @@ pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
 ///
 /// A damaged manifest.
 pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
-    if folder.join("manifest.json").exists() {
+    if exists(&folder.join("manifest.json"))? {
         return Ok(Some(Manifest::read_any(folder)?.recipe));
     }
     for table in ["positions", "games", "samples"] {

@@ -13,6 +13,7 @@ use crate::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::registry::Registry;
+use crate::artifact::publish::exists;
 use crate::artifact::run::generation_folder;
 use crate::cli::model::standings::{Standing, standings};
 use crate::config::{config_value, load_config};
@@ -114,10 +115,10 @@ fn generation_status(
 ) -> anyhow::Result<GenerationStatus> {
     let folder = |stage: &str| generation_folder(datasets, stage, generation);
     let selfplay = folder("selfplay");
-    let manifest = selfplay.join("manifest.json").exists();
+    let manifest = exists(&selfplay.join("manifest.json"))?;
     let manifest = manifest.then(|| Manifest::read(&selfplay, DatasetKind::Selfplay)).transpose()?;
     let gate_folder = folder("gate");
-    let gate = gate_folder.join("verdict.json").exists().then(|| read_verdict(&gate_folder)).transpose()?;
+    let gate = exists(&gate_folder.join("verdict.json"))?.then(|| read_verdict(&gate_folder)).transpose()?;
     let candidate = gate.as_ref().map(|gate| gate.candidate.id.clone());
     let metrics = candidate.as_deref().and_then(|id| train_metrics(documents, id));
     Ok(GenerationStatus {

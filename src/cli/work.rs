@@ -8,7 +8,7 @@ use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::publish::remove_folder;
+use crate::artifact::publish::{exists, remove_folder};
 use crate::artifact::run::recipe_of;
 use crate::artifact::run_log::{CallOutcome, CallRecord, append_call};
 use crate::artifact::step::Step;
@@ -81,7 +81,7 @@ pub(super) fn make_way(stage: &str, kind: DatasetKind, folder: &Path, step: &Ste
     let same_kind = match Manifest::read_any(folder) {
         Ok(manifest) => manifest.kind == kind,
         // Only self-play leaves parts of positions behind before it has a manifest.
-        Err(_) => kind == DatasetKind::Selfplay || !folder.join(POSITIONS.name).exists(),
+        Err(_) => kind == DatasetKind::Selfplay || !exists(&folder.join(POSITIONS.name))?,
     };
     if !same_kind || recipe_of(folder)?.is_none_or(|found| found == step.id) {
         return Ok(());

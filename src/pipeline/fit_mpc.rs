@@ -231,7 +231,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let _lock = task.output.map(FolderLock::take).transpose()?;
     let is_finished = |output| recipe.is_finished(&task, output);
     let samples_missing = task.output.map(is_finished).transpose()? == Some(false);
-    let pictures_missing = task.report.is_some_and(|folder| !picture::are_there(folder));
+    let pictures_missing = task.report.map(picture::are_there).transpose()? == Some(false);
     if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing && !pictures_missing) {
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics)

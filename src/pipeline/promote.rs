@@ -7,6 +7,7 @@ use crate::artifact::lock::FolderLock;
 use crate::artifact::model::champion::{ChampionFile, Promotion};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
+use crate::artifact::publish::exists;
 use serde::Serialize;
 
 /// What the stage did.
@@ -70,7 +71,7 @@ pub fn promote(
 pub fn rollback(registry: &Registry) -> Result<PromoteReport, StageError> {
     let folder = registry.folder();
     let path = folder.join("champion.json");
-    if !path.exists() {
+    if !exists(&path)? {
         return Err(ArtifactError::Missing { path }.into());
     }
     let _lock = FolderLock::take(folder)?;

@@ -1,5 +1,6 @@
 //! A temporary folder with the shipped configs, and the renma program at work in it.
 #![allow(dead_code, reason = "no suite needs every helper")]
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use renma::artifact::publish::publish_bytes;

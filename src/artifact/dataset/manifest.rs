@@ -2,6 +2,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::{FileEntry, Footer};
@@ -169,10 +170,10 @@ impl Manifest {
     /// No manifest, a damaged one, or one of another format.
     pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
-        if !folder.exists() {
+        if !exists(folder)? {
             return Err(ArtifactError::Missing { path: folder.to_owned() });
         }
-        if !path.exists() {
+        if !exists(&path)? {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
         }
         let manifest: Self = read_sealed(&path)?;
@@ -198,7 +199,7 @@ impl Manifest {
         recipe: ContentHash,
         (table, config): (&str, &serde_json::Value),
     ) -> Result<bool, ArtifactError> {
-        if !folder.join("manifest.json").exists() {
+        if !exists(&folder.join("manifest.json"))? {
             return Ok(false);
         }
         let found = Self::read(folder, kind)?;

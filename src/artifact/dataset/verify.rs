@@ -6,6 +6,7 @@ use super::manifest::DatasetKind;
 use super::positions::POSITIONS;
 use super::rows::{DatasetGame, DatasetRow};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::exists;
 use crate::engine::board::notation::{ColoredPosition, parse_moves};
 use crate::engine::game::Game;
 use std::path::PathBuf;
@@ -192,7 +193,7 @@ pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in [&GAMES, &POSITIONS] {
         let folder = dataset.folder().join(table.name);
-        if dataset.manifest().parts.iter().all(|part| !part.files.contains_key(table.name)) && !folder.exists() {
+        if dataset.manifest().parts.iter().all(|part| !part.files.contains_key(table.name)) && !exists(&folder)? {
             continue;
         }
         let failed = |source| ArtifactError::io("read", &folder, source);

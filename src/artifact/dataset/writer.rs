@@ -5,7 +5,7 @@ use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, c
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::Draft;
+use crate::artifact::publish::{Draft, exists};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ pub struct DatasetWriter {
 ///
 /// A folder that holds anything else.
 pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manifest>, ArtifactError> {
-    if !output.exists() {
+    if !exists(output)? {
         return Ok(None);
     }
     match Manifest::read_any(output) {
@@ -78,7 +78,7 @@ impl DatasetWriter {
     ///
     /// A name that is taken, or whatever the system refuses.
     pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
-        if output.exists() {
+        if exists(output)? {
             return Err(taken(output, "it exists already"));
         }
         let parent = output.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));

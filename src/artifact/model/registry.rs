@@ -6,7 +6,7 @@ use super::reference::{LoadedModel, is_version_id};
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::Draft;
+use crate::artifact::publish::{Draft, exists};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ impl Registry {
     /// Whatever the system refuses; a registry that is not there yet is empty.
     pub fn ids(&self) -> Result<Vec<String>, ArtifactError> {
         let failed = |source| ArtifactError::io("read", &self.folder, source);
-        if !self.folder.exists() {
+        if !exists(&self.folder)? {
             return Ok(Vec::new());
         }
         let mut ids = Vec::new();

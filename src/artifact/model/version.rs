@@ -6,7 +6,7 @@ use super::mpc_file::{self, MPC};
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{publish_bytes, read_bounded};
+use crate::artifact::publish::{exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
@@ -112,7 +112,7 @@ impl Model {
         let document = read_document(folder)?;
         let model = Self::decode(folder, &document, |name| {
             let path = folder.join(name);
-            if !path.exists() {
+            if !exists(&path)? {
                 return Err(ArtifactError::damaged(&path, "it is gone, and model.json lists it"));
             }
             read_bounded(&path, SIZE_MAX)
@@ -164,11 +164,11 @@ impl Model {
 ///
 /// A folder without one, a damaged one, or one of another format.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
-    if !folder.exists() {
+    if !exists(folder)? {
         return Err(ArtifactError::Missing { path: folder.to_owned() });
     }
     let path = folder.join("model.json");
-    if !path.exists() {
+    if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
     }
     let document: ModelDocument = read_sealed(&path)?;

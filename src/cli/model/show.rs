@@ -9,6 +9,7 @@ use crate::artifact::model::document::{DatasetEntry, ModelDocument, ModelKind, O
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
+use crate::artifact::publish::exists;
 use crate::artifact::run::{RunGate, gates, generation_folder, generations};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
@@ -172,7 +173,7 @@ fn trained_on(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<Datas
 /// The self-play folder that holds a dataset, if it is there with this content.
 pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> anyhow::Result<Option<PathBuf>> {
     let folder = generation_folder(datasets, "selfplay", entry.generation);
-    if !folder.join("manifest.json").exists() {
+    if !exists(&folder.join("manifest.json"))? {
         return Ok(None);
     }
     Ok((Manifest::read_any(&folder)?.content == entry.content).then_some(folder))
@@ -183,7 +184,7 @@ fn played(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<DatasetLi
     let mut links = Vec::new();
     for generation in generations(datasets, "selfplay")? {
         let folder = generation_folder(datasets, "selfplay", generation);
-        if !folder.join("manifest.json").exists() {
+        if !exists(&folder.join("manifest.json"))? {
             continue;
         }
         let manifest = Manifest::read_any(&folder)?;

@@ -12,6 +12,7 @@ use crate::artifact::model::collected::CollectedFile;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
+use crate::artifact::publish::exists;
 use crate::artifact::run::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
 use crate::artifact::step::{Settings, Step};
 use crate::cli::arguments::StageName;
@@ -166,7 +167,10 @@ impl Walk<'_> {
             (Some(_), _) => (State::Done, None),
             (None, _) => {
                 let parts = config.games.div_ceil(config.part_games);
-                let done = (0..parts as usize).filter(|&part| part_path(&output, &POSITIONS, part).exists()).count();
+                let mut done = 0;
+                for part in 0..parts as usize {
+                    done += usize::from(exists(&part_path(&output, &POSITIONS, part))?);
+                }
                 (State::Missing, (0 < done).then(|| format!("{done} of {parts} parts are there")))
             }
         };
@@ -185,7 +189,7 @@ impl Walk<'_> {
                 return Ok(self.unknown(StageName::Train, latest.is_some(), &Err::<(), _>(why.clone())));
             }
         };
-        let folders = self.training_folders();
+        let folders = self.training_folders()?;
         let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
         let task = TrainTask {
             config: &self.config.config.train,
@@ -199,14 +203,16 @@ impl Walk<'_> {
     }
 
     /// The datasets that a training of the current generation reads.
-    fn training_folders(&self) -> Vec<PathBuf> {
+    fn training_folders(&self) -> Result<Vec<PathBuf>, ArtifactError> {
         let oldest = (self.generation + 1).saturating_sub(self.config.config.run.window).max(1);
-        (oldest..=self.generation)
-            .map(|generation| generation_folder(self.datasets, "selfplay", generation))
-            .zip(oldest..)
-            .filter(|(folder, generation)| self.closed < *generation || folder.join("manifest.json").exists())
-            .map(|(folder, _)| folder)
-            .collect()
+        let mut folders = Vec::new();
+        for generation in oldest..=self.generation {
+            let folder = generation_folder(self.datasets, "selfplay", generation);
+            if self.closed < generation || exists(&folder.join("manifest.json"))? {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
     }
 
     fn fit_mpc(&self, draft: &Input<Arc<LoadedModel>>) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
@@ -242,12 +248,12 @@ impl Walk<'_> {
         champion: &Input<Arc<LoadedModel>>,
     ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
         let output = self.folder("gate");
-        let verdict = output.join("verdict.json").exists().then(|| read_verdict(&output)).transpose()?;
+        let verdict = exists(&output.join("verdict.json"))?.then(|| read_verdict(&output)).transpose()?;
         let (Ok(challenger), Ok(baseline)) = (candidate, champion) else {
             let why = if champion.is_err() { champion } else { candidate };
             return Ok(self.unknown(StageName::Gate, verdict.is_some(), why));
         };
-        let avoid = self.training_folders();
+        let avoid = self.training_folders()?;
         let step = gate::step(&GateTask {
             config: &self.config.config.gate,
             seed: self.config.config.run.seed,
@@ -280,7 +286,7 @@ impl Walk<'_> {
 
     fn manifest(&self, stage: &str, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
         let folder = self.folder(stage);
-        folder.join("manifest.json").exists().then(|| Manifest::read(&folder, kind)).transpose()
+        exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
     }
 
     /// The newest version that a stage made of this generation.

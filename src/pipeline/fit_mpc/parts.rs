@@ -10,7 +10,7 @@ use crate::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::remove_file;
+use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::step::{Settings, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ impl Recipe {
     /// Whether a folder holds all samples of this recipe already; one with fewer loses its manifest until the rest is there.
     pub(super) fn is_finished(&self, task: &FitMpcTask<'_>, folder: &Path) -> Result<bool, StageError> {
         let path = folder.join("manifest.json");
-        if !path.exists() {
+        if !exists(&path)? {
             return Ok(false);
         }
         let config = serde_json::to_value(task.config).expect("a config is plain data");

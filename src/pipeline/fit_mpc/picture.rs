@@ -3,7 +3,7 @@
 use super::sample::Sample;
 use super::{DepthFit, FitMpcMetrics};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::{create_folder, publish_bytes};
+use crate::artifact::publish::{create_folder, exists, publish_bytes};
 use crate::engine::search::mpc::LEVELS;
 use std::fmt::Write;
 use std::path::Path;
@@ -15,8 +15,13 @@ const NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
 const EMPTIES: u8 = 33;
 
 /// Whether a folder holds the pictures already.
-pub(super) fn are_there(folder: &Path) -> bool {
-    NAMES.iter().all(|name| folder.join(name).exists())
+pub(super) fn are_there(folder: &Path) -> Result<bool, ArtifactError> {
+    for name in NAMES {
+        if !exists(&folder.join(name))? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Draws the deepest prediction of the table, what it leaves over, and how often it misses.

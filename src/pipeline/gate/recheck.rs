@@ -9,6 +9,7 @@ use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest, Part};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::exists;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub(super) fn recheck(
     context: Context<'_>,
 ) -> Result<GateReport, StageError> {
     let path = task.output.join("verdict.json");
-    if !path.exists() {
+    if !exists(&path)? {
         return Err(ArtifactError::Missing { path }.into());
     }
     let Some(verdict) = recipe.finished(task)? else {

@@ -9,6 +9,7 @@ use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::exists;
 use crate::artifact::step::{Settings, Step, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use serde_json::Value;
@@ -57,7 +58,7 @@ impl Recipe {
     /// last word: then there is none.
     pub(super) fn finished(&self, task: &GateTask<'_>) -> Result<Option<VerdictFile>, ArtifactError> {
         let folder = task.output;
-        if !folder.join("manifest.json").exists() {
+        if !exists(&folder.join("manifest.json"))? {
             return Ok(None);
         }
         let manifest = Manifest::read(folder, DatasetKind::Gate)?;
@@ -65,7 +66,7 @@ impl Recipe {
             return Err(self.conflict(task, None));
         }
         self.check_pairs(folder, manifest.done)?;
-        if !folder.join("verdict.json").exists() {
+        if !exists(&folder.join("verdict.json"))? {
             return Ok(None);
         }
         Ok(Some(read_verdict(folder)?).filter(|verdict| verdict.step == self.step))

@@ -5,7 +5,7 @@ use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, r
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::remove_file;
+use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::step::{Settings, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use serde_json::Value;
@@ -52,7 +52,7 @@ impl Recipe {
     /// Fewer games of the same recipe are kept, and the manifest is withdrawn until the rest is there.
     pub(super) fn finished(&self, folder: &Path) -> Result<Option<Manifest>, ArtifactError> {
         let path = folder.join("manifest.json");
-        if !path.exists() {
+        if !exists(&path)? {
             return Ok(None);
         }
         let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
