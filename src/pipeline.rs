@@ -15,6 +15,9 @@ pub trait Progress: Sync {
     /// A task of `total` items begins.
     fn begin(&self, task: &str, total: u64, unit: &str);
 
+    /// Of the task's items, these were done before it began.
+    fn resume(&self, _items: u64) {}
+
     /// `items` are done; they made `rows` rows, or 0 where that means nothing.
     fn advance(&self, items: u64, rows: u64);
 

@@ -33,7 +33,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Goes up when the same inputs would give another table.
-const ALGORITHM: u32 = 3;
+pub const ALGORITHM: u32 = 3;
 
 /// The shallow depths of the source for deep depths 3 to 16.
 const SHALLOW_DEPTHS: [u8; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
@@ -385,7 +385,7 @@ fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Re
     for range in PartRange::all(task.config.games, task.config.part_games) {
         let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
-            context.progress.advance(range.count, samples.len() as u64);
+            context.progress.resume(range.count);
             entries.push(entry);
             parts.push(samples);
             continue;

@@ -27,6 +27,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+/// Goes up when the same config would give other games.
+pub const ALGORITHM: u32 = 1;
+
 /// With more plies there are too many openings to take in turn.
 const ALL_PLIES_MAX: u8 = 7;
 
@@ -172,7 +175,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     }
     let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
     let missing = parts.missing();
-    let mut written = play_missing(task, &recipe, &missing, context)?;
+    let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
     let manifest = publish(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?)?;
     Ok(report(&manifest, &written))
 }
@@ -194,9 +197,10 @@ pub fn generate_parts(
     if recipe.finished(task.output)?.is_some() {
         return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
     }
-    let missing = Parts::find(task.output, &recipe, wanted)?.missing();
+    let parts = Parts::find(task.output, &recipe, wanted)?;
+    let (missing, games) = (parts.missing(), parts.games());
     let Written { games: games_played, positions: positions_written, nodes, .. } =
-        play_missing(task, &recipe, &missing, context)?;
+        play_missing(task, &recipe, &missing, games, context)?;
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
 }
 
@@ -276,10 +280,12 @@ fn play_missing(
     task: GenerateTask<'_>,
     recipe: &Recipe,
     missing: &[PartRange],
+    wanted: u64,
     context: Context<'_>,
 ) -> Result<Written, StageError> {
-    let games = missing.iter().map(|part| part.count).sum();
-    context.progress.begin("generate", games, "games");
+    let games: u64 = missing.iter().map(|part| part.count).sum();
+    context.progress.begin("generate", wanted, "games");
+    context.progress.resume(wanted - games);
     let written = play_parts(task, recipe, missing, context);
     context.progress.end();
     let written = written?;

@@ -81,7 +81,9 @@ pub(super) fn contest(
     let pool = context.pool()?;
     let over = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_GAMES);
-    context.progress.begin("gate", games.len() as u64, "games");
+    let all: u64 = ranges.iter().map(|range| 2 * range.count).sum();
+    context.progress.begin("gate", all, "games");
+    context.progress.resume(all - games.len() as u64);
     let outcome = std::thread::scope(|scope| {
         let collector = scope.spawn(|| {
             let mut result = Ok(());

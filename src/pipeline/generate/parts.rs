@@ -33,6 +33,11 @@ impl Parts {
         Ok(Self { ranges, done })
     }
 
+    /// Games of all wanted parts.
+    pub(super) fn games(&self) -> u64 {
+        self.ranges.iter().map(|range| range.count).sum()
+    }
+
     pub(super) fn missing(&self) -> Vec<PartRange> {
         self.ranges.iter().filter(|range| !self.done.contains_key(&range.index)).copied().collect()
     }

@@ -1,6 +1,6 @@
 //! What decides a dataset's games: its recipe, and how a folder that has another one is told apart.
 
-use super::{GenerateConfig, GenerateTask};
+use super::{ALGORITHM, GenerateConfig, GenerateTask};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
@@ -10,9 +10,6 @@ use crate::artifact::step::{Settings, first_difference, settings_hash};
 use crate::artifact::table::Footer;
 use serde_json::Value;
 use std::path::Path;
-
-/// Goes up when the same config would give other games.
-const ALGORITHM: u32 = 1;
 
 /// Everything that decides a game but how many there are.
 #[derive(Clone, Debug)]

@@ -68,7 +68,11 @@ impl<'a> Learner<'a> {
                 learner.epoch(set, rows, ratio, config.clip, context)
             })?;
             ratio *= config.ratio_decay;
-            context.progress.advance(1, rows.len() as u64);
+            if epoch < epochs_done {
+                context.progress.resume(1);
+            } else {
+                context.progress.advance(1, rows.len() as u64);
+            }
             if let Some(checkpoint) = checkpoint.filter(|_| epochs_done <= epoch && epoch + 1 < config.epochs) {
                 checkpoint.write(epoch + 1, phases.iter().flat_map(|phase| phase.weights.iter().copied()))?;
                 context.check_border()?;
