@@ -244,6 +244,34 @@ pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError
     fs::read(path).map_err(failed)
 }
 
+/// Bytes of all files below a folder; one that is not there has none.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
+    let failed = |source| ArtifactError::io("read", folder, source);
+    if !is_folder(folder)? {
+        return Ok(0);
+    }
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        other => other.map_err(failed)?,
+    };
+    let mut bytes = 0;
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        bytes += match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
+            Ok(metadata) => metadata.len(),
+            // A temporary file of a stage at work may be gone by now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(source) => return Err(failed(source)),
+        };
+    }
+    Ok(bytes)
+}
+
 fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

@@ -1,6 +1,9 @@
 //! The command line.
 
 use super::work::duration;
+use crate::run::next::Generations;
+use crate::run::state::Stage;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -233,57 +236,72 @@ pub(super) struct PromoteArguments {
     pub(super) work: WorkArguments,
 }
 
-/// A stage of the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum StageName {
-    /// Self-play
-    Generate,
-    /// Training
-    Train,
-    /// MPC statistics
-    FitMpc,
-    /// The match
-    Gate,
-}
-
 #[derive(Args, Debug)]
 #[command(after_help = "Examples: renma status --config configs/default.toml
           renma status train --config configs/default.toml
+          renma status --config configs/default.toml --next
 
 Example: renma status --config configs/default.toml --json")]
 pub(super) struct StatusArguments {
-    /// Show this stage alone, a line a generation
-    #[arg(value_enum, value_name = "STEP")]
-    pub(super) step: Option<StageName>,
+    /// Show this stage alone, one line per generation
+    #[arg(value_parser = stage_parser(), value_name = "STAGE")]
+    pub(super) stage: Option<Stage>,
     /// The config file
     #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
     pub(super) config: PathBuf,
-    /// Print the value of one key, `table.key`, and nothing else
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["step", "resume", "record"])]
-    pub(super) key: Option<String>,
-    /// Print where the run goes on, and nothing else: the first generation that is not collected, who plays it, and the
-    /// first generation that is not done
-    #[arg(long, conflicts_with_all = ["step", "record"])]
-    pub(super) resume: bool,
-    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
-    #[arg(long, value_name = "FILE", requires_all = ["since", "code"], conflicts_with = "step")]
-    pub(super) record: Option<PathBuf>,
-    /// With --record: when the pipeline began, in seconds since 1970
-    #[arg(long, value_name = "SECONDS")]
-    pub(super) since: Option<u64>,
-    /// With --record: how the pipeline ended
-    #[arg(long, value_name = "CODE")]
-    pub(super) code: Option<u8>,
-    /// With --record: the pipeline's budget
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(super) budget: Option<Duration>,
+    /// Print what the next generation needs, as name=value lines
+    #[arg(long, conflicts_with_all = ["stage", "key", "record"])]
+    pub(super) next: bool,
+    #[command(flatten)]
+    pub(super) pipeline: PipelineArguments,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
     /// The datasets of the run [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
+}
+
+/// What only pipeline.sh asks for.
+#[derive(Args, Debug)]
+pub(super) struct PipelineArguments {
+    /// Print the value of one key, `table.key`, or `run.name`, and nothing else
+    #[arg(long, hide = true, value_name = "KEY", conflicts_with_all = ["stage", "record"])]
+    pub(super) key: Option<String>,
+    /// Lock the run by the open file on stdin, for as long as anyone has it open
+    #[arg(long, hide = true, conflicts_with_all = ["stage", "key", "record", "next"])]
+    pub(super) lock: bool,
+    /// With --next: lock likewise, take the config into the run, and begin the generation
+    #[arg(long, hide = true, requires = "next")]
+    pub(super) begin: bool,
+    /// With --begin: the last generation, or + and a number
+    #[arg(long, hide = true, requires = "begin", value_name = "N")]
+    pub(super) generations: Option<Generations>,
+    /// With --begin: apply a changed config from the next generation on
+    #[arg(long, hide = true, requires = "begin", conflicts_with = "restart")]
+    pub(super) from_next: bool,
+    /// With --begin: remove everything from this generation on
+    #[arg(long, hide = true, requires = "begin", value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) restart: Option<u32>,
+    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
+    #[arg(long, hide = true, value_name = "FILE", requires = "since", conflicts_with = "stage")]
+    pub(super) record: Option<PathBuf>,
+    /// With --record: when the pipeline began, in seconds since 1970
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    pub(super) since: Option<u64>,
+    /// With --record: how the pipeline ended; without it, it is still running
+    #[arg(long, hide = true, value_name = "CODE")]
+    pub(super) code: Option<u8>,
+    /// With --record: the pipeline's budget
+    #[arg(long, hide = true, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+}
+
+/// The stages by their names.
+fn stage_parser() -> impl TypedValueParser<Value = Stage> {
+    let by_name = |name: String| Stage::ALL.into_iter().find(|stage| stage.name() == name);
+    PossibleValuesParser::new(Stage::ALL.map(Stage::name))
+        .map(move |name| by_name(name).expect("it is one of the names"))
 }
 
 #[derive(Args, Debug)]
@@ -295,9 +313,6 @@ pub(super) struct GcArguments {
     /// Say what would be removed, and remove nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Do not count generations after this one: they are about to be made again
-    #[arg(long, value_name = "G")]
-    pub(super) generation: Option<u32>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,

@@ -3,8 +3,9 @@
 use super::arguments::FitMpcArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::work::{Worked, drop_surplus, make_way, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
@@ -31,6 +32,8 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
     };
     if let Some(output) = arguments.output.as_deref().filter(|_| arguments.replace) {
         make_way("fit-mpc", DatasetKind::Mpc, output, &samples_step(&task))?;
+        let asked = (task.config.games, task.config.games.div_ceil(task.config.part_games));
+        drop_surplus("fit-mpc", output, &samples_step(&task), &[&MPC_SAMPLES], asked)?;
     }
     let _lock = FolderLock::take_named(&folder, FIT_MPC_LOCK_NAME)?;
     let report = fit_mpc(task, session.context())?;

@@ -4,7 +4,8 @@ use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::work::{Worked, drop_surplus, make_way, run_stage};
+use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
 use crate::config::load_config;
@@ -31,7 +32,10 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         recheck: arguments.recheck,
     };
     if arguments.replace {
-        make_way("gate", DatasetKind::Gate, &arguments.output, &step(&task)?)?;
+        let (step, pairs) = (step(&task)?, task.config.games / 2);
+        make_way("gate", DatasetKind::Gate, &arguments.output, &step)?;
+        let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
+        drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
     }
     let report = gate(task, session.context())?;
     say(&describe(&report, arguments.recheck));

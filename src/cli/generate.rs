@@ -3,8 +3,10 @@
 use super::arguments::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::work::{Worked, drop_surplus, make_way, run_stage};
+use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config;
 use crate::pipeline::generate::{GenerateTask, generate, step};
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
     };
     if replace {
         make_way("generate", DatasetKind::Selfplay, &arguments.output, &step(&task))?;
+        let asked = (task.config.games, task.config.part_count() as u64);
+        drop_surplus("generate", &arguments.output, &step(&task), &[&GAMES, &POSITIONS], asked)?;
     }
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));

@@ -4,14 +4,16 @@ use super::arguments::WorkArguments;
 use super::failure::{code_of, exit_code};
 use super::output::say;
 use super::session::{Session, Stopwatch};
+use crate::artifact::dataset::folder::{part_indices, part_path};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::publish::{exists, remove_folder};
+use crate::artifact::publish::{exists, remove_file, remove_folder};
 use crate::artifact::run::recipe_of;
 use crate::artifact::run_log::{CallOutcome, CallRecord, append_call};
 use crate::artifact::step::Step;
+use crate::artifact::table::Table;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -89,6 +91,32 @@ pub(super) fn make_way(stage: &str, kind: DatasetKind, folder: &Path, step: &Ste
     let _lock = FolderLock::take(folder)?;
     say(&format!("{stage}: {} was made from other inputs; it is made anew", folder.display()));
     remove_folder(folder)
+}
+
+/// Removes the parts of a dataset folder of this step beyond those that are asked for now; the others stay.
+pub(super) fn drop_surplus(
+    stage: &str,
+    folder: &Path,
+    step: &Step,
+    tables: &[&Table],
+    (items, parts): (u64, u64),
+) -> Result<(), ArtifactError> {
+    if recipe_of(folder)? != Some(step.id) {
+        return Ok(());
+    }
+    let _lock = FolderLock::take(folder)?;
+    let manifest = folder.join("manifest.json");
+    if exists(&manifest)? && items < Manifest::read_any(folder)?.done {
+        say(&format!("{stage}: {} holds more than the config asks for; the rest is removed", folder.display()));
+        remove_file(&folder.join("verdict.json"))?;
+        remove_file(&manifest)?;
+    }
+    for table in tables {
+        for index in part_indices(folder, table)?.into_iter().filter(|index| parts <= *index) {
+            remove_file(&part_path(folder, table, index as usize))?;
+        }
+    }
+    Ok(())
 }
 
 /// Seconds since 1970, UTC.

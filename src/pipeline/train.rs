@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Goes up when the same inputs would give other weights.
-const ALGORITHM: u32 = 1;
+pub const ALGORITHM: u32 = 1;
 
 /// How weights are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,6 +250,12 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
         games: manifest.done,
         positions: manifest.rows(POSITIONS.name),
     }
+}
+
+/// The epochs behind a training of this step that was stopped, if there is one.
+#[must_use]
+pub fn epochs_done(registry: &Path, step: ContentHash) -> Option<u32> {
+    Checkpoint::new(registry, step).epochs()
 }
 
 /// The weights and visits that training begins with.

@@ -71,6 +71,13 @@ impl Workspace {
         outcome.stdout.trim_end().to_owned()
     }
 
+    /// Runs the program with options of its own before these arguments.
+    pub(crate) fn command_with(&self, options: &[&str], arguments: &str) -> Outcome {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
+        command.current_dir(self.root()).args(options).args(arguments.split_whitespace()).stdin(Stdio::null());
+        command.output().unwrap().into()
+    }
+
     /// Starts the program, to be killed or interrupted.
     pub(crate) fn start(&self, arguments: &str) -> Child {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
@@ -85,6 +92,29 @@ pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
 
 /// As [`pipeline`], with options for every call of the program.
 pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_options: &str) -> Outcome {
+    pipeline_command(workspace, options, program_options).output().unwrap().into()
+}
+
+/// As [`pipeline`], called from another folder.
+pub(crate) fn pipeline_from(workspace: &Workspace, folder: &str, options: &str) -> Outcome {
+    pipeline_command(workspace, options, "").current_dir(workspace.path(folder)).output().unwrap().into()
+}
+
+/// Starts the loop in a process group of its own, to be killed by [`kill_group`].
+pub(crate) fn start_pipeline(workspace: &Workspace, options: &str) -> Child {
+    use std::os::unix::process::CommandExt;
+    let mut command = pipeline_command(workspace, options, "");
+    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills a child with everything that it started.
+pub(crate) fn kill_group(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-9", "--", &group]).status().unwrap().success());
+    child.wait().unwrap();
+}
+
+fn pipeline_command(workspace: &Workspace, options: &str, program_options: &str) -> Command {
     let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
     workspace.write("pipeline.sh", script);
     workspace.write("bin/cargo", "#!/bin/sh\n");
@@ -99,7 +129,7 @@ pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_option
     let mut command = Command::new("bash");
     command.arg(workspace.path("pipeline.sh")).args(options.split_whitespace()).stdin(Stdio::null());
     command.current_dir(workspace.root()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
-    command.output().unwrap().into()
+    command
 }
 
 impl From<Output> for Outcome {

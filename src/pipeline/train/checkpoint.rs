@@ -28,14 +28,23 @@ impl Checkpoint {
 
     /// The epochs that are done and `count` weights after them; none if there is no sound checkpoint of this step.
     pub(super) fn read(&self, count: usize) -> Option<(u32, Vec<i16>)> {
-        // Without a checkpoint that can be trusted, training begins anew, with the same result.
+        let (epochs, weights) = self.read_bytes()?;
+        let weights = weights.get(HEAD_SIZE..).filter(|weights| weights.len() == 2 * count)?;
+        Some((epochs, weights.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()))
+    }
+
+    /// The epochs that are done.
+    pub(super) fn epochs(&self) -> Option<u32> {
+        self.read_bytes().map(|(epochs, _)| epochs)
+    }
+
+    /// The epochs with the bytes of a sound checkpoint of this step.
+    fn read_bytes(&self) -> Option<(u32, Vec<u8>)> {
+        // Without a checkpoint that can be trusted, training starts over, with the same result.
         let bytes = read_bounded(&self.path, SIZE_MAX).ok()?;
         let (head, weights) = bytes.split_at_checked(HEAD_SIZE)?;
         let epochs = u32::from_le_bytes(head[128..].try_into().ok()?);
-        if *head != self.head(epochs, weights) || weights.len() != 2 * count {
-            return None;
-        }
-        Some((epochs, weights.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()))
+        (*head == self.head(epochs, weights)).then_some((epochs, bytes))
     }
 
     /// Replaces the checkpoint.
