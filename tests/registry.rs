@@ -9,7 +9,9 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::model::collected::CollectedFile;
+use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::seal::seal;
 use serde_json::Value;
 use std::sync::LazyLock;
 use workspace::{Workspace, check_same, copy_folder, files, pipeline};
@@ -51,7 +53,7 @@ fn json(workspace: &Workspace, arguments: &str) -> Value {
 
 /// The first version of the run that became champion.
 fn first_champion() -> String {
-    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0].id.clone()
+    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0].id.to_string()
 }
 
 fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
@@ -250,8 +252,9 @@ fn a_number_is_never_given_to_a_second_version() {
     config(&workspace, "1", "1");
     workspace.done(&format!("gc --config {CONFIG}"));
     let registry = Registry::new(&workspace.path("models/run"));
-    assert!(!registry.ids().unwrap().contains(&"v0009".to_owned()), "{:?}", registry.ids());
-    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, 9);
+    let ninth = "v0009".parse().unwrap();
+    assert!(!registry.ids().unwrap().contains(&ninth), "{:?}", registry.ids());
+    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
     let newest = "datasets/run/selfplay/generation=0004";
     let train = format!("train --config configs/other.toml --dataset {newest} --models models/run");
     assert_eq!(workspace.done(&train), "v0010");
@@ -303,4 +306,123 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
         drop(held);
         assert_eq!(state(step, 3), "missing", "{step}");
     }
+}
+
+/// Changes a sealed file and seals it again, as anyone can.
+fn reseal(workspace: &Workspace, name: &str, change: impl FnOnce(&mut Value)) {
+    let mut value: Value = serde_json::from_slice(&std::fs::read(workspace.path(name)).unwrap()).unwrap();
+    value.as_object_mut().unwrap().remove("hash");
+    change(&mut value);
+    workspace.write(name, seal(&value));
+}
+
+/// Fails unless a command ends with 65 and these words, and changes no file.
+fn check_refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
+    let before = files(workspace.root());
+    check(workspace, arguments, 65, words);
+    assert!(files(workspace.root()) == before, "renma {arguments}: it changed something");
+}
+
+#[test]
+fn a_version_that_says_it_is_something_else_is_damage_and_removes_nothing() {
+    let workspace = copy_of_run();
+    config(&workspace, "1", "1");
+    let gc = format!("gc --config {CONFIG}");
+    workspace.config("other", "smoke", &[("train.epochs", "2")]);
+    let train = "train --config configs/other.toml --dataset datasets/run/selfplay/generation=0001";
+    assert_eq!(workspace.done(&format!("{train} --models models/run")), "v0009");
+    let (own, version) = ("v0009", "models/run/v0009");
+    let planned = json(&workspace, &format!("{gc} --dry-run"));
+    let removed: Vec<&Value> = planned["removed"].as_array().unwrap().iter().map(|removal| &removal["path"]).collect();
+    assert!(removed.contains(&&version.into()), "{planned}");
+    let document = format!("{version}/model.json");
+    let sound = std::fs::read(workspace.path(&document)).unwrap();
+    let absolute = workspace.path("datasets/run/selfplay");
+    for id in ["../../datasets", absolute.to_str().unwrap(), ".", "", "v0002", "v0099", "v00010", "builtin:champion"] {
+        reseal(&workspace, &document, |document| document["id"] = id.into());
+        let both = [document.as_str(), id, if id.starts_with("v00") && id.len() == 5 { own } else { "" }];
+        check_refused(&workspace, &gc, &both);
+        check_refused(&workspace, &format!("{gc} --dry-run"), &both);
+        check_refused(&workspace, "model verify --models models/run", &both);
+        check_refused(&workspace, "model list --models models/run", &both);
+        check_refused(&workspace, &format!("promote {own} --models models/run"), &both);
+        check_refused(&workspace, &format!("model show {version} --models models/run"), &both);
+    }
+    workspace.write(&document, sound);
+    assert_eq!(json(&workspace, &gc)["removed"], planned["removed"]);
+}
+
+#[test]
+fn ids_in_champions_verdicts_and_lineage_are_version_ids_or_built_ins() {
+    let workspace = copy_of_run();
+    config(&workspace, "3", "2");
+    workspace.done(&format!("gc --config {CONFIG}"));
+    let verify = "model verify --models models/run".to_owned();
+    let status = format!("status --config {CONFIG}");
+    for (name, pointer, command) in [
+        ("models/run/champion.json", "/history/0/id", &verify),
+        ("models/run/collected.json", "/champion/id", &verify),
+        ("models/run/collected.json", "/champion/id", &status),
+        ("models/run/v0003/model.json", "/parent/id", &verify),
+        ("datasets/run/gate/generation=0003/verdict.json", "/candidate/id", &verify),
+        ("datasets/run/gate/generation=0003/verdict.json", "/baseline/id", &status),
+    ] {
+        let sound = std::fs::read(workspace.path(name)).unwrap();
+        for id in ["../../elsewhere", "/etc", "models/run/v0002", "v2", "builtin:none"] {
+            reseal(&workspace, name, |file| *file.pointer_mut(pointer).unwrap() = id.into());
+            check_refused(&workspace, command, &[name, &format!("`{id}`")]);
+        }
+        workspace.write(name, sound);
+        workspace.done(command);
+    }
+}
+
+#[test]
+fn a_renamed_version_is_not_promoted_and_a_copy_under_a_name_of_its_own_plays() {
+    let workspace = copy_of_run();
+    let models = workspace.path("models/run");
+    std::fs::rename(models.join("v0005"), models.join("v0010")).unwrap();
+    let words = ["models/run/v0010/model.json", "v0005", "v0010"];
+    check_refused(&workspace, "promote v0010 --models models/run", &words);
+    check_refused(&workspace, "promote models/run/v0010", &words);
+    check_refused(&workspace, "model verify --models models/run", &words);
+    std::fs::rename(models.join("v0010"), models.join("v0005")).unwrap();
+    workspace.done("model verify --models models/run");
+
+    copy_folder(&models.join("v0005"), &models.join("best"));
+    copy_folder(&models.join("v0005"), &workspace.path("elsewhere/v0005"));
+    copy_folder(&models.join("v0005"), &workspace.path("elsewhere/v0001"));
+    let content = json(&workspace, "model show v0005 --models models/run")["content"].clone();
+    for copy in ["models/run/best", "elsewhere/v0005"] {
+        let shown = json(&workspace, &format!("model show {copy}"));
+        assert_eq!((&shown["id"], &shown["content"]), (&"v0005".into(), &content), "{copy}");
+    }
+    check_refused(&workspace, "model show elsewhere/v0001", &["v0005", "v0001"]);
+    check_refused(&workspace, "promote models/run/best", &["models/run/best is not one of its versions"]);
+    assert_eq!(json(&workspace, "model verify --models models/run")["versions"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
+    let workspace = copy_of_run();
+    let train = |epochs: &str| {
+        workspace.config("other", "smoke", &[("train.epochs", epochs)]);
+        "train --config configs/other.toml --dataset datasets/run/selfplay/generation=0001 --models models/run"
+            .to_owned()
+    };
+    // More digits than a version can have: a folder like any other.
+    let last = |digits: &str| format!("models/run/v{digits}");
+    copy_folder(&workspace.path("models/run/v0005"), &workspace.path(&last("18446744073709551615")));
+    assert_eq!(workspace.done(&train("2")), "v0009");
+    copy_folder(&workspace.path("models/run/v0005"), &workspace.path(&last("999999999")));
+    let document = last("999999999") + "/model.json";
+    reseal(&workspace, &document, |document| document["id"] = "v999999999".into());
+    check_refused(&workspace, &train("3"), &["models/run", "v999999999", "--models"]);
+    std::fs::remove_dir_all(workspace.path(&last("999999999"))).unwrap();
+    let mut collected = CollectedFile::default();
+    collected.version_last = Some(VersionId::LAST);
+    collected.write(&workspace.path("models/run")).unwrap();
+    check_refused(&workspace, &train("3"), &["models/run", "v999999999"]);
+    reseal(&workspace, "models/run/collected.json", |file| file["version_last"] = u64::MAX.into());
+    check_refused(&workspace, &train("3"), &["models/run/collected.json", "18446744073709551615"]);
 }

@@ -110,7 +110,7 @@ fn run(
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
     };
-    let values = Values { model: model.id.clone(), positions, total };
+    let values = Values { model: model.id.to_string(), positions, total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 

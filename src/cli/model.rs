@@ -93,8 +93,8 @@ fn import(
         ContentHash::of(&[&read_bounded(input, 1 << 30)?[..], model.content_hash().to_string().as_bytes()].concat());
     let existing = registry.made_by(step)?;
     let id = match existing {
-        Some(made) => made.id,
-        None => registry.publish(&model, &import_origin(kind, step, base.as_ref()))?,
+        Some(made) => made.id.to_string(),
+        None => registry.publish(&model, &import_origin(kind, step, base.as_ref()))?.to_string(),
     };
     say(&format!("model import: {} is {id} in {}", input.display(), models.display()));
     if session.json { print_json(&json!({"id": id, "content": model.content_hash()})) } else { Ok(print(&id)?) }

@@ -5,6 +5,7 @@ use super::output::{print_json, say};
 use super::session::Session;
 use super::work::{Worked, run_stage};
 use crate::artifact::dataset::verdict::read_verdict;
+use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::pipeline::promote::{PromoteReport, promote, rollback};
@@ -20,8 +21,8 @@ fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worke
         Some(name) => promote_model(name, arguments)?,
         None => rollback(&Registry::new(&named_registry(arguments)))?,
     };
-    let champion = report.champion.as_deref().unwrap_or("none");
-    let before = report.before.as_deref().unwrap_or("none");
+    let name = |id: Option<VersionId>| id.map_or("none".to_owned(), |id| id.to_string());
+    let (champion, before) = (name(report.champion), name(report.before));
     if report.skipped {
         say(&format!("promote: done before; the champion is {champion}"));
     } else {
@@ -30,7 +31,7 @@ fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worke
     if session.json {
         print_json(&report)?;
     }
-    Ok(Worked::done(report.champion.as_deref(), report.skipped))
+    Ok(Worked::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped))
 }
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {

@@ -12,6 +12,7 @@ use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::document::ModelDocument;
+use crate::artifact::model::name::ModelName;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
 use crate::artifact::run::generation_folder;
@@ -92,7 +93,7 @@ impl RunStatus {
 
 fn run_status(run: &str, registry: &Registry, datasets: &Path, steps: RunSteps) -> anyhow::Result<RunStatus> {
     let documents = registry.documents()?;
-    let champion = ChampionFile::read(registry.folder())?.champion().map(|promotion| promotion.id.clone());
+    let champion = ChampionFile::read(registry.folder())?.champion().map(|promotion| promotion.id.to_string());
     let last = steps.stages.last().map_or(steps.first, |state| state.generation);
     let generations = (steps.first..=last)
         .map(|generation| generation_status(generation, datasets, &documents, champion.as_deref()))
@@ -119,8 +120,10 @@ fn generation_status(
     let manifest = manifest.then(|| Manifest::read(&selfplay, DatasetKind::Selfplay)).transpose()?;
     let gate_folder = folder("gate");
     let gate = exists(&gate_folder.join("verdict.json"))?.then(|| read_verdict(&gate_folder)).transpose()?;
-    let candidate = gate.as_ref().map(|gate| gate.candidate.id.clone());
-    let metrics = candidate.as_deref().and_then(|id| train_metrics(documents, id));
+    let candidate = gate.as_ref().map(|gate| gate.candidate.id);
+    let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
+    let metrics = document.and_then(|document| train_metrics(documents, document));
+    let candidate = candidate.map(|id| id.to_string());
     Ok(GenerationStatus {
         generation,
         games: manifest.as_ref().map(|manifest| manifest.done),
@@ -134,12 +137,14 @@ fn generation_status(
 }
 
 /// The figures of the training behind a version: its own, or those of the draft it was fitted to.
-pub(super) fn train_metrics(documents: &[ModelDocument], id: &str) -> Option<TrainMetrics> {
-    let document = documents.iter().find(|document| document.id == id)?;
+pub(super) fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
     if document.origin.stage == "train" {
         return serde_json::from_value(document.origin.metrics.clone()).ok();
     }
-    train_metrics(documents, &document.origin.parent.as_ref()?.id)
+    let parent = document.origin.parent.as_ref()?.content;
+    // A version comes after what it was made from, so that no lineage goes in a circle.
+    let older = documents.iter().filter(|other| other.id < document.id);
+    train_metrics(documents, older.rev().find(|other| other.content == parent)?)
 }
 
 fn describe(status: &RunStatus) -> String {

@@ -5,6 +5,7 @@ use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::champion::{ChampionFile, Promotion};
+use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
@@ -16,9 +17,9 @@ pub struct PromoteReport {
     /// Whether the promotion had been made already.
     pub skipped: bool,
     /// The champion before, if there was one.
-    pub before: Option<String>,
+    pub before: Option<VersionId>,
     /// The champion now, if there is one.
-    pub champion: Option<String>,
+    pub champion: Option<VersionId>,
 }
 
 /// Makes a version of the registry its champion: on a gate's verdict, or by hand.
@@ -34,33 +35,38 @@ pub fn promote(
     verdict: Option<&VerdictFile>,
 ) -> Result<PromoteReport, StageError> {
     let folder = registry.folder();
-    if model.folder.as_deref().and_then(|path| path.parent()) != Some(folder) {
-        let reason = format!("{} is not one of its versions", model.id);
-        return Err(ArtifactError::unfit(folder, reason).into());
-    }
+    let id = version_in(registry, model)?;
     if let Some(verdict) = verdict {
         if verdict.candidate.content != model.content {
-            let reason = format!("the verdict is on {}, not on {}", verdict.candidate.id, model.id);
+            let reason = format!("the verdict is on {}, not on {id}", verdict.candidate.id);
             return Err(StageError::Setting(reason));
         }
         if verdict.verdict != Verdict::Accepted {
-            let reason = format!("{} was not accepted by its gate: the champion stays", model.id);
+            let reason = format!("{id} was not accepted by its gate: the champion stays");
             return Err(StageError::Setting(reason));
         }
     }
     let _lock = FolderLock::take(folder)?;
     let mut file = ChampionFile::read(folder)?;
-    let before = file.champion().map(|promotion| promotion.id.clone());
+    let before = file.champion().map(|promotion| promotion.id);
     let gate = verdict.map(|verdict| verdict.step);
     let acted = gate.is_some_and(|gate| file.acted.contains(&gate));
-    let unchanged = before.as_ref() == Some(&model.id);
-    if acted || unchanged {
-        return Ok(PromoteReport { skipped: true, champion: before.clone(), before });
+    if acted || before == Some(id) {
+        return Ok(PromoteReport { skipped: true, before, champion: before });
     }
-    file.history.push(Promotion { id: model.id.clone(), content: model.content, gate });
+    file.history.push(Promotion { id, content: model.content, gate });
     file.acted.extend(gate);
     file.write(folder)?;
-    Ok(PromoteReport { skipped: false, before, champion: Some(model.id.clone()) })
+    Ok(PromoteReport { skipped: false, before, champion: Some(id) })
+}
+
+/// Which version of a registry a model is, by the folder that it was read from.
+fn version_in(registry: &Registry, model: &LoadedModel) -> Result<VersionId, ArtifactError> {
+    let folder = model.folder.as_deref().filter(|folder| folder.parent() == Some(registry.folder()));
+    folder.and_then(VersionId::of_folder).ok_or_else(|| {
+        let name = folder.map_or(model.id.to_string(), |folder| folder.display().to_string());
+        ArtifactError::unfit(registry.folder(), format!("{name} is not one of its versions"))
+    })
 }
 
 /// Takes the last promotion back.
@@ -81,6 +87,6 @@ pub fn rollback(registry: &Registry) -> Result<PromoteReport, StageError> {
     }
     let before = file.history.pop().map(|promotion| promotion.id);
     file.write(folder)?;
-    let champion = file.champion().map(|promotion| promotion.id.clone());
+    let champion = file.champion().map(|promotion| promotion.id);
     Ok(PromoteReport { skipped: false, before, champion })
 }

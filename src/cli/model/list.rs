@@ -17,14 +17,14 @@ use std::path::Path;
 
 pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let documents = Registry::new(models).documents()?;
-    let champion = ChampionFile::read(models)?.champion().map(|promotion| promotion.id.clone());
+    let champion = ChampionFile::read(models)?.champion().map(|promotion| promotion.id);
     let gates = gates(datasets)?;
     let ladder = standings(datasets)?;
     let dates = dates(models)?;
     if session.json {
         let verdicts = documents.iter().filter_map(|document| {
             let gate = last_gate(&gates, document)?;
-            Some((&document.id, json!({"generation": gate.generation, "verdict": gate.verdict.verdict})))
+            Some((document.id, json!({"generation": gate.generation, "verdict": gate.verdict.verdict})))
         });
         let verdicts: BTreeMap<_, _> = verdicts.collect();
         let models =
@@ -37,9 +37,9 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
     let of_registry = |standing: &&Standing| documents.iter().any(|document| document.content == standing.content);
     rows.extend(ladder.iter().filter(|standing| !of_registry(standing)).map(|standing| {
         let dash = || "-".to_owned();
-        let kind = if standing.id.starts_with("builtin:") { "built-in" } else { "gone" };
+        let kind = if standing.id.version().is_none() { "built-in" } else { "gone" };
         let [parent, datasets, games, positions, error] = std::array::from_fn(|_| dash());
-        let id = standing.id.clone();
+        let id = standing.id.to_string();
         let content = standing.content.short();
         [id, kind.to_owned(), parent, datasets, games, positions, error, standing.text(), dash(), dash(), content]
             .into()
@@ -47,22 +47,22 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
     rows.extend(documents.iter().map(|document| {
         let origin = &document.origin;
         let sum = |count: fn(&ModelDocument) -> u64| thousands(count(document));
-        let error = train_metrics(&documents, &document.id).map(|metrics| metrics.after.mae);
+        let error = train_metrics(&documents, document).map(|metrics| metrics.after.mae);
         let standing = ladder.iter().find(|standing| standing.content == document.content);
         let verdict = last_gate(&gates, document).map(|gate| verdict_word(gate.verdict.verdict));
         vec![
-            document.id.clone(),
+            document.id.to_string(),
             kind_word(origin.kind).to_owned(),
-            origin.parent.as_ref().map_or("-".to_owned(), |parent| parent.id.clone()),
+            origin.parent.as_ref().map_or("-".to_owned(), |parent| parent.id.to_string()),
             origin.datasets.len().to_string(),
             sum(|document| document.origin.datasets.iter().map(|dataset| dataset.games).sum()),
             sum(|document| document.origin.datasets.iter().map(|dataset| dataset.positions).sum()),
             error.map_or("-".to_owned(), |error| format!("{error:.2}")),
             standing.map_or("-".to_owned(), Standing::text),
             verdict.unwrap_or("-").to_owned(),
-            dates.get(&document.id).cloned().unwrap_or("-".to_owned()),
+            dates.get(&document.id.to_string()).cloned().unwrap_or("-".to_owned()),
             document.content.short(),
-            if champion.as_ref() == Some(&document.id) { "champion".into() } else { String::new() },
+            if champion == Some(document.id) { "champion".into() } else { String::new() },
         ]
     }));
     let notes = "MAE in discs on held-out games; Elo on the ladder of all gates, with its 95 % interval";

@@ -85,7 +85,8 @@ struct Walk<'a> {
 /// Follows the verdicts of a run from its first open generation on.
 pub(super) fn run_steps(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> anyhow::Result<RunSteps> {
     let collected = CollectedFile::read(registry.folder())?;
-    let player = collected.champion.as_ref().map_or(&config.config.run.start, |champion| &champion.id).clone();
+    let player =
+        collected.champion.as_ref().map_or(config.config.run.start.clone(), |champion| champion.id.to_string());
     let first = collected.generation + 1;
     let mut there: Vec<u32> = Vec::new();
     for stage in STAGE_FOLDERS {
@@ -309,7 +310,7 @@ impl Walk<'_> {
             let state = if latest.is_some() { State::Stale } else { State::Missing };
             return Ok(self.found(stage, state, because, Some(step), None));
         };
-        let id = made.id.clone();
+        let id = made.id.to_string();
         let (mut state, made) = self.found(stage, State::Done, None, Some(step), Some(Arc::new(made)));
         state.version = Some(id);
         Ok((state, made))
