@@ -403,6 +403,23 @@ fn a_renamed_version_is_not_promoted_and_a_copy_under_a_name_of_its_own_plays() 
 }
 
 #[test]
+fn a_rollback_whose_report_cannot_be_written_says_that_it_took_effect() {
+    let workspace = copy_of_run();
+    let history = || ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let before = history();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let arguments = ["promote", "--rollback", "--models", "models/run", "--json", "--log", "models/run/run.log"];
+    let output = workspace.command(&arguments).stdout(full).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(history(), before[..before.len() - 1]);
+    let champion = format!("the champion is {}, before {}", before[before.len() - 2].id, before[before.len() - 1].id);
+    for words in ["the rollback took effect", champion.as_str(), "do not repeat it"] {
+        assert!(stderr.contains(words), "`{words}` is not in\n{stderr}");
+    }
+}
+
+#[test]
 fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
     let workspace = copy_of_run();
     let train = |epochs: &str| {

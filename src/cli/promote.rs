@@ -5,10 +5,10 @@ use super::output::{print_json, say};
 use super::session::Session;
 use super::work::{Worked, run_stage};
 use crate::artifact::dataset::verdict::read_verdict;
-use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
-use crate::pipeline::promote::{PromoteReport, promote, rollback};
+use crate::pipeline::promote::{PromoteReport, RollbackError, promote, rollback};
+use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -19,19 +19,51 @@ pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Re
 fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worked> {
     let report = match &arguments.model {
         Some(name) => promote_model(name, arguments)?,
-        None => rollback(&Registry::new(&named_registry(arguments)))?,
+        None => return roll_back(session, &Registry::new(&named_registry(arguments))),
     };
-    let name = |id: Option<VersionId>| id.map_or("none".to_owned(), |id| id.to_string());
-    let (champion, before) = (name(report.champion), name(report.before));
+    tell(session, &report)?;
+    Ok(worked(&report))
+}
+
+/// Takes a promotion back; each call takes back one more, so no error after that may invite another.
+fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<Worked> {
+    match rollback(registry) {
+        Ok(report) => match tell(session, &report) {
+            Ok(()) => Ok(worked(&report)),
+            Err(error) => Err(took_effect(&report, &error)),
+        },
+        Err(RollbackError::Unchanged(error)) => Err(error.into()),
+        Err(RollbackError::TookEffect(report, error)) => Err(took_effect(&report, &error.into())),
+    }
+}
+
+/// An error that ends with 1: the cause is part of its text and not chained, since a cause has an exit code that says
+/// whether to try again.
+fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
+    let [champion, before] = champions(report);
+    anyhow!(
+        "the rollback took effect: the champion is {champion}, before {before}; what failed is only what came after: \
+         {error:#}\ndo not repeat it: that would take another promotion back"
+    )
+}
+
+fn tell(session: &Session, report: &PromoteReport) -> anyhow::Result<()> {
+    let [champion, before] = champions(report);
     if report.skipped {
         say(&format!("promote: done before; the champion is {champion}"));
     } else {
         say(&format!("promote: the champion is {champion}, before {before}"));
     }
-    if session.json {
-        print_json(&report)?;
-    }
-    Ok(Worked::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped))
+    if session.json { print_json(report) } else { Ok(()) }
+}
+
+/// The champion of now and the one before, as people read them.
+fn champions(report: &PromoteReport) -> [String; 2] {
+    [report.champion, report.before].map(|id| id.map_or("none".to_owned(), |id| id.to_string()))
+}
+
+fn worked(report: &PromoteReport) -> Worked {
+    Worked::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped)
 }
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
