@@ -420,6 +420,29 @@ fn a_rollback_whose_report_cannot_be_written_says_that_it_took_effect() {
 }
 
 #[test]
+fn help_offers_what_a_command_uses_and_names_the_default_it_takes() {
+    let workspace = Workspace::new();
+    let help = |command: &str| {
+        let text = workspace.done(&format!("{command} --help"));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let promote = help("promote");
+    assert!(promote.contains("--log <FILE>") && promote.contains("--verdict <DIR>"), "{promote}");
+    for option in ["--budget", "--since"] {
+        assert!(!promote.contains(option), "{promote}");
+        check(&workspace, &format!("promote --rollback {option} 1"), 2, &[option]);
+    }
+    let import = help("dataset import");
+    assert!(import.contains("the model that searches [default: champion, else builtin:champion]"), "{import}");
+    workspace.write("line.txt", "f5d6c3d3c4f4f6f3e6e7");
+    workspace.done("dataset import line.txt --format transcripts --output imported --label-depth 1 --keep-going");
+    let manifest: Value =
+        serde_json::from_slice(&std::fs::read(workspace.path("imported/manifest.json")).unwrap()).unwrap();
+    let shown = json(&workspace, "model show builtin:champion");
+    assert_eq!(manifest["models"]["labeler"], shown["content"], "{manifest}");
+}
+
+#[test]
 fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
     let workspace = copy_of_run();
     let train = |epochs: &str| {

@@ -1,6 +1,6 @@
 //! `renma promote`.
 
-use super::arguments::PromoteArguments;
+use super::arguments::{PromoteArguments, WorkArguments};
 use super::output::{print_json, say};
 use super::session::Session;
 use super::work::{Worked, run_stage};
@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "promote", None, &arguments.work, || work(session, arguments))
+    // A promotion is done at once: there is nothing that a budget could stop.
+    let limits = WorkArguments { budget: None, since: None, log: arguments.log.clone() };
+    run_stage(session, "promote", None, &limits, || work(session, arguments))
 }
 
 fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worked> {

@@ -78,7 +78,7 @@ pub(super) fn model_or_champion(
     }
 }
 
-/// The model that a command without a run names, else the registry's champion, else square weights.
+/// The model that a command without a run names, else the registry's champion, else the one that ships.
 pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
     match named {
         Some(name) => load_model(name, models),
