@@ -119,6 +119,44 @@ fn a_model_is_shown_with_its_lineage_both_ways() {
 }
 
 #[test]
+fn a_version_named_by_its_path_is_shown_in_its_own_registry() {
+    let workspace = copy_of_run();
+    let by_id = json(&workspace, "model show v0001 --models models/run");
+    for path in ["models/run/v0001", "models/run/v0001/"] {
+        assert!(json(&workspace, &format!("model show {path}")) == by_id, "{path}");
+    }
+    let absolute = workspace.path("models/run/v0004");
+    let text = workspace.done(&format!("model show {} --against v0002", absolute.display()));
+    assert!(text.contains("parent      v0003") && text.contains("against     v0002"), "{text}");
+    assert!(text.contains("gate        generation 2") && !text.contains("gone"), "{text}");
+    let elsewhere = json(&workspace, "model show models/run/v0001 --models models/none");
+    assert_eq!(elsewhere["trained_on"][0]["folder"], Value::Null, "{elsewhere}");
+}
+
+#[test]
+fn errors_are_called_held_out_only_where_games_were_held_out() {
+    let workspace = copy_of_run();
+    workspace.config("whole", "smoke", &[("train.validation", "0.0")]);
+    let train = "train --config configs/whole.toml --dataset datasets/run/selfplay/generation=0001";
+    let list = || workspace.done("model list --models models/run");
+    let note = |text: &str| text.lines().last().unwrap().split(';').next().unwrap().to_owned();
+    assert_eq!(note(&list()), "MAE in discs on held-out games");
+    assert!(!list().contains('*'), "{}", list());
+    assert_eq!(workspace.done(&format!("{train} --models models/run")), "v0009");
+    assert_eq!(note(&list()), "MAE in discs on held-out games, * on the training rows");
+    let starred: Vec<String> = list().lines().filter(|line| line.contains("* ")).map(str::to_owned).collect();
+    assert!(starred.len() == 2 && starred[0].starts_with("v0009"), "{starred:?}");
+    assert_eq!(workspace.done(&format!("{train} --models models/whole")), "v0001");
+    assert_eq!(note(&workspace.done("model list --models models/whole")), "MAE in discs, * on the training rows");
+    for (version, words, held_out) in [("v0002", "on held-out games", true), ("v0009", "on the training rows", false)] {
+        let text = workspace.done(&format!("model show models/run/{version}"));
+        let error = text.lines().find(|line| line.starts_with("error")).unwrap();
+        assert!(error.contains(words) && error.contains("held-out") == held_out, "{text}");
+        assert_eq!(json(&workspace, &format!("model show models/run/{version}"))["held_out"], held_out);
+    }
+}
+
+#[test]
 fn what_changed_against_another_version_is_told() {
     let workspace = copy_of_run();
     let changes =
@@ -391,13 +429,13 @@ fn a_renamed_version_is_not_promoted_and_a_copy_under_a_name_of_its_own_plays() 
 
     copy_folder(&models.join("v0005"), &models.join("best"));
     copy_folder(&models.join("v0005"), &workspace.path("elsewhere/v0005"));
-    copy_folder(&models.join("v0005"), &workspace.path("elsewhere/v0001"));
+    copy_folder(&models.join("v0005"), &workspace.path("misnamed/v0001"));
     let content = json(&workspace, "model show v0005 --models models/run")["content"].clone();
     for copy in ["models/run/best", "elsewhere/v0005"] {
         let shown = json(&workspace, &format!("model show {copy}"));
         assert_eq!((&shown["id"], &shown["content"]), (&"v0005".into(), &content), "{copy}");
     }
-    check_refused(&workspace, "model show elsewhere/v0001", &["v0005", "v0001"]);
+    check_refused(&workspace, "model show misnamed/v0001", &["v0005", "v0001"]);
     check_refused(&workspace, "promote models/run/best", &["models/run/best is not one of its versions"]);
     assert_eq!(json(&workspace, "model verify --models models/run")["versions"].as_array().unwrap().len(), 8);
 }

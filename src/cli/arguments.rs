@@ -446,9 +446,9 @@ pub(super) enum ModelCommand {
         /// Tell what changed against this model
         #[arg(long, value_name = "MODEL")]
         against: Option<String>,
-        /// The registry for version ids and `champion`
-        #[arg(long, value_name = "REG", default_value = "models/default")]
-        models: PathBuf,
+        /// The registry for version ids and `champion` [default: the model's, else models/default]
+        #[arg(long, value_name = "REG")]
+        models: Option<PathBuf>,
         /// The datasets of the run [default: datasets/RUN beside models/RUN]
         #[arg(long, value_name = "DIR")]
         datasets: Option<PathBuf>,

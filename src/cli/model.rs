@@ -11,6 +11,7 @@ use super::output::{print, print_json, say};
 use super::session::Session;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
+use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
@@ -25,6 +26,7 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
     match command {
         ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
         ModelCommand::Show { model, against, models, datasets } => {
+            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
             show::show(session, &model, against.as_deref(), &models, &datasets_of(&models, datasets))
         }
         ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
@@ -46,6 +48,13 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
 /// The datasets that a command names, else those beside the registry.
 fn datasets_of(models: &Path, named: Option<PathBuf>) -> PathBuf {
     named.unwrap_or_else(|| datasets_beside(models))
+}
+
+/// The registry in which a model lies that is named by the path of a version: the folder around it.
+fn registry_around(model: &str) -> Option<PathBuf> {
+    let is_path = model.parse::<VersionId>().is_err();
+    let folder = Some(Path::new(model)).filter(|folder| is_path && VersionId::of_folder(folder).is_some());
+    folder.and_then(Path::parent).map(Path::to_owned)
 }
 
 const fn kind_word(kind: ModelKind) -> &'static str {

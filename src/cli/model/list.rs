@@ -11,9 +11,13 @@ use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::cli::status::{train_metrics, verdict_word};
 use crate::cli::work::utc;
+use crate::pipeline::train::TrainMetrics;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// Marks an error on the rows that a version was trained on.
+const TRAINING_MARK: &str = "*";
 
 pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let documents = Registry::new(models).documents()?;
@@ -44,10 +48,11 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
         [id, kind.to_owned(), parent, datasets, games, positions, error, standing.text(), dash(), dash(), content]
             .into()
     }));
-    rows.extend(documents.iter().map(|document| {
+    let trainings: Vec<Option<TrainMetrics>> =
+        documents.iter().map(|document| train_metrics(&documents, document)).collect();
+    rows.extend(documents.iter().zip(&trainings).map(|(document, training)| {
         let origin = &document.origin;
         let sum = |count: fn(&ModelDocument) -> u64| thousands(count(document));
-        let error = train_metrics(&documents, document).map(|metrics| metrics.after.mae);
         let standing = ladder.iter().find(|standing| standing.content == document.content);
         let verdict = last_gate(&gates, document).map(|gate| verdict_word(gate.verdict.verdict));
         vec![
@@ -57,7 +62,7 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
             origin.datasets.len().to_string(),
             sum(|document| document.origin.datasets.iter().map(|dataset| dataset.games).sum()),
             sum(|document| document.origin.datasets.iter().map(|dataset| dataset.positions).sum()),
-            error.map_or("-".to_owned(), |error| format!("{error:.2}")),
+            training.as_ref().map_or("-".to_owned(), error_text),
             standing.map_or("-".to_owned(), Standing::text),
             verdict.unwrap_or("-").to_owned(),
             dates.get(&document.id.to_string()).cloned().unwrap_or("-".to_owned()),
@@ -65,8 +70,23 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
             if champion == Some(document.id) { "champion".into() } else { String::new() },
         ]
     }));
-    let notes = "MAE in discs on held-out games; Elo on the ladder of all gates, with its 95 % interval";
+    let judged = judged_words(trainings.iter().flatten());
+    let notes = format!("{judged}; Elo on the ladder of all gates, with its 95 % interval");
     Ok(print(&format!("{}\n{notes}", table(&rows)))?)
+}
+
+/// The error of a version, with a mark if it is not one on held-out games.
+fn error_text(training: &TrainMetrics) -> String {
+    let mark = if training.held_out { "" } else { TRAINING_MARK };
+    format!("{:.2}{mark}", training.after.mae)
+}
+
+/// What the errors of these versions are errors of.
+fn judged_words<'a>(trainings: impl Iterator<Item = &'a TrainMetrics>) -> String {
+    let (held_out, others): (Vec<_>, Vec<_>) = trainings.partition(|training| training.held_out);
+    let held_out = if held_out.is_empty() { "" } else { " on held-out games" };
+    let others = if others.is_empty() { String::new() } else { format!(", {TRAINING_MARK} on the training rows") };
+    format!("MAE in discs{held_out}{others}")
 }
 
 /// The latest gate that a version was the candidate of.

@@ -68,11 +68,7 @@ pub(super) fn show(
     let history = ChampionFile::read(models)?.history;
     let promotion = history.iter().rposition(|promotion| promotion.content == loaded.content);
     let standing = standings(datasets)?.into_iter().find(|standing| standing.content == loaded.content);
-    let error = loaded
-        .document
-        .as_ref()
-        .and_then(|document| train_metrics(&documents, document))
-        .map(|metrics| metrics.after.mae);
+    let metrics = loaded.document.as_ref().and_then(|document| train_metrics(&documents, document));
     let changes =
         against.map(|other| load_model(other, models)).transpose()?.map(|other| changes(&loaded, &other, &documents));
     let set = loaded.model.evaluation.set();
@@ -88,7 +84,8 @@ pub(super) fn show(
             "phases": set.phase_count(),
             "weights": loaded.model.evaluation.weights().len(),
             "mpc_entries": loaded.model.mpc.entries().len(),
-            "mae": error,
+            "mae": metrics.as_ref().map(|metrics| metrics.after.mae),
+            "held_out": metrics.as_ref().map(|metrics| metrics.held_out),
             "elo": standing.map(|standing| standing.rating),
             "champion": promotion.is_some_and(|place| place + 1 == history.len()),
             "promoted": promotion.is_some(),
@@ -109,7 +106,10 @@ pub(super) fn show(
         let kind = format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short());
         row("kind", &kind)
     }));
-    rows.extend(error.map(|error| row("error", &format!("{error:.2} discs on held-out games"))));
+    rows.extend(metrics.map(|metrics| {
+        let judged = if metrics.held_out { "held-out games" } else { "the training rows: no games were held out" };
+        row("error", &format!("{:.2} discs on {judged}", metrics.after.mae))
+    }));
     rows.extend(standing.map(|standing| row("Elo", &format!("{} on the ladder of all gates", standing.text()))));
     rows.extend(promotion.map(|place| {
         let now = if place + 1 == history.len() { "champion" } else { "champion before" };
