@@ -157,6 +157,33 @@ fn errors_are_called_held_out_only_where_games_were_held_out() {
 }
 
 #[test]
+fn a_level_that_has_no_effect_is_warned_of() {
+    let workspace = copy_of_run();
+    workspace.write("positions.obf", "---------------------------OX------XO--------------------------- X;\n");
+    let warnings = |arguments: &str| {
+        let outcome = workspace.run(arguments);
+        assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{arguments}: {}", outcome.stderr);
+        let lines = outcome.stderr.lines().filter(|line| line.starts_with("warning: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let eval = "eval positions.obf --depth 4 --models models/run --model";
+    let draft = warnings(&format!("{eval} v0001 --mpc-level 87"));
+    let expected = "warning: --mpc-level 87 has no effect: v0001 has no MPC statistics and searches full width";
+    assert_eq!(draft, [expected]);
+    for silent in ["v0001", "v0001 --mpc-level 100", "v0002 --mpc-level 87"] {
+        assert_eq!(warnings(&format!("{eval} {silent}")), [""; 0], "{silent}");
+    }
+    workspace.config("level", "smoke", &[("generate.mpc_level", "73"), ("gate.mpc_level", "95"), ("gate.games", "20")]);
+    let stage = |stage: &str, players: &str| {
+        warnings(&format!("{stage} --config configs/level.toml --models models/run --output {stage} {players}"))
+    };
+    let generate = stage("generate", "--model builtin:disc-count");
+    assert!(generate.len() == 1 && generate[0].contains("generate.mpc_level 73 has no effect"), "{generate:?}");
+    let gate = stage("gate", "--candidate v0004 --baseline builtin:disc-count");
+    assert!(gate.len() == 1 && gate[0].contains("builtin:disc-count has no MPC statistics"), "{gate:?}");
+}
+
+#[test]
 fn what_changed_against_another_version_is_told() {
     let workspace = copy_of_run();
     let changes =

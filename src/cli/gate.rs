@@ -3,7 +3,7 @@
 use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
-use super::session::{Session, load_run_model, registry_folder};
+use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
 use super::work::{Worked, make_way, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
@@ -32,6 +32,9 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
     };
     if arguments.replace {
         make_way("gate", DatasetKind::Gate, &arguments.output, &step(&task)?)?;
+    }
+    for player in [&candidate, &baseline] {
+        warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     let report = gate(task, session.context())?;
     say(&describe(&report, arguments.recheck));

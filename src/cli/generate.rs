@@ -2,7 +2,7 @@
 
 use super::arguments::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
-use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
 use super::work::{Worked, make_way, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::config::load_config;
@@ -31,6 +31,7 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
     if replace {
         make_way("generate", DatasetKind::Selfplay, &arguments.output, &step(&task))?;
     }
+    warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     let output = arguments.output.display();

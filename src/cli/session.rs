@@ -99,6 +99,16 @@ pub(super) fn level(percent: u8) -> Result<crate::engine::search::mpc::MpcLevel,
     crate::pipeline::mpc_level("--mpc-level", percent).map_err(|error| UsageError(error.to_string()))
 }
 
+/// Warns if a level was set for a model that has no statistics to cut with.
+pub(super) fn warn_without_statistics(setting: &str, percent: u8, model: &LoadedModel) {
+    if percent < 100 && model.model.mpc.is_empty() {
+        let name = model.id;
+        say(&format!(
+            "warning: {setting} {percent} has no effect: {name} has no MPC statistics and searches full width"
+        ));
+    }
+}
+
 /// Wall and processor time since a moment.
 pub(super) struct Stopwatch {
     began: std::time::Instant,
