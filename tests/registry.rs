@@ -9,6 +9,7 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::model::collected::CollectedFile;
+use renma::artifact::model::features_file::parse_features;
 use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
 use renma::artifact::seal::seal;
@@ -181,6 +182,46 @@ fn a_level_that_has_no_effect_is_warned_of() {
     assert!(generate.len() == 1 && generate[0].contains("generate.mpc_level 73 has no effect"), "{generate:?}");
     let gate = stage("gate", "--candidate v0004 --baseline builtin:disc-count");
     assert!(gate.len() == 1 && gate[0].contains("builtin:disc-count has no MPC statistics"), "{gate:?}");
+}
+
+/// `eval.dat` as a program writes it that learns at the smallest index and leaves some mirrors behind.
+fn stale_mirrors(bytes: &[u8]) -> (Vec<u8>, u64) {
+    let set = parse_features(&workspace::shipped("features/es-cube.toml")).unwrap();
+    let (mut stale, mut count) = (bytes.to_vec(), 0);
+    for (feature, &canonical) in set.canonical().iter().enumerate() {
+        if canonical as usize != feature && feature % 3 == 0 {
+            stale[4 * feature] ^= 1;
+            count += 1;
+        }
+    }
+    (stale, count)
+}
+
+#[test]
+fn an_eval_dat_with_stale_mirrors_is_imported_by_its_smallest_indices() {
+    let workspace = copy_of_run();
+    workspace.done("model export --model models/run/v0001 --format es-cube-eval --output eval.dat");
+    let sound = std::fs::read(workspace.path("eval.dat")).unwrap();
+    let (stale, count) = stale_mirrors(&sound);
+    assert!(1000 < count, "{count}");
+    workspace.write("stale.dat", stale);
+    let import = "--format es-cube-eval --models models/other";
+    let whole = json(&workspace, &format!("model import eval.dat {import}"));
+    let content = &json(&workspace, "model show models/run/v0001")["content"];
+    assert_eq!((&whole["mirrors_differing"], &whole["content"]), (&0.into(), content), "{whole}");
+    let outcome = workspace.run(&format!("model import stale.dat {import} --json"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let imported: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&imported["mirrors_differing"], &imported["content"]), (&count.into(), content), "{imported}");
+    let thousands = format!("{},{:03} of ", count / 1000, count % 1000);
+    assert!(
+        outcome.stderr.contains(&thousands) && outcome.stderr.contains("mirrors in stale.dat"),
+        "{}",
+        outcome.stderr
+    );
+    let version = imported["id"].as_str().unwrap();
+    workspace.done(&format!("model export --model models/other/{version} --format es-cube-eval --output back.dat"));
+    assert!(std::fs::read(workspace.path("back.dat")).unwrap() == sound, "the export has other weights");
 }
 
 #[test]
