@@ -11,7 +11,9 @@ use super::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
 use super::model::champion::ChampionFile;
 use super::model::collected::{CollectedFile, GenerationLine};
 use super::model::document::{ModelDocument, ParentEntry};
+use super::model::name::VersionId;
 use super::model::registry::Registry;
+use super::model::version::read_document;
 use super::publish::{bytes_in, exists, is_folder, is_link, remove_folder, sweep_removed};
 use super::run::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
 use serde::Serialize;
@@ -170,7 +172,10 @@ fn needless_versions<'a>(
     collected: &CollectedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let registry = task.registry.folder();
-    let documents = task.registry.documents()?;
+    // What goes is named by the folders that were found, not by what their files say.
+    let ids = task.registry.ids()?;
+    let read = |&id: &VersionId| read_document(&task.registry.folder_of(id));
+    let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
         matches!(document.origin.stage.as_str(), "train" | "fit-mpc")
@@ -196,8 +201,8 @@ fn needless_versions<'a>(
             wanted.extend(versions.filter_map(|document| Some(document.origin.parent.as_ref()?.content)));
         }
     }
-    let needless = documents.iter().filter(|document| !reachable.contains(&document.content));
-    Ok(needless.map(|document| (registry, registry.join(&document.id))).collect())
+    let needless = ids.iter().zip(&documents).filter(|(_, document)| !reachable.contains(&document.content));
+    Ok(needless.map(|(&id, _)| (registry, task.registry.folder_of(id))).collect())
 }
 
 /// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.

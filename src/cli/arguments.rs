@@ -223,7 +223,7 @@ pub(super) struct PromoteArguments {
     /// The version: a folder, or an id with --models
     #[arg(required_unless_present = "rollback", conflicts_with = "rollback", value_name = "MODEL")]
     pub(super) model: Option<String>,
-    /// Take the last promotion back
+    /// Take the last promotion back; each call takes back one more
     #[arg(long)]
     pub(super) rollback: bool,
     /// Promote only if this gate accepted the model; acts once
@@ -232,8 +232,9 @@ pub(super) struct PromoteArguments {
     /// The registry [default: the model's, else models/default]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) work: WorkArguments,
+    /// Append a line about this call, with its times, to a file
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -410,7 +411,7 @@ pub(super) struct ImportArguments {
     /// Search the positions without a score so deep
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
     pub(super) label_depth: Option<u8>,
-    /// With --label-depth: the model that searches [default: champion, else builtin:square-weights]
+    /// With --label-depth: the model that searches [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL", requires = "label_depth")]
     pub(super) model: Option<String>,
     /// The registry for version ids and `champion`
@@ -460,9 +461,9 @@ pub(super) enum ModelCommand {
         /// Tell what changed against this model
         #[arg(long, value_name = "MODEL")]
         against: Option<String>,
-        /// The registry for version ids and `champion`
-        #[arg(long, value_name = "REG", default_value = "models/default")]
-        models: PathBuf,
+        /// The registry for version ids and `champion` [default: the model's, else models/default]
+        #[arg(long, value_name = "REG")]
+        models: Option<PathBuf>,
         /// The datasets of the run [default: datasets/RUN beside models/RUN]
         #[arg(long, value_name = "DIR")]
         datasets: Option<PathBuf>,

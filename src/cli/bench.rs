@@ -2,7 +2,7 @@
 
 use super::arguments::{BenchCommand, BenchSearchArguments};
 use super::output::{print_json, say, thousands};
-use super::session::{Session, Stopwatch, level, load_run_model};
+use super::session::{Session, Stopwatch, level, load_run_model, warn_without_statistics};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
@@ -71,6 +71,7 @@ fn random_positions(count: u32, empties: Option<u8>) -> Vec<Position> {
 fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
     let mpc = level(arguments.mpc_level)?;
     let model = load_model(&arguments.model, Path::new("models/default"))?;
+    warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions, endgame.then_some(arguments.depth));
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS);
     let stopwatch = Stopwatch::start();

@@ -117,9 +117,9 @@ fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactEr
     if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
         return Ok(builtin.model);
     }
-    let documents = Registry::new(registry).documents()?;
-    match documents.into_iter().find(|document| document.content == content) {
-        Some(document) => Ok(LoadedModel::read(&registry.join(document.id))?.model),
+    let versions = Registry::new(registry);
+    match versions.documents()?.into_iter().find(|document| document.content == content) {
+        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
         None => Err(ArtifactError::Conflict {
             path: registry.to_owned(),
             reason: format!(

@@ -2,7 +2,7 @@
 
 use super::arguments::{EvalArguments, SolveArguments};
 use super::output::{print, print_json, table, thousands};
-use super::session::{Session, Stopwatch, level, model_or_default};
+use super::session::{Session, Stopwatch, level, model_or_default, warn_without_statistics};
 use crate::artifact::model::reference::LoadedModel;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::search::limits::Limits;
@@ -50,6 +50,7 @@ struct Values {
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let mpc = level(arguments.mpc_level)?;
     let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let limits =
         Limits { depth: arguments.depth, exact_empties: arguments.exact_empties, wld_empties: 0, nodes: None, mpc };
     run(session, &arguments.input, &model, |searcher, position| {
@@ -110,7 +111,7 @@ fn run(
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
     };
-    let values = Values { model: model.id.clone(), positions, total };
+    let values = Values { model: model.id.to_string(), positions, total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 

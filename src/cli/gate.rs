@@ -3,7 +3,7 @@
 use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
-use super::session::{Session, load_run_model, registry_folder};
+use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
 use super::work::{Worked, drop_surplus, make_way, run_stage};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
@@ -36,6 +36,9 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         make_way("gate", DatasetKind::Gate, &arguments.output, &step)?;
         let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
         drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
+    }
+    for player in [&candidate, &baseline] {
+        warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     let report = gate(task, session.context())?;
     say(&describe(&report, arguments.recheck));

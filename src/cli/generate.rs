@@ -2,7 +2,7 @@
 
 use super::arguments::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
-use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
 use super::work::{Worked, drop_surplus, make_way, run_stage};
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
@@ -35,6 +35,7 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
         let asked = (task.config.games, task.config.part_count() as u64);
         drop_surplus("generate", &arguments.output, &step(&task), &[&GAMES, &POSITIONS], asked)?;
     }
+    warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     let output = arguments.output.display();

@@ -7,16 +7,17 @@ mod verify;
 
 use super::arguments::{ModelCommand, ModelFormat};
 use super::failure::UsageError;
-use super::output::{print, print_json, say};
+use super::output::{print, print_json, say, thousands};
 use super::session::Session;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
+use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::run::datasets_beside;
-use crate::exchange::es_cube_eval::{export_es_cube_eval, import_es_cube_eval};
+use crate::exchange::es_cube_eval::{ImportedEval, export_es_cube_eval, import_es_cube_eval};
 use crate::exchange::mpc_dat::{export_mpc_dat, import_mpc_dat};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
     match command {
         ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
         ModelCommand::Show { model, against, models, datasets } => {
+            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
             show::show(session, &model, against.as_deref(), &models, &datasets_of(&models, datasets))
         }
         ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
@@ -48,6 +50,13 @@ fn datasets_of(models: &Path, named: Option<PathBuf>) -> PathBuf {
     named.unwrap_or_else(|| datasets_beside(models))
 }
 
+/// The registry in which a model lies that is named by the path of a version: the folder around it.
+fn registry_around(model: &str) -> Option<PathBuf> {
+    let is_path = model.parse::<VersionId>().is_err();
+    let folder = Some(Path::new(model)).filter(|folder| is_path && VersionId::of_folder(folder).is_some());
+    folder.and_then(Path::parent).map(Path::to_owned)
+}
+
 const fn kind_word(kind: ModelKind) -> &'static str {
     match kind {
         ModelKind::Draft => "draft",
@@ -68,17 +77,18 @@ fn import(
     }
     let registry = Registry::new(models);
     let base = base.map(|name| load_model(name, models)).transpose()?;
-    let (model, kind) = match (format, &base) {
+    let (model, kind, mirrors_differing) = match (format, &base) {
         (ModelFormat::EsCubeEval, None) => {
-            let evaluation = import_es_cube_eval(input)?;
-            let visits = vec![0; evaluation.weights().len()];
-            (Model::draft(evaluation, visits), ModelKind::Draft)
+            let imported = import_es_cube_eval(input)?;
+            warn_of_mirrors(input, &imported);
+            let visits = vec![0; imported.evaluation.weights().len()];
+            (Model::draft(imported.evaluation, visits), ModelKind::Draft, Some(imported.mirrors_differing))
         }
         (ModelFormat::MpcDat, Some(base)) => {
             let mpc = import_mpc_dat(input, t)?;
             let mpc_samples = vec![0; mpc.entries().len()];
             let mpc_weights = Some(base.model.weights_hash());
-            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, ModelKind::Model)
+            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, ModelKind::Model, None)
         }
         (ModelFormat::EsCubeEval, Some(_)) => {
             return Err(UsageError("--model goes with --format mpc-dat only".into()).into());
@@ -93,11 +103,25 @@ fn import(
         ContentHash::of(&[&read_bounded(input, 1 << 30)?[..], model.content_hash().to_string().as_bytes()].concat());
     let existing = registry.made_by(step)?;
     let id = match existing {
-        Some(made) => made.id,
-        None => registry.publish(&model, &import_origin(kind, step, base.as_ref()))?,
+        Some(made) => made.id.to_string(),
+        None => registry.publish(&model, &import_origin(kind, step, base.as_ref()))?.to_string(),
     };
     say(&format!("model import: {} is {id} in {}", input.display(), models.display()));
-    if session.json { print_json(&json!({"id": id, "content": model.content_hash()})) } else { Ok(print(&id)?) }
+    if !session.json {
+        return Ok(print(&id)?);
+    }
+    print_json(&json!({"id": id, "content": model.content_hash(), "mirrors_differing": mirrors_differing}))
+}
+
+fn warn_of_mirrors(input: &Path, imported: &ImportedEval) {
+    let ImportedEval { mirrors_differing, mirrors, .. } = *imported;
+    if 0 < mirrors_differing {
+        let (differing, all) = (thousands(mirrors_differing), thousands(mirrors));
+        let input = input.display();
+        say(&format!(
+            "model import: {differing} of {all} mirrors in {input} differ from the weight at the smallest index, which counts"
+        ));
+    }
 }
 
 fn import_origin(kind: ModelKind, step: ContentHash, base: Option<&LoadedModel>) -> Origin {

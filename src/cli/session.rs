@@ -78,7 +78,7 @@ pub(super) fn model_or_champion(
     }
 }
 
-/// The model that a command without a run names, else the registry's champion, else square weights.
+/// The model that a command without a run names, else the registry's champion, else the one that ships.
 pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
     match named {
         Some(name) => load_model(name, models),
@@ -97,6 +97,16 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
 /// A level from a percentage on the command line.
 pub(super) fn level(percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, UsageError> {
     crate::pipeline::mpc_level("--mpc-level", percent).map_err(|error| UsageError(error.to_string()))
+}
+
+/// Warns if a level was set for a model that has no statistics to cut with.
+pub(super) fn warn_without_statistics(setting: &str, percent: u8, model: &LoadedModel) {
+    if percent < 100 && model.model.mpc.is_empty() {
+        let name = model.id;
+        say(&format!(
+            "warning: {setting} {percent} has no effect: {name} has no MPC statistics and searches full width"
+        ));
+    }
 }
 
 /// Wall and processor time since a moment.

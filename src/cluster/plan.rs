@@ -68,7 +68,7 @@ impl Plan {
             generation: task.generation,
             model: match &task.model.folder {
                 Some(folder) => folder.display().to_string(),
-                None => task.model.id.clone(),
+                None => task.model.id.to_string(),
             },
             model_content: task.model.content,
             output: task.output.to_owned(),

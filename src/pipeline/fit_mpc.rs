@@ -236,7 +236,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics)
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
-        return Ok(FitMpcReport { skipped: true, id: made.id, content: made.content, metrics });
+        return Ok(FitMpcReport { skipped: true, id: made.id.to_string(), content: made.content, metrics });
     }
     context.check_border()?;
     let fitted = context.pool()?.install(|| match task.config.method {
@@ -270,8 +270,8 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     };
     let content = model.content_hash();
     let id = match task.registry.made_by(step)? {
-        Some(made) => made.id,
-        None => task.registry.publish(&model, &origin)?,
+        Some(made) => made.id.to_string(),
+        None => task.registry.publish(&model, &origin)?.to_string(),
     };
     Ok(FitMpcReport { skipped: false, id, content, metrics })
 }

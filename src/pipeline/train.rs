@@ -190,7 +190,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
-    let id = task.registry.publish(&model, &origin)?;
+    let id = task.registry.publish(&model, &origin)?.to_string();
     checkpoint.remove()?;
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
 }
@@ -220,7 +220,7 @@ fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
         let path = made.folder.unwrap_or_default().join("model.json");
         ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}"))
     })?;
-    Ok(TrainReport { skipped: true, id: made.id, content: made.content, metrics })
+    Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
 /// What decides the weights: the same settings make the same version.

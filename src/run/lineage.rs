@@ -286,7 +286,7 @@ impl<'a> Lineage<'a> {
             return Ok(player.clone());
         }
         if let Some(champion) = self.champions.champion() {
-            return Ok(Player { name: champion.id.clone(), content: champion.content });
+            return Ok(Player { name: champion.id.to_string(), content: champion.content });
         }
         self.start()
     }

@@ -435,7 +435,7 @@ impl Walk<'_> {
             let state = if latest.is_some() { State::Stale } else { State::Missing };
             return Ok(self.found(stage, state, because, Some(step), None));
         };
-        let id = made.id.clone();
+        let id = made.id.to_string();
         let (mut state, made) = self.found(stage, State::Done, None, Some(step), Some(Arc::new(made)));
         state.version = Some(id);
         Ok((state, made))

@@ -9,6 +9,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::gc::GcTask;
 use crate::artifact::model::collected::GenerationLine;
 use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::name::ModelName;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::artifact::run::generation_folder;
 use crate::pipeline::StageError;
@@ -108,15 +109,16 @@ fn generation_line(
     let manifest = exists(&selfplay.join("manifest.json"))?;
     let manifest = manifest.then(|| Manifest::read(&selfplay, DatasetKind::Selfplay)).transpose()?;
     let gate = lineage.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict);
-    let candidate = gate.map(|gate| gate.candidate.id.to_string());
-    let metrics = candidate.as_deref().and_then(|id| train_metrics(documents, id));
+    let candidate = gate.map(|gate| gate.candidate.id);
+    let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
+    let metrics = document.and_then(|document| train_metrics(documents, document));
     Ok(GenerationLine {
         generation,
         games: manifest.as_ref().map(|manifest| manifest.done),
         positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
         mae_before: metrics.as_ref().map(|metrics| metrics.before.mae),
         mae_after: metrics.as_ref().map(|metrics| metrics.after.mae),
-        candidate,
+        candidate: candidate.map(|id| id.to_string()),
         verdict: gate.map(|gate| gate.verdict),
         points: gate.map(|gate| gate.score.points),
         elo: gate.map(|gate| [gate.score.elo, gate.score.elo_low, gate.score.elo_high]),
@@ -125,12 +127,14 @@ fn generation_line(
 
 /// The figures of the training behind a version: its own, or those of the draft that it was fitted to.
 #[must_use]
-pub fn train_metrics(documents: &[ModelDocument], id: &str) -> Option<TrainMetrics> {
-    let document = documents.iter().find(|document| document.id.to_string() == id)?;
+pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
     if document.origin.stage == "train" {
         return serde_json::from_value(document.origin.metrics.clone()).ok();
     }
-    train_metrics(documents, &document.origin.parent.as_ref()?.id.to_string())
+    let parent = document.origin.parent.as_ref()?.content;
+    // A version comes after what it was made from, so that no lineage goes in a circle.
+    let older = documents.iter().filter(|other| other.id < document.id);
+    train_metrics(documents, older.rev().find(|other| other.content == parent)?)
 }
 
 /// What gc needs to know of the finished generations of a run that are not closed.
@@ -153,7 +157,9 @@ impl Finished {
             lines.push(generation_line(lineage, &documents, generation)?);
             let player = lineage.player(generation + 1)?;
             let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
-            champions.push(promoted.map(|promotion| ParentEntry { id: promotion.id.clone(), content: player.content }));
+            champions.push(
+                promoted.map(|promotion| ParentEntry { id: ModelName::Version(promotion.id), content: player.content }),
+            );
         }
         Ok(Self { lines, champions })
     }

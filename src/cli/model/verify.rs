@@ -10,7 +10,8 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::collected::CollectedFile;
 use crate::artifact::model::document::{ModelDocument, ParentEntry};
-use crate::artifact::model::reference::{LoadedModel, is_version_id, load_champion};
+use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::reference::{LoadedModel, load_champion};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::run::{RunGate, gates};
 use crate::cli::output::{print_json, say};
@@ -22,11 +23,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
-    let ids = Registry::new(models).ids()?;
+    let registry = Registry::new(models);
+    let ids = registry.ids()?;
     let context = session.context();
-    let read = |id: &String| {
+    let read = |&id: &VersionId| {
         context.check()?;
-        let loaded = LoadedModel::read(&models.join(id))?;
+        let loaded = LoadedModel::read(&registry.folder_of(id))?;
         Ok::<ModelDocument, StageError>(loaded.document.expect("a version has a document"))
     };
     let documents: Vec<ModelDocument> = ids.iter().map(read).collect::<Result<_, _>>()?;
@@ -34,7 +36,7 @@ pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyho
     let champion = load_champion(models)?.map(|champion| champion.id);
     check_history(models, &documents)?;
     for document in &documents {
-        let path = models.join(&document.id).join("model.json");
+        let path = registry.folder_of(document.id).join("model.json");
         document.origin.parent.iter().try_for_each(|parent| check_player(&path, "parent", parent, &documents))?;
     }
     let gates = gates(datasets)?;
@@ -84,7 +86,7 @@ fn check_player(
     player: &ParentEntry,
     documents: &[ModelDocument],
 ) -> Result<(), ArtifactError> {
-    let named = documents.iter().find(|document| is_version_id(&player.id) && document.id == player.id);
+    let named = documents.iter().find(|document| ModelName::Version(document.id) == player.id);
     match named {
         Some(document) if document.content != player.content => {
             let reason = format!("its {role} {} has another content than the version of that name", player.id);
