@@ -5,6 +5,8 @@ use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{self, POSITIONS, PositionRow};
 use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::parent;
+use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::table::{FileEntry, Table, read_listed};
 use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,18 @@ pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
 #[must_use]
 pub fn part_name_path(folder: &Path, table: &str, index: usize) -> PathBuf {
     folder.join(table).join(part_name(index))
+}
+
+/// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
+/// stays.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactError> {
+    sweep_own(parent(folder))?;
+    sweep_own(folder)?;
+    tables.iter().try_for_each(|table| sweep(&folder.join(table.name)))
 }
 
 impl Dataset {

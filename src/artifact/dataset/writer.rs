@@ -5,8 +5,10 @@ use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, c
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{Draft, exists};
+use crate::artifact::publish::temporary::sweep_own;
+use crate::artifact::publish::{Draft, exists, parent};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A part is written when it has so many rows, and the game that reached it is complete.
@@ -41,6 +43,8 @@ pub struct Provenance {
 pub struct DatasetWriter {
     draft: Draft,
     output: PathBuf,
+    /// The last part of `output`.
+    name: OsString,
     kind: DatasetKind,
     recipe: ContentHash,
     parts: Vec<Part>,
@@ -81,10 +85,12 @@ impl DatasetWriter {
         if exists(output)? {
             return Err(taken(output, "it exists already"));
         }
-        let parent = output.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        let name = output.file_name().ok_or_else(|| taken(output, "it is not a name for a folder"))?;
+        sweep_own(parent(output))?;
         Ok(Self {
-            draft: Draft::new(parent)?,
+            draft: Draft::new(parent(output))?,
             output: output.to_owned(),
+            name: name.to_owned(),
             kind,
             recipe,
             parts: Vec::new(),
@@ -180,8 +186,6 @@ impl DatasetWriter {
             parents: provenance.parents,
         };
         manifest.write(self.draft.path())?;
-        let name = self.output.file_name().and_then(std::ffi::OsStr::to_str);
-        let name = name.ok_or_else(|| taken(&self.output, "it is no name for a folder"))?;
-        if self.draft.publish(name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
+        if self.draft.publish(&self.name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
     }
 }

@@ -6,6 +6,7 @@ use super::reference::{LoadedModel, is_version_id};
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{Draft, exists};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,6 +87,7 @@ impl Registry {
         loop {
             let number = self.version_last()? + 1;
             let id = format!("v{number:04}");
+            sweep(&self.folder)?;
             let mut draft = Draft::new(&self.folder)?;
             model.write(draft.path(), &id, origin)?;
             if draft.publish(&id)? {
