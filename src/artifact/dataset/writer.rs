@@ -1,7 +1,7 @@
 //! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
-use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
+use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, check_part_count, content_of};
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -132,7 +132,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses.
+    /// More parts than a dataset can have, or whatever the system refuses.
     pub fn add_part(
         &mut self,
         count: u64,
@@ -140,6 +140,7 @@ impl DatasetWriter {
         mut rows: Vec<DatasetRow>,
     ) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.done);
+        check_part_count(&self.output, index + 1)?;
         let mut footer = base_footer(self.recipe);
         footer.insert("renma.first_game".into(), first.to_string());
         footer.insert("renma.games".into(), count.to_string());
