@@ -1,4 +1,4 @@
-//! Datasets at their limits: as many parts as a manifest may list.
+//! Datasets at their limits: as many parts as a manifest may list, and names that are not text.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -13,10 +13,21 @@ use renma::artifact::dataset::verify::strangers;
 use renma::artifact::hash::ContentHash;
 use renma::artifact::table::FileEntry;
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
-use workspace::{Workspace, all_paths};
+use workspace::{Outcome, Workspace, all_paths};
+
+const QUICK: [(&str, &str); 5] = [
+    ("generate.games", "4"),
+    ("generate.part_games", "2"),
+    ("generate.play_depth", "1"),
+    ("generate.label_depth", "1"),
+    ("generate.exact_empties", "3"),
+];
 
 /// A manifest of so many parts, each of one game, that name their files with the longest numbers that can be.
 fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
@@ -85,4 +96,68 @@ fn files_of_twenty_thousand_parts_are_compared_with_the_manifest_in_one_pass() {
     assert_eq!(strangers(&dataset).unwrap(), [folder.join(part_name(count))]);
     // One pass takes 0.1 s; comparing each file with each part took half a minute.
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Runs the program with arguments of which the last `@` stands for a name that is not UTF-8.
+fn run(workspace: &Workspace, arguments: &str) -> Outcome {
+    let bytes = |word: &str| {
+        let bytes: Vec<u8> = word.bytes().map(|byte| if byte == b'@' { 0xff } else { byte }).collect();
+        OsStr::from_bytes(&bytes).to_owned()
+    };
+    let words: Vec<OsString> = arguments.split_whitespace().map(bytes).collect();
+    let outcome: Outcome = workspace.command(&[]).args(words).output().unwrap().into();
+    assert!(!outcome.stderr.contains("panicked"), "renma {arguments}\n{}", outcome.stderr);
+    outcome
+}
+
+#[test]
+fn names_that_are_not_text_are_printed_as_well_as_can_be() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.write("lines.txt", "f5d6c3\n");
+    for (arguments, name) in [
+        (format!("generate --config {config} --output d@/selfplay/generation=0001 --json"), "content"),
+        ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "i\u{fffd}"),
+        ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "\"skipped\":true"),
+        ("dataset merge d@/selfplay/generation=0001 i@ --output m@ --json".to_owned(), "m\u{fffd}"),
+        ("dataset export m@ --format csv --output e@.csv --json".to_owned(), "e\u{fffd}.csv"),
+        (format!("shard plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
+        ("shard run p@.json 0 --json".to_owned(), "games_played"),
+        (format!("train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"), "v0001"),
+        ("model show v0001 --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
+        ("model verify --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
+        (
+            "model export --model v0001 --models r@ --format es-cube-eval --output w@.dat --json".to_owned(),
+            "w\u{fffd}.dat",
+        ),
+    ] {
+        let outcome = run(&workspace, &arguments);
+        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+        serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap();
+        assert!(outcome.stdout.contains(name), "renma {arguments}\n{}", outcome.stdout);
+    }
+    let merged = workspace.root().join(OsStr::from_bytes(b"m\xff"));
+    assert_eq!(Dataset::open(&merged).unwrap().manifest().done, 5);
+}
+
+#[test]
+fn a_plan_names_no_folder_that_json_cannot() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.done(&format!("generate --config {config} --output data"));
+    run(&workspace, &format!("train --config {config} --dataset data --models r@"));
+    let before = all_paths_lossy(workspace.root());
+    for arguments in [
+        format!("shard plan plan.json --config {config} --shards 2 --output o@"),
+        format!("shard plan plan.json --config {config} --shards 2 --output out --models r@ --model v0001 --json"),
+    ] {
+        let outcome = run(&workspace, &arguments);
+        assert_eq!(outcome.code, Some(2), "renma {arguments}\n{}", outcome.stderr);
+        assert!(outcome.stderr.starts_with("error: ") && outcome.stderr.contains("not UTF-8"), "{}", outcome.stderr);
+        assert_eq!(all_paths_lossy(workspace.root()), before, "renma {arguments}");
+    }
+}
+
+fn all_paths_lossy(folder: &Path) -> Vec<String> {
+    all_paths(folder).iter().map(|path| path.to_string_lossy().into_owned()).collect()
 }

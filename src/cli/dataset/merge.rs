@@ -77,7 +77,7 @@ fn report(session: &Session, output: &Path, manifest: &Manifest, skipped: bool) 
     }
     print_json(&json!({
         "skipped": skipped,
-        "output": output,
+        "output": output.to_string_lossy(),
         "games": manifest.done,
         "positions": manifest.rows(POSITIONS.name),
         "bytes": manifest.bytes(GAMES.name) + manifest.bytes(POSITIONS.name),
