@@ -14,9 +14,9 @@ use super::model::document::{ModelDocument, ParentEntry};
 use super::model::name::VersionId;
 use super::model::registry::Registry;
 use super::model::version::read_document;
-use super::publish::{bytes_in, exists, is_folder, is_link, remove_folder, sweep_removed};
+use super::publish::temporary::sweep_tree;
+use super::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
 use super::run::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
-use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub struct GcTask<'a> {
 }
 
 /// A folder that nothing needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
     /// The folder.
     pub path: PathBuf,
@@ -83,13 +83,18 @@ pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
     Ok(GcPlan { collected, removals, linked })
 }
 
-/// Removes what a plan says, after noting what is closed.
+/// Removes what dead processes left behind, and what a plan says, after noting what is closed.
 ///
 /// # Errors
 ///
 /// A folder that is being worked on, or whatever the system refuses; what is removed stays removed.
 pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
     let registry = task.registry.folder();
+    for root in [registry, task.datasets] {
+        if !is_behind_link(root, root)? {
+            sweep_tree(root)?;
+        }
+    }
     if task.keep_generations == 0 || !is_folder(registry)? {
         return Ok(());
     }
@@ -101,8 +106,7 @@ pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
         let _lock = FolderLock::take(&removal.path)?;
         remove_folder(&removal.path)?;
     }
-    sweep_removed(registry)?;
-    STAGE_FOLDERS.iter().try_for_each(|stage| sweep_removed(&task.datasets.join(stage)))
+    Ok(())
 }
 
 /// An error if any stage of the run is at work.

@@ -78,7 +78,7 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what a run has done, what is running, stale or missing, and why
     Status(StatusArguments),
-    /// Remove what nothing reachable needs
+    /// Remove what nothing reachable needs, and what killed runs left behind
     Gc(GcArguments),
     /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]

@@ -3,7 +3,7 @@
 use super::arguments::GcArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, registry_folder};
-use crate::artifact::gc::{plan, remove};
+use crate::artifact::gc::{Removal, plan, remove};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::run::lineage::Lineage;
@@ -40,12 +40,15 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     if !session.json {
         return Ok(());
     }
+    let removed =
+        plan.removals.iter().map(|Removal { path, bytes }| json!({"path": path.to_string_lossy(), "bytes": bytes}));
+    let linked = plan.linked.iter().map(|path| path.to_string_lossy());
     print_json(&json!({
         "dry_run": arguments.dry_run,
         "closed": plan.collected.generation,
         "champion": plan.collected.champion,
-        "removed": plan.removals,
-        "linked": plan.linked,
+        "removed": removed.collect::<Vec<_>>(),
+        "linked": linked.collect::<Vec<_>>(),
         "bytes": bytes,
     }))
 }

@@ -40,7 +40,11 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
                 ModelFormat::MpcDat => export_mpc_dat(&loaded.model.mpc, t, &output)?,
             }
             say(&format!("model export: {} written to {}", loaded.id, output.display()));
-            if session.json { print_json(&json!({"model": loaded.id, "output": output})) } else { Ok(()) }
+            if session.json {
+                print_json(&json!({"model": loaded.id, "output": output.to_string_lossy()}))
+            } else {
+                Ok(())
+            }
         }
     }
 }

@@ -33,7 +33,10 @@ fn write_plan(session: &Session, path: &Path, shards: u32, arguments: &GenerateA
     plan.write(path)?;
     let (parts, games) = (thousands(plan.config.part_count() as u64), thousands(plan.config.games));
     say(&format!("shard plan: {games} games in {parts} parts and {} shards: {}", plan.shards.len(), path.display()));
-    if session.json { print_json(&json!({"plan": path, "shards": plan.shards.len()})) } else { Ok(()) }
+    if !session.json {
+        return Ok(());
+    }
+    print_json(&json!({"plan": path.to_string_lossy(), "shards": plan.shards.len()}))
 }
 
 fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {

@@ -53,9 +53,10 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// A bad setting.
+    /// A bad setting, or a folder with a name that a plan cannot hold.
     pub fn new(task: GenerateTask<'_>, shard_count: usize) -> Result<Self, StageError> {
         task.config.check()?;
+        let output = PathBuf::from(text_of(task.output)?);
         let parts = task.config.part_count();
         let count = shard_count.clamp(1, parts);
         let edge = |shard: usize| (parts as u128 * shard as u128 / count as u128) as usize;
@@ -67,11 +68,11 @@ impl Plan {
             seed: task.seed,
             generation: task.generation,
             model: match &task.model.folder {
-                Some(folder) => folder.display().to_string(),
+                Some(folder) => text_of(folder)?.to_owned(),
                 None => task.model.id.to_string(),
             },
             model_content: task.model.content,
-            output: task.output.to_owned(),
+            output,
             shards: (0..count).map(|shard| edge(shard)..edge(shard + 1)).collect(),
         })
     }
@@ -84,6 +85,14 @@ impl Plan {
     pub fn write(&self, path: &Path) -> Result<(), ArtifactError> {
         write_sealed(path, self)
     }
+}
+
+/// A folder as a plan names it: a plan is JSON, and so are its names.
+fn text_of(folder: &Path) -> Result<&str, StageError> {
+    folder.to_str().ok_or_else(|| {
+        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
+        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
+    })
 }
 
 impl LoadedPlan {

@@ -11,15 +11,17 @@ mod seed;
 mod sums;
 
 use super::{Context, StageError, check_range, mpc_level};
+use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
-use crate::artifact::publish::sweep;
+use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::step::Step;
 use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcLevel, MpcTable};
 use choice::{Costs, Fits, choose, source_shallow};
@@ -229,6 +231,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let step = step(&task).id;
     let recipe = Recipe::new(&task);
     let _lock = task.output.map(FolderLock::take).transpose()?;
+    sweep_dead(&task)?;
     let is_finished = |output| recipe.is_finished(&task, output);
     let samples_missing = task.output.map(is_finished).transpose()? == Some(false);
     let pictures_missing = task.report.map(picture::are_there).transpose()? == Some(false);
@@ -274,6 +277,13 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         None => task.registry.publish(&model, &origin)?.to_string(),
     };
     Ok(FitMpcReport { skipped: false, id, content, metrics })
+}
+
+/// Removes what dead processes left where this stage writes.
+fn sweep_dead(task: &FitMpcTask<'_>) -> Result<(), ArtifactError> {
+    sweep(task.registry.folder())?;
+    task.output.map_or(Ok(()), |output| sweep_dataset(output, &[&MPC_SAMPLES]))?;
+    task.report.map_or(Ok(()), sweep_own)
 }
 
 /// What decides the statistics: the same settings make the same version.
@@ -378,9 +388,6 @@ fn table_of(depths: &[DepthFit]) -> MpcTable {
 
 /// The samples of every part, those that the output folder holds already and the others searched now.
 fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Vec<Vec<Sample>>, StageError> {
-    if let Some(output) = task.output {
-        sweep(&output.join(MPC_SAMPLES.name))?;
-    }
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
         let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;

@@ -13,7 +13,7 @@ mod rule;
 mod sprt;
 
 use super::{Context, StageError, check_range, mpc_level};
-use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
 use crate::artifact::dataset::part_range::PartRange;
@@ -21,7 +21,7 @@ use crate::artifact::dataset::verdict::{OpeningCounts, VERDICT_FORMAT, VerdictFi
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::{remove_file, sweep};
+use crate::artifact::publish::remove_file;
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::Step;
 use avoided::Avoided;
@@ -160,6 +160,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         return recheck::recheck(&task, &recipe, &avoided, context);
     }
     let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &[&GATE_GAMES])?;
     if let Some(verdict) = recipe.finished(&task)? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
@@ -167,7 +168,6 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
     let found = find_batches(&task, &recipe, &ranges)?;
     withdraw(task.output)?;
-    sweep(&task.output.join(GATE_GAMES.name))?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
         let path = part_path(task.output, &GATE_GAMES, range.index);
         Ok(part_of(range, GATE_GAMES.write(&path, &to_batch(rows), &recipe.footer(range, openings))?))

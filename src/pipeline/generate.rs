@@ -7,15 +7,15 @@ pub mod recheck;
 mod recipe;
 
 use super::{Context, StageError, check_range, mpc_level};
-use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::sweep;
 use crate::artifact::step::Step;
+use crate::artifact::table::Table;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use openings::{Book, OpeningChoice, Openings};
 use parts::Parts;
@@ -32,6 +32,9 @@ pub const ALGORITHM: u32 = 1;
 
 /// With more plies there are too many openings to take in turn.
 const ALL_PLIES_MAX: u8 = 7;
+
+/// What a dataset of self-play consists of.
+const TABLES: [&Table; 2] = [&GAMES, &POSITIONS];
 
 /// The `[generate]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -166,13 +169,11 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     task.config.check()?;
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &TABLES)?;
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, &Written::default()));
     }
     context.check_border()?;
-    for table in [&GAMES, &POSITIONS] {
-        sweep(&task.output.join(table.name))?;
-    }
     let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
@@ -197,6 +198,7 @@ pub fn generate_parts(
     if recipe.finished(task.output)?.is_some() {
         return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
     }
+    sweep_dataset(task.output, &TABLES)?;
     let parts = Parts::find(task.output, &recipe, wanted)?;
     let (missing, games) = (parts.missing(), parts.games());
     let Written { games: games_played, positions: positions_written, nodes, .. } =
@@ -213,6 +215,7 @@ pub fn finish_parts(task: GenerateTask<'_>) -> Result<GenerateReport, StageError
     task.config.check()?;
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &TABLES)?;
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, &Written::default()));
     }
@@ -377,7 +380,8 @@ fn write_parts(
         let index = (game.game.game_id / task.config.part_games) as usize;
         let games = waiting.entry(index).or_default();
         games.insert(game.game.game_id, game);
-        let range = missing.iter().find(|part| part.index == index).expect("only missing games are played");
+        let place = missing.binary_search_by_key(&index, |part| part.index).expect("only missing games are played");
+        let range = &missing[place];
         if games.len() as u64 == range.count {
             let games = waiting.remove(&index).expect("it was just found");
             let part = write_part(task.output, recipe, range, games)?;

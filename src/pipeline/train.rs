@@ -15,6 +15,7 @@ use crate::artifact::model::document::{DatasetEntry, ModelKind, Origin, dataset_
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::{Model, pattern_set_hash};
+use crate::artifact::publish::temporary::sweep;
 use crate::artifact::step::Step;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
@@ -174,6 +175,11 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     }
     context.check_border()?;
     let _lock = FolderLock::take_named(task.registry.folder(), TRAIN_LOCK_NAME)?;
+    // Another training of this step may have ended between the look and the lock.
+    if let Some(made) = task.registry.made_by(step)? {
+        return skipped(made);
+    }
+    sweep(task.registry.folder())?;
     let set = read_rows(task, &datasets, context)?;
     if set.training.is_empty() {
         return Err(no_rows(task, &set));

@@ -6,6 +6,8 @@ use super::positions::{self, POSITIONS, PositionRow};
 use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::is_folder;
+use crate::artifact::publish::parent;
+use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::table::{FileEntry, Table, read_listed};
 use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
@@ -47,6 +49,18 @@ pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactEr
         indices.extend(digits.and_then(|digits| digits.parse::<u64>().ok()));
     }
     Ok(indices)
+}
+
+/// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
+/// stays.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactError> {
+    sweep_own(parent(folder))?;
+    sweep_own(folder)?;
+    tables.iter().try_for_each(|table| sweep(&folder.join(table.name)))
 }
 
 impl Dataset {

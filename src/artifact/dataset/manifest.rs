@@ -16,6 +16,9 @@ pub const FORMAT: u32 = 1;
 /// The version of a dataset of MPC samples.
 pub const MPC_FORMAT: u32 = 2;
 
+/// The most parts that a dataset has: five digits number them, and a manifest of so many can be read.
+pub const PARTS_MAX: usize = 100_000;
+
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
 
@@ -144,8 +147,9 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses.
+    /// More than [`PARTS_MAX`] parts, or whatever the system refuses.
     pub fn write(&self, folder: &Path) -> Result<(), ArtifactError> {
+        check_part_count(folder, self.parts.len())?;
         write_sealed(&folder.join("manifest.json"), self)
     }
 
@@ -214,6 +218,19 @@ impl Manifest {
         let reason = format!("it holds the data of another run: {differing}\nchoose another --output");
         Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
     }
+}
+
+/// An error if a dataset would have too many parts.
+///
+/// # Errors
+///
+/// More than [`PARTS_MAX`].
+pub fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError> {
+    if parts <= PARTS_MAX {
+        return Ok(());
+    }
+    let reason = format!("it would have {parts} parts, and a dataset has {PARTS_MAX} at most");
+    Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
 }
 
 /// The content hash of a dataset, from those of its files in order.

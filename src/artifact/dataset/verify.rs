@@ -2,13 +2,15 @@
 
 use super::folder::{Dataset, part_path};
 use super::games::GAMES;
-use super::manifest::DatasetKind;
+use super::manifest::{DatasetKind, part_name};
 use super::positions::POSITIONS;
 use super::rows::{DatasetGame, DatasetRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::engine::board::notation::{ColoredPosition, parse_moves};
 use crate::engine::game::Game;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What was checked.
@@ -184,7 +186,8 @@ fn text(number: Option<impl ToString>) -> String {
     number.map_or("none".to_owned(), |number| number.to_string())
 }
 
-/// Files in the tables' folders that are no part of the dataset.
+/// Files in the tables' folders that are no part of the dataset. Hidden ones are nobody's data: a name that begins with a
+/// dot is that of a lock, of a temporary file or of a file manager.
 ///
 /// # Errors
 ///
@@ -193,15 +196,17 @@ pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in [&GAMES, &POSITIONS] {
         let folder = dataset.folder().join(table.name);
-        if dataset.manifest().parts.iter().all(|part| !part.files.contains_key(table.name)) && !exists(&folder)? {
+        let parts = dataset.manifest().parts.iter().enumerate();
+        let listed = parts.filter(|(_, part)| part.files.contains_key(table.name));
+        let known: HashSet<OsString> = listed.map(|(index, _)| part_name(index).into()).collect();
+        if known.is_empty() && !exists(&folder)? {
             continue;
         }
         let failed = |source| ArtifactError::io("read", &folder, source);
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let known = (0..dataset.part_count()).any(|index| part_path(dataset.folder(), table, index) == path);
-            if !known {
-                strangers.push(path);
+            let name = entry.map_err(failed)?.file_name();
+            if !known.contains(&name) && !name.as_encoded_bytes().starts_with(b".") {
+                strangers.push(folder.join(name));
             }
         }
     }

@@ -7,6 +7,7 @@ use super::reference::LoadedModel;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{Draft, exists};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,7 @@ impl Registry {
     pub fn publish(&self, model: &Model, origin: &Origin) -> Result<VersionId, ArtifactError> {
         loop {
             let id = self.next_id()?;
+            sweep(&self.folder)?;
             let mut draft = Draft::new(&self.folder)?;
             model.write(draft.path(), id, origin)?;
             if draft.publish(&id.to_string())? {

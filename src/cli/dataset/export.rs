@@ -40,7 +40,7 @@ pub(super) fn run(session: &Session, folder: &Path, format: ExportFormat, output
     }
     let positions = dataset.manifest().rows(POSITIONS.name);
     say(&format!("dataset export: {} positions in {}", thousands(positions), output.display()));
-    if session.json { print_json(&json!({"output": output, "positions": positions})) } else { Ok(()) }
+    if session.json { print_json(&json!({"output": output.to_string_lossy(), "positions": positions})) } else { Ok(()) }
 }
 
 fn write_row(writer: &mut impl Write, format: ExportFormat, row: &DatasetRow) -> io::Result<()> {

@@ -218,7 +218,7 @@ fn report(
     }
     print_json(&json!({
         "skipped": counts.is_none(),
-        "output": arguments.output,
+        "output": arguments.output.to_string_lossy(),
         "games": manifest.done,
         "positions": manifest.rows(POSITIONS.name),
         "records": manifest.asked,

@@ -29,7 +29,7 @@ struct DatasetLink {
     games: u64,
     positions: u64,
     /// Where it lies, if it is still there.
-    folder: Option<PathBuf>,
+    folder: Option<String>,
 }
 
 /// What changed from one model to another.
@@ -76,7 +76,7 @@ pub(super) fn show(
     if session.json {
         let met = met
             .iter()
-            .map(|gate| json!({"generation": gate.generation, "folder": gate.folder, "verdict": gate.verdict}));
+            .map(|gate| json!({"generation": gate.generation, "folder": gate.folder.to_string_lossy(), "verdict": gate.verdict}));
         return print_json(&json!({
             "id": loaded.id,
             "content": loaded.content,
@@ -138,7 +138,7 @@ fn row(name: &str, text: &str) -> Vec<String> {
 
 impl DatasetLink {
     fn text(&self) -> String {
-        let place = self.folder.as_ref().map_or("gone".to_owned(), |folder| folder.display().to_string());
+        let place = self.folder.as_ref().map_or("gone", String::as_str);
         let (games, positions) = (thousands(self.games), thousands(self.positions));
         format!(
             "generation {}: {games} games, {positions} positions ({}), {place}",
@@ -169,7 +169,7 @@ fn trained_on(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<Datas
     let entries = loaded.document.iter().flat_map(|document| &document.origin.datasets);
     entries
         .map(|entry| {
-            let folder = folder_of(entry, datasets)?;
+            let folder = folder_of(entry, datasets)?.map(|folder| folder.to_string_lossy().into_owned());
             let DatasetEntry { generation, content, games, positions, .. } = *entry;
             Ok(DatasetLink { generation, content, games, positions, folder })
         })
@@ -197,7 +197,8 @@ fn played(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<DatasetLi
         if manifest.models.values().any(|player| *player == loaded.content) {
             let (content, games) = (manifest.content, manifest.done);
             let positions = manifest.rows("positions");
-            links.push(DatasetLink { generation, content, games, positions, folder: Some(folder) });
+            let folder = Some(folder.to_string_lossy().into_owned());
+            links.push(DatasetLink { generation, content, games, positions, folder });
         }
     }
     Ok(links)

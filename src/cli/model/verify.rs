@@ -57,7 +57,8 @@ pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyho
     if !session.json {
         return Ok(());
     }
-    let gates: Vec<&PathBuf> = gates.iter().map(|gate| &gate.folder).collect();
+    let folders: Vec<_> = folders.iter().map(|folder| folder.to_string_lossy()).collect();
+    let gates: Vec<_> = gates.iter().map(|gate| gate.folder.to_string_lossy()).collect();
     print_json(
         &json!({"versions": ids, "champion": champion, "datasets": folders, "datasets_gone": gone, "gates": gates}),
     )
