@@ -239,7 +239,7 @@ fn an_unfit_model_is_refused() {
     let gate = "gate --config configs/tiny.toml --candidate v0001 --baseline v0002 --models registry --output out";
     check(&workspace, gate, 65, &["registry/v0001", "fit-mpc"]);
     let export = "model export --model builtin:disc-count --format es-cube-eval --output eval.dat";
-    check(&workspace, export, 65, &["eval.dat", "disc-count"]);
+    check(&workspace, export, 65, &["cannot use builtin:disc-count", "eval.dat holds es-cube"]);
     workspace.write("short.dat", [0; 100]);
     check(&workspace, "model import short.dat --format es-cube-eval --models registry", 65, &["short.dat", "100"]);
     let mut weights = vec![0; 42_608 * 4];

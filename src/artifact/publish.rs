@@ -6,7 +6,7 @@ use super::error::ArtifactError;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, TempDir};
+use tempfile::{Builder, NamedTempFile, TempDir};
 
 /// Every temporary name begins so; a run that died may leave one behind, and nobody reads it.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
@@ -23,6 +23,47 @@ pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), ArtifactError> {
+    publish_checked(path, write, || Ok(()))
+}
+
+/// Writes a file as [`publish_file`] does, after a last check of what it replaces.
+///
+/// # Errors
+///
+/// That of the check, or whatever the system refuses; then there is no new file, and an old one stays.
+pub fn publish_checked(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    check: impl FnOnce() -> Result<(), ArtifactError>,
+) -> Result<(), ArtifactError> {
+    let file = write_beside(path, write)?;
+    check()?;
+    file.persist(path).map_err(|error| ArtifactError::io("write", path, error.error))?;
+    sync_folder(parent(path))
+}
+
+/// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the result is `false`.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn publish_new_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<bool, ArtifactError> {
+    // Giving the name and finding it free is one act of the system, so nobody's file is lost between the two.
+    match write_beside(path, write)?.persist_noclobber(path) {
+        Ok(_) => sync_folder(parent(path)).map(|()| true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(ArtifactError::io("write", path, error.error)),
+    }
+}
+
+/// Writes and syncs a temporary file in the folder of `path`.
+fn write_beside(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<NamedTempFile, ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(failed)?;
@@ -32,8 +73,7 @@ pub fn publish_file(
     write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
     drop(writer);
     file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    sync_folder(folder)
+    Ok(file)
 }
 
 /// Writes bytes as a whole file.
