@@ -363,7 +363,7 @@ fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
     workspace.write("bad.obf", "% nothing but this\n\n");
     check(&workspace, "eval bad.obf", 65, &["bad.obf", "no position"]);
     workspace.write("folder/file", "");
-    check(&workspace, "eval folder", 65, &["folder"]);
+    check(&workspace, "eval folder", 1, &["cannot read folder", "is a directory"]);
 }
 
 /// Puts bytes in the place of a part, with a manifest that vouches for them.

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use workspace::{Outcome, Workspace, all_paths, copy_folder};
+use workspace::{Outcome, Workspace, all_paths, copy_folder, files};
 
 const BOARD: &str = "---------------------------OX------XO---------------------------";
 
@@ -212,4 +212,85 @@ fn a_reader_of_a_pipe_gets_the_rows_while_they_are_written() {
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!((text.lines().count(), text.starts_with("game_id,ply,")), (5, true), "{text}");
+}
+
+const CONFIG: &str = "--config configs/tiny.toml --models registry";
+
+/// The stages that write a folder which the user names, up to that name.
+fn stages() -> [String; 4] {
+    [
+        format!("generate {CONFIG} --model v0001 --output"),
+        format!("fit-mpc {CONFIG} --model v0001 --output"),
+        format!("gate {CONFIG} --candidate v0002 --baseline v0001 --output"),
+        format!("shard plan - {CONFIG} --model v0001 --shards 1 --output"),
+    ]
+}
+
+#[test]
+fn no_stage_begins_in_a_folder_with_files_of_others() {
+    let workspace = copy_of_run();
+    for stage in stages() {
+        workspace.write("home/letter.txt", "dear diary\n");
+        workspace.write("home/thesis/chapter.txt", "one\n");
+        let options = if stage.starts_with("shard") { &[""][..] } else { &["", "--replace"] };
+        for option in options {
+            let before = all_paths(workspace.root());
+            check_refused(&workspace.run(&format!("{stage} home {option}")), &stage, &["home", "letter.txt"]);
+            assert_eq!(all_paths(workspace.root()), before, "{stage}");
+        }
+    }
+}
+
+#[test]
+fn a_result_with_files_of_others_beside_it_is_not_replaced() {
+    let workspace = copy_of_run();
+    let other = workspace.config("other", "smoke", &[("generate.games", "2"), ("generate.label_depth", "2")]);
+    let replace = format!("generate --config {other} --output selfplay --replace");
+    for (name, word) in [("selfplay/letter.txt", "letter.txt"), ("selfplay/games/list.csv", "games/list.csv")] {
+        workspace.write(name, "mine\n");
+        let before = files(workspace.root());
+        check_refused(&workspace.run(&replace), name, &["selfplay", word]);
+        assert!(files(workspace.root()) == before, "{name}");
+        std::fs::remove_file(workspace.path(name)).unwrap();
+    }
+    symlink("selfplay", workspace.path("link")).unwrap();
+    let through_link = format!("generate --config {other} --output link --replace");
+    check_refused(&workspace.run(&through_link), "link", &["link", "symbolic link"]);
+    assert!(workspace.path("selfplay/manifest.json").exists());
+    workspace.done(&replace);
+    // A finished result with a letter beside it is left as it is, and nothing is refused.
+    workspace.write("selfplay/letter.txt", "mine\n");
+    workspace.done(&replace);
+    assert!(workspace.path("selfplay/letter.txt").exists());
+}
+
+#[test]
+fn import_and_merge_refuse_a_dangling_link_before_any_work() {
+    let workspace = copy_of_run();
+    symlink("nowhere", workspace.path("link")).unwrap();
+    for arguments in
+        ["dataset import games.txt --format transcripts --output link", "dataset merge data selfplay --output link"]
+    {
+        check_refused(&workspace.run(arguments), arguments, &["link", "exists already"]);
+        assert!(symlink_metadata(workspace.path("link")).unwrap().is_symlink());
+    }
+}
+
+#[test]
+fn pictures_of_a_fit_replace_nothing_but_pictures_of_a_fit() {
+    let workspace = copy_of_run();
+    let fit = format!("fit-mpc {CONFIG} --model v0001 --report report");
+    workspace.write("report/calibration.svg", "<svg>my own</svg>");
+    for option in ["", "--replace"] {
+        check_refused(&workspace.run(&format!("{fit} {option}")), &fit, &["report/calibration.svg"]);
+    }
+    assert_eq!(std::fs::read(workspace.path("report/calibration.svg")).unwrap(), b"<svg>my own</svg>");
+    std::fs::remove_file(workspace.path("report/calibration.svg")).unwrap();
+    workspace.done(&fit);
+    workspace.done(&fit);
+    // Those of another fit take --replace.
+    let other = workspace.config("other", "smoke", &[("fit_mpc.games", "5"), ("fit_mpc.compare", "1")]);
+    let other = format!("fit-mpc --config {other} --models registry --model v0001 --report report");
+    check_refused(&workspace.run(&other), &other, &["report/", ".svg", "--replace"]);
+    workspace.done(&format!("{other} --replace"));
 }

@@ -40,20 +40,34 @@ impl OutputFile {
     ///
     /// A name that is taken: by a file of the same kind without `force`, or by anything else but a pipe.
     pub fn open(path: &Path, kind: FileKind, force: bool) -> Result<Self, ArtifactError> {
-        let output = |place| Self { path: path.to_owned(), kind, place };
+        let pipe = match look(path) {
+            Ok(metadata) if is_pipe(metadata.file_type()) => Some(open_pipe(path)?),
+            _ => None,
+        };
+        let place = match pipe {
+            Some(pipe) => Place::Pipe(pipe),
+            None if Self::check(path, kind, force, "--force")? => Place::Own,
+            None => Place::New,
+        };
+        Ok(Self { path: path.to_owned(), kind, place })
+    }
+
+    /// Whether a file of this kind is under a name and may be overwritten; `false` if the name is free.
+    ///
+    /// # Errors
+    ///
+    /// A file of this kind that may not be overwritten, for want of the `option`, or anything else under the name.
+    pub fn check(path: &Path, kind: FileKind, overwrite: bool, option: &str) -> Result<bool, ArtifactError> {
         let metadata = match look(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(output(Place::New)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             other => other.map_err(|source| ArtifactError::io("write", path, source))?,
         };
-        if is_pipe(metadata.file_type()) {
-            return Ok(output(Place::Pipe(open_pipe(path)?)));
-        }
         check_own(path, kind, &metadata)?;
-        if !force {
-            let reason = "it exists\nname another file, or overwrite this one with --force";
+        if !overwrite {
+            let reason = format!("it exists\nname another place, or overwrite it with {option}");
             return Err(ArtifactError::refused("write", path, reason));
         }
-        Ok(output(Place::Own))
+        Ok(true)
     }
 
     /// Writes the whole file, or to the pipe. `false`: the pipe's reader closed it first, which is no error.
@@ -164,6 +178,7 @@ fn type_name(file_type: FileType) -> &'static str {
     match file_type {
         file_type if file_type.is_dir() => "a folder",
         file_type if file_type.is_symlink() => "a symbolic link",
+        file_type if is_pipe(file_type) => "a pipe",
         _ => "a device or a socket",
     }
 }

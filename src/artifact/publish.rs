@@ -4,7 +4,7 @@
 
 use super::error::ArtifactError;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
@@ -270,18 +270,41 @@ fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
 ///
 /// # Errors
 ///
-/// A missing file, a larger one, or whatever the system refuses.
+/// A missing file, a larger one, a device or a pipe, or whatever the system refuses.
 pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
+    // Opening a pipe would wait for its writer, so what it is comes first.
     let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
     if !metadata.is_file() {
-        return Err(ArtifactError::unfit(path, "it is not a file"));
+        return Err(ArtifactError::refused("read", path, "it is a device or a pipe, a file is expected"));
     }
     if size_max < metadata.len() {
         let reason = format!("it has {} bytes, at most {size_max} expected", metadata.len());
         return Err(ArtifactError::damaged(path, reason));
     }
-    fs::read(path).map_err(failed)
+    let bytes = Vec::with_capacity(metadata.len() as usize);
+    read_to_end(File::open(path).map_err(failed)?, path, size_max, bytes)
+}
+
+/// Reads a pipe of at most `size_max` bytes to its end; errors call it `name`.
+///
+/// # Errors
+///
+/// More bytes than that, or whatever the system refuses.
+pub fn read_stream(reader: impl Read, name: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    read_to_end(reader, name, size_max, Vec::new())
+}
+
+fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>) -> Result<Vec<u8>, ArtifactError> {
+    let read = reader.take(size_max.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|source| ArtifactError::io("read", name, source))?;
+    if size_max < bytes.len() as u64 {
+        return Err(ArtifactError::damaged(name, format!("it has more than {size_max} bytes")));
+    }
+    Ok(bytes)
 }
 
 fn parent(path: &Path) -> &Path {

@@ -4,7 +4,7 @@ use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::work::{Worked, claim_folder, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
 use crate::config::load_config;
@@ -30,9 +30,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         output: &arguments.output,
         recheck: arguments.recheck,
     };
-    if arguments.replace {
-        make_way("gate", DatasetKind::Gate, &arguments.output, &step(&task)?)?;
-    }
+    claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step(&task)?)?;
     let report = gate(task, session.context())?;
     say(&describe(&report, arguments.recheck));
     if session.json {

@@ -3,7 +3,7 @@
 use super::arguments::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::work::{Worked, claim_folder, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::config::load_config;
 use crate::pipeline::generate::{GenerateTask, generate, step};
@@ -28,9 +28,7 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
         model: &model,
         output: &arguments.output,
     };
-    if replace {
-        make_way("generate", DatasetKind::Selfplay, &arguments.output, &step(&task))?;
-    }
+    claim_folder("generate", DatasetKind::Selfplay, &arguments.output, replace, &step(&task))?;
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     let output = arguments.output.display();

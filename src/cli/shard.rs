@@ -4,6 +4,7 @@ use super::arguments::{GenerateArguments, ShardCommand};
 use super::failure::UsageError;
 use super::output::{Output, output_name, print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use super::work::check_begun;
 use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::config::load_config;
 use crate::pipeline::generate::{GenerateTask, finish_parts, generate_parts};
@@ -35,6 +36,7 @@ fn write_plan(
         model: &model_or_champion(arguments.model.as_deref(), &registry, &config)?,
         output: &arguments.output,
     };
+    check_begun(task.output)?;
     let plan = Plan::new(task, shards as usize)?;
     if !plan.is_in(path) {
         let written =

@@ -5,7 +5,7 @@ use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, c
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{Draft, exists};
+use crate::artifact::publish::{Draft, exists, is_link};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,10 @@ pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manif
     match Manifest::read_any(output) {
         Ok(manifest) if manifest.recipe == recipe => Ok(Some(manifest)),
         Ok(_) => Err(taken(output, "it holds a dataset of other origin")),
-        Err(_) => Err(taken(output, "it exists and holds no sound dataset")),
+        Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
+            Err(taken(output, "it exists and holds no sound dataset"))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -78,7 +81,7 @@ impl DatasetWriter {
     ///
     /// A name that is taken, or whatever the system refuses.
     pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
-        if exists(output)? {
+        if is_link(output)? || exists(output)? {
             return Err(taken(output, "it exists already"));
         }
         let parent = output.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
