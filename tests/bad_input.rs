@@ -94,22 +94,30 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
     let good = tiny(&workspace, "good", &[]);
     let text = std::fs::read_to_string(workspace.path(&good)).unwrap();
     for (from, to, words) in [
-        ("play_depth =", "play_dept =", ["play_dept", "line"]),
-        ("[generate]", "[generation]", ["generation", "line"]),
+        ("play_depth =", "play_dept =", ["generate.play_dept: there is no such key", "did you mean play_depth?"]),
+        ("[generate]", "[generation]", ["[generation]: there is no such table", "did you mean [generate]?"]),
         ("epochs =", "# epochs =", ["epochs", "missing"]),
-        ("clip = 20000", "clip = \"much\"", ["clip", "line"]),
-        ("seed = 1", "seed = 1\nseed = 2", ["seed", "duplicate"]),
+        ("clip = 20000", "clip = \"much\"", ["train.clip = \"much\"", "expected a whole number from 1 to 32767"]),
+        ("seed = 1", "seed = 1\nseed = 2", ["run.seed is set twice", "expected once"]),
         ("ratio = 0.003", "ratio = nan", ["train.ratio", "expected"]),
         ("games = 9", "games = 0", ["generate.games = 0", "at least one game"]),
         ("games = 6", "games = 0", ["gate.games = 0", "at least one pair"]),
         ("games = 6", "games = 3", ["gate.games = 3", "pairs"]),
-        ("games = 9", "games = -9", ["games", "line"]),
+        ("games = 9", "games = -9", ["generate.games = -9", "expected a whole number from 1"]),
         ("games = 4", "games = 0", ["fit_mpc.games = 0", "positions"]),
         ("es-cube.toml", "no-such.toml", ["no-such.toml", "does not exist"]),
     ] {
         assert!(text.contains(from), "{from}");
         workspace.write("configs/bad.toml", text.replacen(from, to, 1));
-        let words = [&["configs/bad.toml"][..], &words].concat();
+        let line = 1 + text[..text.find(from).unwrap()].matches('\n').count();
+        // A second value is blamed where it stands, a missing key at its table.
+        let elsewhere = to.contains("\nseed") || to.contains("# epochs");
+        let place = if elsewhere { "configs/bad.toml:".to_owned() } else { format!("configs/bad.toml:{line}: ") };
+        let words = [&[place.as_str()][..], &words].concat();
+        let outcome = workspace.run("generate --output out --config configs/bad.toml");
+        for raw in ["TOML parse error", "missing field", "invalid type", "unknown field", "duplicate key"] {
+            assert!(!outcome.stderr.contains(raw), "{}", outcome.stderr);
+        }
         for stage in ["generate --output out", "train --dataset out --models out", "fit-mpc --model champion"] {
             check(&workspace, &format!("{stage} --config configs/bad.toml"), 2, &words);
         }
