@@ -128,6 +128,69 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
 }
 
 #[test]
+fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input() {
+    let workspace = copy_of_run();
+    workspace.write("file", "in the way");
+    workspace.write("folder/file", "");
+    // A link to itself is refused by the system for root, too.
+    for link in ["loop", "configs/features/loop.toml"] {
+        let name = Path::new(link).file_name().unwrap();
+        std::os::unix::fs::symlink(name, workspace.path(link)).unwrap();
+    }
+    tiny(&workspace, "looped", &[("run.features", "\"features/loop.toml\"")]);
+    copy_folder(&workspace.path("data"), &workspace.path("torn"));
+    std::fs::remove_file(workspace.path("torn/manifest.json")).unwrap();
+    std::os::unix::fs::symlink("manifest.json", workspace.path("torn/manifest.json")).unwrap();
+    copy_folder(&workspace.path("data"), &workspace.path("stuck"));
+    std::fs::remove_file(workspace.path("stuck/manifest.json")).unwrap();
+    std::fs::remove_file(workspace.path("stuck/positions/part-00000.parquet")).unwrap();
+    std::os::unix::fs::symlink("part-00000.parquet", workspace.path("stuck/positions/part-00000.parquet")).unwrap();
+    workspace.write("games.txt", "f5d6c3\n");
+    let config = "--config configs/tiny.toml";
+    let (links, folder, no_folder) = ("symbolic links", "directory", "directory");
+    for (arguments, path, cause) in [
+        ("generate --output out --config loop".to_owned(), "loop", links),
+        ("generate --output out --config folder".to_owned(), "folder", folder),
+        ("generate --output out --config file/x".to_owned(), "file/x", no_folder),
+        ("generate --output out --config configs/looped.toml".to_owned(), "loop.toml", links),
+        (format!("generate {config} --output out --model loop"), "loop", links),
+        (format!("generate {config} --output out --model file"), "file", no_folder),
+        (format!("generate {config} --output stuck --replace"), "stuck/positions", links),
+        (format!("train {config} --dataset file --models registry"), "file", no_folder),
+        (format!("train {config} --dataset data file/x --models registry"), "file/x", no_folder),
+        (
+            format!("gate {config} --candidate v0002 --baseline v0001 --models registry --output out --avoid loop"),
+            "loop",
+            links,
+        ),
+        ("dataset inspect loop".to_owned(), "loop", links),
+        ("dataset inspect file".to_owned(), "file", no_folder),
+        ("dataset merge data data --output torn".replace("data data", "data"), "torn/manifest.json", links),
+        ("dataset import games.txt --format transcripts --output torn".to_owned(), "torn/manifest.json", links),
+        ("dataset import folder --format transcripts --output out".to_owned(), "folder", folder),
+        ("model show file".to_owned(), "file", no_folder),
+        (
+            "model import folder --format mpc-dat --model builtin:disc-count --models registry".to_owned(),
+            "folder",
+            folder,
+        ),
+        ("promote v0001 --models loop".to_owned(), "loop/v0001", links),
+        ("shard run folder 0".to_owned(), "folder", folder),
+        ("eval folder".to_owned(), "folder", folder),
+    ] {
+        let before = all_paths(workspace.root());
+        check_message(&workspace.run(&arguments), &arguments, 1, &[path, cause]);
+        assert_eq!(all_paths(workspace.root()), before, "renma {arguments}");
+    }
+    for (arguments, words) in [
+        (format!("generate {config} --output file"), ["file", "not a folder"]),
+        ("dataset import games.txt --format transcripts --output file".to_owned(), ["file", "not a folder"]),
+    ] {
+        check_message(&workspace.run(&arguments), &arguments, 2, &words);
+    }
+}
+
+#[test]
 fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
     let workspace = copy_of_run();
     let config = "configs/tiny.toml";
@@ -208,7 +271,12 @@ fn a_damaged_dataset_is_refused_with_the_file() {
     workspace.write("data/manifest.json", "{}");
     check(&workspace, train, 65, &["data/manifest.json"]);
     workspace.write("file", "text");
-    check(&workspace, "train --config configs/tiny.toml --dataset file --models registry", 65, &["file"]);
+    check(
+        &workspace,
+        "train --config configs/tiny.toml --dataset file --models registry",
+        1,
+        &["cannot read file", "directory"],
+    );
     check(&workspace, "train --config configs/tiny.toml --dataset configs --models registry", 65, &["configs"]);
 }
 

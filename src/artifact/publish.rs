@@ -245,6 +245,17 @@ pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
     Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
 }
 
+/// An error unless there is a folder to read, which may be named by a link.
+///
+/// # Errors
+///
+/// A missing path, one that is no folder, or whatever the system refuses.
+pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("read", path, source);
+    let is_folder = fs::metadata(path).map_err(failed)?.is_dir();
+    if is_folder { Ok(()) } else { Err(failed(io::ErrorKind::NotADirectory.into())) }
+}
+
 /// Whether a path is a symbolic link, wherever it points.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::publish::{exists, is_link, remove_folder};
+use crate::artifact::publish::{exists, is_folder, is_link, remove_folder};
 use crate::artifact::run::recipe_of;
 use crate::artifact::run_log::{CallOutcome, CallRecord, append_call};
 use crate::artifact::step::Step;
@@ -86,6 +86,7 @@ pub(super) fn claim_folder(
     replace: bool,
     step: &Step,
 ) -> Result<(), ArtifactError> {
+    let begun = check_begun(folder)?;
     let is_kind = match Manifest::read_any(folder) {
         Ok(manifest) => manifest.kind == kind,
         // Only self-play leaves parts of positions behind before it has a manifest.
@@ -94,8 +95,7 @@ pub(super) fn claim_folder(
         }
         Err(error) => return Err(error),
     };
-    let replaced = check_begun(folder)?.is_some_and(|found| found != step.id);
-    if !(replace && is_kind && replaced) {
+    if !(replace && is_kind && begun.is_some_and(|found| found != step.id)) {
         return Ok(());
     }
     if is_link(folder)? {
@@ -109,6 +109,9 @@ pub(super) fn claim_folder(
 
 /// The recipe by which a dataset folder was begun; where it was not, an error if anything is in it.
 pub(super) fn check_begun(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
+    if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
+        return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
+    }
     let recipe = recipe_of(folder)?;
     if recipe.is_none() {
         check_no_foreign(folder)?;

@@ -5,7 +5,7 @@ use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, c
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{Draft, exists, is_link};
+use crate::artifact::publish::{Draft, exists, is_folder, is_link};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +58,9 @@ pub struct DatasetWriter {
 pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manifest>, ArtifactError> {
     if !exists(output)? {
         return Ok(None);
+    }
+    if !is_folder(output)? {
+        return Err(taken(output, "it exists and is not a folder"));
     }
     match Manifest::read_any(output) {
         Ok(manifest) if manifest.recipe == recipe => Ok(Some(manifest)),

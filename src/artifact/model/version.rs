@@ -6,7 +6,7 @@ use super::mpc_file::{self, MPC};
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{exists, publish_bytes, read_bounded};
+use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
@@ -164,9 +164,7 @@ impl Model {
 ///
 /// A folder without one, a damaged one, or one of another format.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
-    if !exists(folder)? {
-        return Err(ArtifactError::Missing { path: folder.to_owned() });
-    }
+    check_folder(folder)?;
     let path = folder.join("model.json");
     if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
