@@ -1,6 +1,7 @@
 //! Datasets: folders of Parquet parts with a sealed manifest.
 
 pub mod folder;
+pub mod foreign;
 pub mod games;
 pub mod gate_games;
 pub mod inspect;

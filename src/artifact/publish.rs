@@ -8,6 +8,7 @@ use super::error::ArtifactError;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
 
 /// What a folder is called on its way out, inside a temporary one.
@@ -22,6 +23,47 @@ pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), ArtifactError> {
+    publish_checked(path, write, || Ok(()))
+}
+
+/// Writes a file as [`publish_file`] does, after a last check of what it replaces.
+///
+/// # Errors
+///
+/// That of the check, or whatever the system refuses; then there is no new file, and an old one stays.
+pub fn publish_checked(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    check: impl FnOnce() -> Result<(), ArtifactError>,
+) -> Result<(), ArtifactError> {
+    let file = write_beside(path, write)?;
+    check()?;
+    file.persist(path).map_err(|error| ArtifactError::io("write", path, error.error))?;
+    sync_folder(parent(path))
+}
+
+/// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the result is `false`.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn publish_new_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<bool, ArtifactError> {
+    // Giving the name and finding it free is one act of the system, so nobody's file is lost between the two.
+    match write_beside(path, write)?.persist_noclobber(path) {
+        Ok(_) => sync_folder(parent(path)).map(|()| true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(ArtifactError::io("write", path, error.error)),
+    }
+}
+
+/// Writes and syncs a temporary file in the folder of `path`.
+fn write_beside(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<NamedTempFile, ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(failed)?;
@@ -31,8 +73,7 @@ pub fn publish_file(
     write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
     drop(writer);
     file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    sync_folder(folder)
+    Ok(file)
 }
 
 /// Writes bytes as a whole file.
@@ -191,6 +232,17 @@ pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
     Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
 }
 
+/// An error unless there is a folder to read, which may be named by a link.
+///
+/// # Errors
+///
+/// A missing path, one that is no folder, or whatever the system refuses.
+pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("read", path, source);
+    let is_folder = fs::metadata(path).map_err(failed)?.is_dir();
+    if is_folder { Ok(()) } else { Err(failed(io::ErrorKind::NotADirectory.into())) }
+}
+
 /// Whether a path is a symbolic link, wherever it points.
 ///
 /// # Errors
@@ -216,18 +268,41 @@ fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
 ///
 /// # Errors
 ///
-/// A missing file, a larger one, or whatever the system refuses.
+/// A missing file, a larger one, a device or a pipe, or whatever the system refuses.
 pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
+    // Opening a pipe would wait for its writer, so what it is comes first.
     let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
     if !metadata.is_file() {
-        return Err(ArtifactError::unfit(path, "it is not a file"));
+        return Err(ArtifactError::refused("read", path, "it is a device or a pipe, a file is expected"));
     }
     if size_max < metadata.len() {
         let reason = format!("it has {} bytes, at most {size_max} expected", metadata.len());
         return Err(ArtifactError::damaged(path, reason));
     }
-    fs::read(path).map_err(failed)
+    let bytes = Vec::with_capacity(metadata.len() as usize);
+    read_to_end(File::open(path).map_err(failed)?, path, size_max, bytes)
+}
+
+/// Reads a pipe of at most `size_max` bytes to its end; errors call it `name`.
+///
+/// # Errors
+///
+/// More bytes than that, or whatever the system refuses.
+pub fn read_stream(reader: impl Read, name: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    read_to_end(reader, name, size_max, Vec::new())
+}
+
+fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>) -> Result<Vec<u8>, ArtifactError> {
+    let read = reader.take(size_max.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|source| ArtifactError::io("read", name, source))?;
+    if size_max < bytes.len() as u64 {
+        return Err(ArtifactError::damaged(name, format!("it has more than {size_max} bytes")));
+    }
+    Ok(bytes)
 }
 
 /// Bytes of all files below a folder; one that is not there has none.

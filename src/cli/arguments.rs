@@ -366,9 +366,8 @@ pub(super) enum DatasetCommand {
         /// The format
         #[arg(long, value_enum)]
         format: ExportFormat,
-        /// The file
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
+        #[command(flatten)]
+        output: OutputArguments,
     },
     /// Make one dataset of several, which its manifest names
     #[command(
@@ -382,6 +381,17 @@ pub(super) enum DatasetCommand {
         #[arg(long, value_name = "DIR")]
         output: PathBuf,
     },
+}
+
+/// A file to write.
+#[derive(Args, Debug)]
+pub(super) struct OutputArguments {
+    /// A new file; `-` for stdout. A named pipe is written to
+    #[arg(long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+    /// Overwrite a file of the same format
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 /// Other programs' formats of positions.
@@ -508,9 +518,8 @@ pub(super) enum ModelCommand {
         /// The format
         #[arg(long, value_enum)]
         format: ModelFormat,
-        /// The file
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
+        #[command(flatten)]
+        output: OutputArguments,
         /// With mpc-dat: write deviations of this many sigmas
         #[arg(long, default_value_t = 1.4, value_name = "T")]
         t: f64,
@@ -574,9 +583,12 @@ pub(super) enum ShardCommand {
         after_help = "Example: renma shard plan plan.json --config configs/default.toml --shards 8 --output datasets/try/selfplay/generation=0001"
     )]
     Plan {
-        /// The plan to write
+        /// The plan to write: a new file; `-` for stdout
         #[arg(value_name = "PLAN")]
         plan: PathBuf,
+        /// Overwrite another plan
+        #[arg(long)]
+        force: bool,
         /// How many shards; fewer if there are fewer parts
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         shards: u32,

@@ -3,14 +3,18 @@
 use super::arguments::FitMpcArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, drop_surplus, make_way, run_stage};
+use super::work::{Worked, claim_folder, drop_surplus, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
+use crate::artifact::output::OutputFile;
 use crate::config::load_config;
 use crate::engine::search::mpc::LEVELS;
-use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, samples_step};
+use crate::pipeline::fit_mpc::picture::{PICTURE_FILE, PICTURE_NAMES};
+use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, samples_step, step};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
@@ -21,19 +25,25 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
     let config = load_config(&arguments.config)?;
     let folder = registry_folder(arguments.models.as_deref(), &config.name);
     let model = load_run_model(&arguments.model, &folder, &config)?;
+    let registry = Registry::new(&folder);
     let task = FitMpcTask {
         config: &config.config.fit_mpc,
         seed: config.config.run.seed,
         generation: arguments.generation,
         model: &model,
-        registry: &Registry::new(&folder),
+        registry: &registry,
         output: arguments.output.as_deref(),
         report: arguments.report.as_deref(),
     };
-    if let Some(output) = arguments.output.as_deref().filter(|_| arguments.replace) {
-        make_way("fit-mpc", DatasetKind::Mpc, output, &samples_step(&task))?;
-        let asked = (task.config.games, task.config.games.div_ceil(task.config.part_games));
-        drop_surplus("fit-mpc", output, &samples_step(&task), &[&MPC_SAMPLES], asked)?;
+    if let Some(output) = task.output {
+        claim_folder("fit-mpc", DatasetKind::Mpc, output, arguments.replace, &samples_step(&task))?;
+        if arguments.replace {
+            let asked = (task.config.games, task.config.games.div_ceil(task.config.part_games));
+            drop_surplus("fit-mpc", output, &samples_step(&task), &[&MPC_SAMPLES], asked)?;
+        }
+    }
+    if let Some(report) = task.report {
+        claim_pictures(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
     }
     let _lock = FolderLock::take_named(&folder, FIT_MPC_LOCK_NAME)?;
     let report = fit_mpc(task, session.context())?;
@@ -49,6 +59,15 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
         print(&report.id)?;
     }
     Ok(Worked::done(Some(&report.id), report.skipped))
+}
+
+/// Checks the places of the pictures before any work is done for them: pictures of a fit are overwritten if they may be,
+/// and nothing else ever is.
+fn claim_pictures(folder: &Path, overwrite: bool) -> Result<(), ArtifactError> {
+    for path in PICTURE_NAMES.map(|name| folder.join(name)) {
+        OutputFile::check(&path, PICTURE_FILE, overwrite, "--replace")?;
+    }
+    Ok(())
 }
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {

@@ -4,7 +4,7 @@ use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
-use super::work::{Worked, drop_surplus, make_way, run_stage};
+use super::work::{Worked, claim_folder, drop_surplus, run_stage};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
@@ -31,9 +31,10 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         output: &arguments.output,
         recheck: arguments.recheck,
     };
+    let step = step(&task)?;
+    claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step)?;
     if arguments.replace {
-        let (step, pairs) = (step(&task)?, task.config.games / 2);
-        make_way("gate", DatasetKind::Gate, &arguments.output, &step)?;
+        let pairs = task.config.games / 2;
         let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
         drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
     }

@@ -5,10 +5,11 @@ mod show;
 pub(super) mod standings;
 mod verify;
 
-use super::arguments::{ModelCommand, ModelFormat};
+use super::arguments::{ModelCommand, ModelFormat, OutputArguments};
 use super::failure::UsageError;
-use super::output::{print, print_json, say, thousands};
+use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
 use crate::artifact::model::name::VersionId;
@@ -17,8 +18,8 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::run::datasets_beside;
-use crate::exchange::es_cube_eval::{ImportedEval, export_es_cube_eval, import_es_cube_eval};
-use crate::exchange::mpc_dat::{export_mpc_dat, import_mpc_dat};
+use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, ImportedEval, es_cube_eval_bytes, import_es_cube_eval};
+use crate::exchange::mpc_dat::{MPC_DAT_FILE, import_mpc_dat, mpc_dat_bytes};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -34,17 +35,7 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
             import(session, &input, format, model.as_deref(), t, &models)
         }
         ModelCommand::Export { model, format, output, t, models } => {
-            let loaded = load_model(&model, &models)?;
-            match format {
-                ModelFormat::EsCubeEval => export_es_cube_eval(&loaded.model.evaluation, &output)?,
-                ModelFormat::MpcDat => export_mpc_dat(&loaded.model.mpc, t, &output)?,
-            }
-            say(&format!("model export: {} written to {}", loaded.id, output.display()));
-            if session.json {
-                print_json(&json!({"model": loaded.id, "output": output.to_string_lossy()}))
-            } else {
-                Ok(())
-            }
+            export(session, &load_model(&model, &models)?, format, t, &output)
         }
     }
 }
@@ -68,6 +59,37 @@ const fn kind_word(kind: ModelKind) -> &'static str {
     }
 }
 
+fn export(
+    session: &Session,
+    loaded: &LoadedModel,
+    format: ModelFormat,
+    t: f64,
+    arguments: &OutputArguments,
+) -> anyhow::Result<()> {
+    check_sigmas(t)?;
+    let (kind, bytes) = match format {
+        ModelFormat::EsCubeEval => (ES_CUBE_EVAL_FILE, es_cube_eval_bytes(&loaded.model.evaluation)),
+        ModelFormat::MpcDat => (MPC_DAT_FILE, mpc_dat_bytes(&loaded.model.mpc, t)),
+    };
+    let model = loaded.folder.clone().unwrap_or_else(|| loaded.id.to_string().into());
+    let bytes = bytes.map_err(|reason| ArtifactError::unfit(&model, reason))?;
+    let output = Output::open(session, &arguments.output, kind, arguments.force)?;
+    if !output.write(|writer| writer.write_all(&bytes))? {
+        return Ok(());
+    }
+    let output = output_name(&arguments.output);
+    say(&format!("model export: {} written to {}", loaded.id, output.display()));
+    if session.json { print_json(&json!({"model": loaded.id, "output": output.to_string_lossy()})) } else { Ok(()) }
+}
+
+/// The margin of an `mpc.dat` in sigmas.
+fn check_sigmas(t: f64) -> Result<(), UsageError> {
+    if t.is_finite() && 0.0 < t {
+        return Ok(());
+    }
+    Err(UsageError(format!("--t {t}: expected a positive number of sigmas")))
+}
+
 fn import(
     session: &Session,
     input: &Path,
@@ -76,9 +98,7 @@ fn import(
     t: f64,
     models: &Path,
 ) -> anyhow::Result<()> {
-    if !(t.is_finite() && 0.0 < t) {
-        return Err(UsageError(format!("--t {t}: expected a positive number of sigmas")).into());
-    }
+    check_sigmas(t)?;
     let registry = Registry::new(models);
     let base = base.map(|name| load_model(name, models)).transpose()?;
     let (model, kind, mirrors_differing) = match (format, &base) {

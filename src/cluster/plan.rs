@@ -3,7 +3,8 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::{LoadedModel, load_model};
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::output::FileKind;
+use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::openings::Book;
 use crate::pipeline::generate::{GenerateConfig, GenerateTask};
@@ -13,6 +14,16 @@ use std::path::{Path, PathBuf};
 
 /// The version of a plan's fields.
 const FORMAT: u32 = 1;
+
+/// A sealed plan, of this format or another.
+pub const PLAN_FILE: FileKind = FileKind {
+    name: "a plan",
+    matches: |path| match read_sealed::<serde_json::Value>(path) {
+        Ok(plan) => Ok(plan.get("stage").is_some() && plan.get("shards").is_some()),
+        Err(ArtifactError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    },
+};
 
 /// The content of a plan's file. Its paths are relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,13 +88,17 @@ impl Plan {
         })
     }
 
-    /// Publishes the plan's file.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
-    pub fn write(&self, path: &Path) -> Result<(), ArtifactError> {
-        write_sealed(path, self)
+    /// The text of the plan's file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        seal(self)
+    }
+
+    /// Whether a file holds this very plan.
+    #[must_use]
+    pub fn is_in(&self, path: &Path) -> bool {
+        // What cannot be read is not this plan; writing it says what is wrong with the path.
+        read_sealed::<Self>(path).is_ok_and(|plan| plan == *self)
     }
 }
 

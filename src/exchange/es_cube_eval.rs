@@ -4,11 +4,15 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::parse_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::model::weights_file::spread;
-use crate::artifact::publish::{publish_bytes, read_bounded};
+use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::publish::read_bounded;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Bytes of a weight.
+const WEIGHT_SIZE: usize = 4;
 
 const FEATURES: &str = include_str!("../../configs/features/es-cube.toml");
 
@@ -16,19 +20,28 @@ fn es_cube() -> PatternSet {
     parse_features(FEATURES).expect("the shipped features file is sound")
 }
 
-/// Writes the weights of a model whose patterns and phase are those of es-cube.
+/// A file of the size of `eval.dat`.
+pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
+    name: "an eval.dat of 42,608 weights",
+    matches: |path| {
+        let size = es_cube().feature_count() as u64 * WEIGHT_SIZE as u64;
+        Ok(first_bytes(path, size + 1)?.len() as u64 == size)
+    },
+};
+
+/// The bytes of `eval.dat` for a model whose patterns and phase are those of es-cube.
 ///
 /// # Errors
 ///
-/// Other patterns, or whatever the system refuses.
-pub fn export_es_cube_eval(evaluation: &Evaluation, path: &Path) -> Result<(), ArtifactError> {
+/// Why the model does not fit: it has other patterns.
+pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
-        let reason =
-            format!("the model has the patterns `{}`: eval.dat holds es-cube in one phase", evaluation.set().name());
-        return Err(ArtifactError::unfit(path, reason));
+        return Err(format!(
+            "the model has the patterns `{}`: eval.dat holds es-cube in one phase",
+            evaluation.set().name()
+        ));
     }
-    let bytes: Vec<u8> = evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect();
-    publish_bytes(path, &bytes)
+    Ok(evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect())
 }
 
 /// Weights as another program wrote them.
@@ -78,6 +91,7 @@ pub fn import_es_cube_eval(path: &Path) -> Result<ImportedEval, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::publish::publish_bytes;
 
     #[test]
     fn weights_survive_the_file_and_other_files_are_refused() {
@@ -86,12 +100,14 @@ mod tests {
         let set = Arc::new(es_cube());
         let weights = set.canonical().iter().map(|&canonical| (canonical % 40_001) as i16).collect();
         let evaluation = Evaluation::new(set, weights).unwrap();
-        export_es_cube_eval(&evaluation, &path).unwrap();
+        publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
+        assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         let imported = import_es_cube_eval(&path).unwrap();
         assert_eq!((imported.evaluation.weights(), imported.mirrors_differing), (evaluation.weights(), 0));
         let mut bytes = std::fs::read(&path).unwrap();
         publish_bytes(&path, &bytes[1..]).unwrap();
         assert!(import_es_cube_eval(&path).is_err());
+        assert!(!(ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         bytes[2] = 1;
         publish_bytes(&path, &bytes).unwrap();
         assert!(import_es_cube_eval(&path).unwrap_err().to_string().contains("beyond"));

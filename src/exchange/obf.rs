@@ -2,12 +2,26 @@
 
 use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::read_bounded;
 use crate::engine::board::notation::{ColoredPosition, ObfLine, parse_obf};
 use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::DISC;
 use std::io::{self, Write};
 use std::path::Path;
+
+/// A longer line is not OBF: 64 squares, the side to move and at most some 30 scored moves.
+const LINE_SIZE_MAX: u64 = 1 << 10;
+
+/// A file that begins with a position.
+pub const OBF_FILE: FileKind = FileKind {
+    name: "an OBF file of positions",
+    matches: |path| {
+        let bytes = first_bytes(path, LINE_SIZE_MAX)?;
+        let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        Ok(std::str::from_utf8(line).is_ok_and(|line| parse_obf(line).is_ok_and(|position| position.is_some())))
+    },
+};
 
 /// Reads the positions of a file, in order.
 ///
@@ -34,7 +48,7 @@ pub fn read_obf(path: &Path) -> Result<Vec<ObfLine>, ArtifactError> {
 /// # Errors
 ///
 /// Whatever the system refuses, or a row that is no position.
-pub fn write_obf_row(writer: &mut impl Write, row: &DatasetRow) -> io::Result<()> {
+pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
     let colored = ColoredPosition::from_boards(row.black, row.white, row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;

@@ -5,7 +5,7 @@ pub mod compare;
 pub mod held_out;
 mod line;
 mod parts;
-mod picture;
+pub mod picture;
 pub mod sample;
 mod seed;
 mod sums;

@@ -259,8 +259,11 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 }
 
 /// The epochs behind a training of this step that was stopped, if there is one.
-#[must_use]
-pub fn epochs_done(registry: &Path, step: ContentHash) -> Option<u32> {
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn epochs_done(registry: &Path, step: ContentHash) -> Result<Option<u32>, ArtifactError> {
     Checkpoint::new(registry, step).epochs()
 }
 

@@ -299,7 +299,7 @@ impl Walk<'_> {
         let step = train::step(&task, &datasets);
         let (mut state, made) = self.version(Stage::Train, &step, latest)?;
         if state.state != State::Done {
-            let epochs = train::epochs_done(self.lineage.registry.folder(), step.id);
+            let epochs = train::epochs_done(self.lineage.registry.folder(), step.id)?;
             let asked = u64::from(task.config.epochs);
             state.parts = epochs.map(|done| PartCount { done: u64::from(done), asked });
         }

@@ -2,7 +2,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::exists;
+use crate::artifact::publish::{check_folder, exists};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::{FileEntry, Footer};
@@ -174,9 +174,7 @@ impl Manifest {
     /// No manifest, a damaged one, or one of another format.
     pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
-        if !exists(folder)? {
-            return Err(ArtifactError::Missing { path: folder.to_owned() });
-        }
+        check_folder(folder)?;
         if !exists(&path)? {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
         }

@@ -6,7 +6,7 @@ use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_game
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep_own;
-use crate::artifact::publish::{Draft, exists, parent};
+use crate::artifact::publish::{Draft, exists, is_folder, is_link, parent};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -63,10 +63,16 @@ pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manif
     if !exists(output)? {
         return Ok(None);
     }
+    if !is_folder(output)? {
+        return Err(taken(output, "it exists and is not a folder"));
+    }
     match Manifest::read_any(output) {
         Ok(manifest) if manifest.recipe == recipe => Ok(Some(manifest)),
         Ok(_) => Err(taken(output, "it holds a dataset of other origin")),
-        Err(_) => Err(taken(output, "it exists and holds no sound dataset")),
+        Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
+            Err(taken(output, "it exists and holds no sound dataset"))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -82,7 +88,7 @@ impl DatasetWriter {
     ///
     /// A name that is taken, or whatever the system refuses.
     pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
-        if exists(output)? {
+        if is_link(output)? || exists(output)? {
             return Err(taken(output, "it exists already"));
         }
         let name = output.file_name().ok_or_else(|| taken(output, "it is not a name for a folder"))?;

@@ -7,7 +7,7 @@ use super::name::VersionId;
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{exists, publish_bytes, read_bounded};
+use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
@@ -166,9 +166,7 @@ impl Model {
 ///
 /// A folder without one, a damaged one, one of another format, or one of another version than the folder's name says.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
-    if !exists(folder)? {
-        return Err(ArtifactError::Missing { path: folder.to_owned() });
-    }
+    check_folder(folder)?;
     let path = folder.join("model.json");
     if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));

@@ -5,6 +5,7 @@
 
 use super::checkpoint::Checkpoint;
 use super::{TrainConfig, TrainingRow, TrainingSet};
+use crate::artifact::error::ArtifactError;
 use crate::artifact::model::version::Model;
 use crate::artifact::model::weights_file::spread;
 use crate::engine::eval::evaluation::Evaluation;
@@ -51,7 +52,7 @@ impl<'a> Learner<'a> {
 
     /// All epochs, on the threads of the current pool; those that a checkpoint has behind it are not learnt again.
     pub(super) fn run(&mut self, checkpoint: Option<&Checkpoint>, context: Context<'_>) -> Result<(), StageError> {
-        let epochs_done = checkpoint.map_or(0, |checkpoint| self.restore(checkpoint));
+        let epochs_done = checkpoint.map_or(Ok(0), |checkpoint| self.restore(checkpoint))?;
         let Self { set, config, seed, rows, phases } = self;
         phases.par_iter_mut().for_each(|learner| learner.count_visits(set, rows, config.epochs));
         let mut ratio = config.ratio;
@@ -82,16 +83,16 @@ impl<'a> Learner<'a> {
     }
 
     /// Takes the weights of a checkpoint, if there is one, and gives the number of epochs behind it.
-    fn restore(&mut self, checkpoint: &Checkpoint) -> u32 {
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<u32, ArtifactError> {
         let count = self.phases.iter().map(|phase| phase.weights.len()).sum();
-        let Some((epochs, weights)) = checkpoint.read(count) else { return 0 };
+        let Some((epochs, weights)) = checkpoint.read(count)? else { return Ok(0) };
         let mut rest = &weights[..];
         for phase in &mut self.phases {
             let (own, others) = rest.split_at(phase.weights.len());
             phase.weights.copy_from_slice(own);
             rest = others;
         }
-        epochs
+        Ok(epochs)
     }
 
     pub(super) fn into_model(self) -> Model {
