@@ -195,7 +195,7 @@ fn near_moves(
         }
         let Some(next) = found.best_move.and_then(|square| positions[index].play(square)) else { return false };
         searcher.clear();
-        let (score, _) = searcher.score_at_depth(next, DEEP - 1, MpcLevel::FullWidth);
+        let (score, _) = searcher.score_at_depth(next, DEEP - 1, MpcLevel::FullWidth).expect("nothing stops it");
         wide.score + score <= 1000
     });
     let near = near.filter(|near| *near).count();

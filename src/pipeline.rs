@@ -7,6 +7,7 @@ pub mod promote;
 pub mod train;
 
 use crate::artifact::error::ArtifactError;
+use crate::engine::search::searcher::Stopped;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -70,6 +71,12 @@ pub enum StageError {
     /// The threads could not be started.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl From<Stopped> for StageError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
 }
 
 impl Context<'_> {

@@ -75,6 +75,7 @@ fn static_result(model: &LoadedModel, position: &ColoredPosition) -> SearchResul
         nodes: 1,
         line: Vec::new(),
         complete: true,
+        stopped: false,
     }
 }
 
@@ -87,7 +88,7 @@ fn run(
     let lines = read_obf(input)?;
     let context = session.context();
     let stopwatch = Stopwatch::start();
-    let new_searcher = || Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS);
+    let new_searcher = || Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     context.progress.begin("search", lines.len() as u64, "positions");
     let values: Result<Vec<PositionValue>, StageError> = context.pool()?.install(|| {
         lines
@@ -96,7 +97,7 @@ fn run(
                 context.check()?;
                 let stopwatch = Stopwatch::start();
                 searcher.clear();
-                let result = value(searcher, &line.colored);
+                let result = value(searcher, &line.colored).unless_stopped()?;
                 context.progress.advance(1, 0);
                 Ok(position_value(&line.colored, &result, stopwatch.seconds()))
             })

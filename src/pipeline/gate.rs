@@ -165,7 +165,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     }
     context.check_border()?;
     let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
-    let found = find_batches(&task, &recipe, &ranges)?;
+    let found = find_batches(&task, &recipe, &ranges, context)?;
     withdraw(task.output)?;
     sweep(&task.output.join(GATE_GAMES.name))?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
@@ -202,9 +202,11 @@ fn find_batches(
     task: &GateTask<'_>,
     recipe: &Recipe,
     ranges: &[PartRange],
-) -> Result<BTreeMap<usize, Batch>, ArtifactError> {
+    context: Context<'_>,
+) -> Result<BTreeMap<usize, Batch>, StageError> {
     let mut found = BTreeMap::new();
     for range in ranges {
+        context.check()?;
         if let Some(batch) = recipe.find(task, range)? {
             found.insert(range.index, batch);
         }

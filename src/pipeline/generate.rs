@@ -170,7 +170,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     for table in [&GAMES, &POSITIONS] {
         sweep(&task.output.join(table.name))?;
     }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, context)?;
     let manifest = publish(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?)?;
@@ -194,7 +194,7 @@ pub fn generate_parts(
     if recipe.finished(task.output)?.is_some() {
         return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
     }
-    let missing = Parts::find(task.output, &recipe, wanted)?.missing();
+    let missing = Parts::find(task.output, &recipe, wanted, context)?.missing();
     let Written { games: games_played, positions: positions_written, nodes, .. } =
         play_missing(task, &recipe, &missing, context)?;
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
@@ -205,14 +205,14 @@ pub fn generate_parts(
 /// # Errors
 ///
 /// [`StageError::Unfinished`] with the first part that is missing, else as [`generate`].
-pub fn finish_parts(task: GenerateTask<'_>) -> Result<GenerateReport, StageError> {
+pub fn finish_parts(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
     task.config.check()?;
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, &Written::default()));
     }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     if let Some(part) = parts.missing().first() {
         return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
     }
@@ -343,11 +343,13 @@ fn play_games(
     (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
-    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
+    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model, context.stop);
     let mut lot = Lot::with_capacity(LOT_GAMES);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
         let Some(id) = claims.next(context) else { break };
-        lot.push(player.play(id));
+        // A game whose search was stopped has not been played.
+        let Ok(game) = player.play(id) else { break };
+        lot.push(game);
         if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
             return;
         }
@@ -365,7 +367,8 @@ fn write_parts(
 ) -> Result<Written, StageError> {
     let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
     let mut written = Written::default();
-    for game in receiver.into_iter().flatten() {
+    // A part takes a moment to write: those that wait are left to the next call when this one is to stop.
+    for game in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
         context.progress.advance(1, game.positions.len() as u64);
         written.nodes += game.nodes;
         let index = (game.game.game_id / task.config.part_games) as usize;

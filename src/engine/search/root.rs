@@ -28,21 +28,24 @@ pub(super) struct Iteration {
 }
 
 kernel_entry! {
-    /// The value of any position at exactly `depth`, searched with a full window.
-    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 = value_at_depth_body
+    /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
+    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> Option<i32> = value_at_depth_body
 }
 
 #[inline(always)]
-fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 {
+fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> Option<i32> {
     let depth = depth.min(position.empties());
+    run.allow_stop(None);
     let node = root_node::<K>(run, position);
-    if node.moves == 0 {
-        return passed::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
-    }
-    for depth in 2..depth {
-        open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
-    }
-    open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    let value = if node.moves == 0 {
+        passed::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    } else {
+        for depth in 2..depth {
+            open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
+        }
+        open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    };
+    (!run.stopped).then_some(value)
 }
 
 kernel_entry! {

@@ -123,14 +123,15 @@ fn search_all(
     (depth, mpc): (u8, MpcLevel),
     context: Context<'_>,
 ) -> Result<Vec<Found>, StageError> {
-    let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
+    let evaluation = &task.model.model.evaluation;
+    let new_searcher = || Searcher::new(evaluation, table, task.config.table_bits).stopped_by(context.stop);
     let limits = Limits { mpc, ..Limits::full_width(depth) };
     positions
         .par_iter()
         .map_init(new_searcher, |searcher, &position| {
             context.check()?;
             searcher.clear();
-            let result = searcher.search(position, limits);
+            let result = searcher.search(position, limits).unless_stopped()?;
             let best = result.best_move.map(Square::number);
             Ok(Found { score: result.score, nodes: result.nodes, best })
         })
