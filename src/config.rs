@@ -8,6 +8,7 @@ use crate::pipeline::fit_mpc::FitMpcConfig;
 use crate::pipeline::gate::GateConfig;
 use crate::pipeline::generate::GenerateConfig;
 use crate::pipeline::generate::openings::Book;
+use crate::pipeline::search_settings::SelectiveConfig;
 use crate::pipeline::train::TrainConfig;
 use crate::pipeline::{StageError, check_range};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Config {
     pub train: TrainConfig,
     pub fit_mpc: FitMpcConfig,
     pub gate: GateConfig,
+    /// Forward pruning and extensions in [generate] and [gate]; most configs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 /// A config with what it names.
@@ -93,6 +97,17 @@ impl Config {
         self.fit_mpc.check()?;
         self.gate.check()
     }
+
+    /// Both stages that play games search as `[selective]` says, which is a part of their recipes.
+    fn share_selective(&mut self) -> Result<(), StageError> {
+        if self.generate.selective.is_some() || self.gate.selective.is_some() {
+            let reason = "selective: it is a table of its own, for self-play and gates together\nwrite [selective]";
+            return Err(StageError::Setting(reason.into()));
+        }
+        self.generate.selective.clone_from(&self.selective);
+        self.gate.selective.clone_from(&self.selective);
+        Ok(())
+    }
 }
 
 /// Reads and checks a config and the files it names, which lie relative to it.
@@ -104,7 +119,8 @@ pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
     let text =
         std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
     let invalid = |reason: String| ConfigError::Invalid { path: path.to_owned(), reason };
-    let config: Config = toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
+    let mut config: Config = toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
+    config.share_selective().map_err(|error| invalid(error.to_string()))?;
     config.check().map_err(|error| invalid(error.to_string()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let named = |key| move |source| ConfigError::Named { path: path.to_owned(), key, source };

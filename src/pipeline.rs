@@ -4,6 +4,7 @@ pub mod fit_mpc;
 pub mod gate;
 pub mod generate;
 pub mod promote;
+pub mod search_settings;
 pub mod train;
 
 use crate::artifact::error::ArtifactError;
@@ -131,14 +132,4 @@ pub fn check_range<T: PartialOrd + std::fmt::Display>(key: &str, value: T, min: 
         return Ok(());
     }
     Err(StageError::Setting(format!("{key} = {value}: expected {min} to {max}")))
-}
-
-/// The search level of a percentage.
-///
-/// # Errors
-///
-/// The key with its value and the named levels.
-pub fn mpc_level(key: &str, percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, StageError> {
-    crate::engine::search::mpc::MpcLevel::from_percent(percent)
-        .ok_or_else(|| StageError::Setting(format!("{key} = {percent}: expected 50 to 99, or 100 (full width)")))
 }

@@ -10,7 +10,8 @@ pub mod sample;
 mod seed;
 mod sums;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::search_settings::LevelSetting;
+use super::{Context, StageError, check_range};
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::hash::ContentHash;
@@ -21,7 +22,7 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::sweep;
 use crate::artifact::step::Step;
-use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcLevel, MpcTable};
+use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable};
 use crate::engine::search::searcher::Stopped;
 use choice::{Costs, Fits, choose, source_shallow};
 use compare::{NodesSaved, compare, costs, some_positions};
@@ -52,7 +53,7 @@ const DEEP_MAX: u8 = SHALLOW_FIRST + SHALLOW_DEPTHS.len() as u8 - 1;
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct FitMpcConfig {
     pub method: Method,
-    pub level: u8,
+    pub level: LevelSetting,
     pub t: f64,
     pub depth_max: u8,
     pub end_empties: u8,
@@ -91,7 +92,7 @@ impl FitMpcConfig {
     ///
     /// The first key that is out of range.
     pub fn check(&self) -> Result<(), StageError> {
-        mpc_level("fit_mpc.level", self.level)?;
+        self.level.level("fit_mpc.level")?;
         check_range("fit_mpc.t", self.t, 0.0, 10.0)?;
         check_range("fit_mpc.depth_max", self.depth_max, SHALLOW_FIRST, DEEP_MAX)?;
         check_range("fit_mpc.end_empties", self.end_empties, 0, END_RANGES[END_RANGES.len() - 1][1])?;
@@ -195,8 +196,8 @@ impl DepthFit {
 /// The figures of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitMpcMetrics {
-    /// The level in percent for which probes were chosen.
-    pub level: u8,
+    /// The level for which probes were chosen.
+    pub level: LevelSetting,
     /// The margin in sigmas that searches of the source's form used while fitting.
     pub t: f64,
     /// The statistics, by depth.
@@ -205,6 +206,14 @@ pub struct FitMpcMetrics {
     pub held_out: Vec<HeldOut>,
     /// What the table saves.
     pub nodes: NodesSaved,
+}
+
+impl FitMpcMetrics {
+    /// The margin in sigmas of the searches that have no percentage.
+    #[must_use]
+    pub const fn margin(&self) -> f64 {
+        if let LevelSetting::Sigmas { t } = self.level { t } else { self.t }
+    }
 }
 
 /// What the stage did.
@@ -329,7 +338,7 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
     let first = table_of(&first_choice(&fits));
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
-    let level = MpcLevel::from_percent(task.config.level).expect("the config was checked");
+    let level = task.config.level.checked();
     let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max, context.stop)?;
     let held_out = held_out(pool, task.config.folds, &chosen)?;
     Ok((chosen, held_out, parts))

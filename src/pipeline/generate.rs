@@ -6,7 +6,8 @@ mod play;
 pub mod recheck;
 mod recipe;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::search_settings::{LevelSetting, SelectiveConfig};
+use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
@@ -47,9 +48,12 @@ pub struct GenerateConfig {
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
-    pub mpc_level: u8,
+    pub mpc_level: LevelSetting,
     pub label_from_ply: u8,
     pub table_bits: u8,
+    /// The table `[selective]` of the config; without it recipes are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 impl GenerateConfig {
@@ -86,7 +90,8 @@ impl GenerateConfig {
         check_range("generate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("generate.label_from_ply", self.label_from_ply, 0, 60)?;
         check_range("generate.table_bits", self.table_bits, 8, 28)?;
-        mpc_level("generate.mpc_level", self.mpc_level).map(|_| ())
+        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
+        self.mpc_level.level("generate.mpc_level").map(|_| ())
     }
 
     /// The number of parts that the games fill.

@@ -100,6 +100,25 @@ fn iterate_body<K: Kernel, P: Policy>(
     last
 }
 
+kernel_entry! {
+    /// The legal moves of a position with the values by which a search of this depth, or an exact one, sorts them before it
+    /// knows any better.
+    pub(super) fn root_orders(run: &mut Run<'_>, position: Position, depth: u8, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body
+}
+
+#[inline(always)]
+fn root_orders_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8, is_exact: bool) -> Vec<(Square, i32)> {
+    let node = root_node::<K>(run, position);
+    let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
+    if is_exact {
+        endgame::root_order::<K>(run, &EndNode::root::<K>(position), &mut candidates, None);
+    } else {
+        order::<K, OpenWindow>(run, &node, &mut candidates, None, -SCORE_MAX, depth);
+    }
+    let moves = candidates.as_slice().iter();
+    moves.filter_map(|candidate| Some((Square::new(candidate.square)?, candidate.order))).collect()
+}
+
 fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
     let (player, opponent) = (position.player(), position.opponent());
     run.accumulators[0] = run.incremental.accumulator(position);

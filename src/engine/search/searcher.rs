@@ -2,7 +2,7 @@
 
 use super::limits::{DEPTH_MAX, Limits};
 use super::mpc::{MpcLevel, MpcTable};
-use super::root::{Iteration, iterate, solve, value_at_depth};
+use super::root::{Iteration, iterate, root_orders, solve, value_at_depth};
 use super::run::{Hits, PLIES, Run};
 use super::selective::{Extras, Met, Plain, Selective, Wanted, WithExtras};
 use super::table::{Key, Table};
@@ -130,7 +130,7 @@ impl<'m> Searcher<'m> {
     /// Depth counts moves: a pass is free. When the root has few enough empty squares for `exact_empties` the score is
     /// exact. When it has few enough for `wld_empties` only, the sign of the score is proven and its size comes from the
     /// depth search, at least two discs from zero; a proven draw is exact. A selective search whose depth reaches the end
-    /// of the game cuts on the way to final scores: its score is even, and not exact.
+    /// of the game cuts on the way to final scores: its score is even, and not exact. One that prunes or extends never is.
     ///
     /// The first iteration is always finished, so there is a move whenever there is a legal one, even if the stop flag is
     /// raised. Stopped on the way to an exact score, the result is that of the selective search by depth which precedes it.
@@ -152,6 +152,7 @@ impl<'m> Searcher<'m> {
     /// Searches a position with a legal move.
     fn search_moves(&mut self, position: Position, limits: Limits) -> SearchResult {
         let kernel = self.kernel;
+        let mut extras = Extras::new(limits.selective, None);
         let mut run = self.run();
         if position.empties() <= limits.exact_empties {
             return run.exact_result(kernel, position, limits.nodes);
@@ -159,7 +160,11 @@ impl<'m> Searcher<'m> {
         run.set_level(limits.mpc);
         let depth = limits.depth.min(position.empties());
         let to_end = depth == position.empties() && END_EMPTIES_MIN <= depth && run.level() != MpcLevel::FullWidth;
-        let result = if to_end {
+        let result = if limits.selective != Selective::NONE {
+            run.use_extras(&mut extras);
+            let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
+            SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) }
+        } else if to_end {
             run.selective_end(kernel, position, limits.nodes)
         } else {
             let iteration = with_kernel!(kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
@@ -188,27 +193,29 @@ impl<'m> Searcher<'m> {
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
-    /// As [`Searcher::search`] by depth and nodes alone, with forward pruning and horizon extension. Clear the table before
-    /// and after: its scores are of another kind.
+    /// As [`Searcher::score_at_depth`], with forward pruning and extensions.
     ///
-    /// `None` if the side to move has no move.
-    pub fn search_selective(
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn selective_score_at_depth(
         &mut self,
         position: Position,
-        limits: Limits,
+        depth: u8,
+        mpc: MpcLevel,
         selective: Selective,
-    ) -> Option<SearchResult> {
-        if position.legal_moves() == 0 {
-            return None;
+    ) -> Result<(i32, u64), Stopped> {
+        if selective == Selective::NONE {
+            return self.score_at_depth(position, depth, mpc);
         }
         let kernel = self.kernel;
         let mut extras = Extras::new(selective, None);
         let mut run = self.run();
-        run.extras = Some(&mut extras);
-        run.set_level(limits.mpc);
-        let depth = limits.depth.min(position.empties());
-        let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
-        Some(SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) })
+        run.set_level(mpc);
+        run.use_extras(&mut extras);
+        run.hits = Hits::Exactly;
+        let value = with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
     /// A null-window node of the tree that a full-width search of this depth visits; `None` if it has none of the depth
@@ -219,7 +226,7 @@ impl<'m> Searcher<'m> {
     /// [`Stopped`].
     pub fn meet(&mut self, position: Position, depth: u8, wanted: Wanted) -> Result<Option<Met>, Stopped> {
         let kernel = self.kernel;
-        let mut extras = Extras::new(Selective::default(), Some(wanted));
+        let mut extras = Extras::new(Selective::NONE, Some(wanted));
         let mut run = self.run();
         run.extras = Some(&mut extras);
         run.hits = Hits::Exactly;
@@ -251,6 +258,19 @@ impl<'m> Searcher<'m> {
         result.nodes += run.nodes;
         (result.complete, result.stopped) = (result.complete && !run.stopped, run.stopped);
         result
+    }
+
+    pub(super) const fn evaluation(&self) -> &Evaluation {
+        self.evaluation
+    }
+
+    /// The legal moves with their order in a search of this depth or an exact one, and the nodes that ordering took.
+    pub(super) fn move_orders(&mut self, position: Position, depth: u8, is_exact: bool) -> (Vec<(Square, i32)>, u64) {
+        let kernel = self.kernel;
+        let mut run = self.run();
+        let depth = depth.min(position.empties());
+        let orders = with_kernel!(kernel, root_orders(&mut run, position, depth, is_exact));
+        (orders, run.nodes)
     }
 
     fn run(&mut self) -> Run<'_> {
@@ -344,6 +364,7 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::mpc::MpcEntry;
+    use super::super::selective::Extension;
     use super::*;
     use crate::engine::eval::builtin;
 
@@ -412,7 +433,7 @@ mod tests {
         let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
         let mut used = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=60) {
-            let limits = Limits { depth: 6, exact_empties: 10, wld_empties: 12, nodes: None, mpc: MpcLevel::P87 };
+            let limits = Limits { exact_empties: 10, wld_empties: 12, mpc: MpcLevel::P87, ..Limits::full_width(6) };
             let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
             used.clear();
             assert_eq!(used.search(position, limits), expected, "{position:?}");
@@ -475,26 +496,48 @@ mod tests {
     fn pruning_searches_fewer_nodes_and_nothing_to_prune_is_the_plain_search() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
-        let limits = Limits::full_width(5);
-        let plain = Selective::default();
-        let mut nodes = [0; 5];
+        let plain = Selective::NONE;
+        let mut nodes = [0; 6];
         for position in positions(20..=50) {
             let forms = [
-                None,
-                Some(plain),
-                Some(Selective { threshold: Some(-4000), ..plain }),
-                Some(Selective { rank: Some(3), ..plain }),
-                Some(Selective { extension: true, ..plain }),
+                plain,
+                Selective { rank: Some(36), ..plain },
+                Selective { threshold: Some(-4000), ..plain },
+                Selective { rank: Some(3), ..plain },
+                Selective { extension: Some(Extension::Horizon), ..plain },
+                Selective { extension: Some(Extension::EveryDepth), ..plain },
             ];
-            let results = forms.map(|form| {
+            let results = forms.map(|selective| {
                 searcher.clear();
-                let Some(form) = form else { return searcher.search(position, limits) };
-                searcher.search_selective(position, limits, form).unwrap()
+                searcher.search(position, Limits { selective, ..Limits::full_width(5) })
             });
             nodes.iter_mut().zip(&results).for_each(|(nodes, result)| *nodes += result.nodes);
             assert_eq!(results[0], results[1], "{position:?}");
         }
-        assert!(nodes[2] < nodes[0] && nodes[3] < nodes[0] && nodes[0] < nodes[4], "{nodes:?}");
+        let [plain, _, threshold, rank, horizon, every_depth] = nodes;
+        assert!(threshold < plain && rank < plain, "{nodes:?}");
+        assert!(plain < horizon && horizon < every_depth && every_depth < 40 * plain, "{nodes:?}");
+    }
+
+    #[test]
+    fn pruned_scores_are_not_exact_and_leave_exact_ones_as_they_are() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 14);
+        let selective = Selective { rank: Some(2), extension: Some(Extension::EveryDepth), ..Selective::NONE };
+        let mut differences = 0;
+        for position in positions(4..=10) {
+            searcher.clear();
+            let expected = searcher.solve(position).score;
+            searcher.clear();
+            let to_end = Limits { selective, ..Limits::full_width(60) };
+            let pruned = searcher.search(position, to_end);
+            assert!(!pruned.exact || position.legal_moves() == 0 && position.is_over(), "{pruned:?}");
+            differences += usize::from(pruned.score != expected);
+            // The table is full of pruned results of the depth that an exact one has.
+            let exact = searcher.search(position, Limits { exact_empties: 10, ..to_end });
+            assert!(exact.exact && exact.score == expected, "{position:?} {exact:?}");
+        }
+        assert!(0 < differences, "nothing was pruned that mattered");
     }
 
     #[test]

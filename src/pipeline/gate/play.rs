@@ -6,8 +6,8 @@ use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::MpcLevel;
 use crate::engine::search::searcher::{Searcher, Stopped};
+use crate::pipeline::search_settings::selective;
 use std::sync::atomic::AtomicBool;
 
 /// Both sides of a match, with what one thread needs to play them.
@@ -30,14 +30,16 @@ impl<'m> Players<'m> {
             exact_empties: config.exact_empties,
             wld_empties: 0,
             nodes: (0 < config.nodes).then_some(config.nodes),
-            mpc: MpcLevel::from_percent(config.mpc_level).expect("the config was checked"),
+            mpc: config.mpc_level.checked(),
+            selective: selective(config.selective.as_ref()),
         };
         Self { config: config.clone(), limits, candidate, baseline }
     }
 
     /// Whether the baseline thinks that a position favors nobody too much.
     pub(super) fn balanced(&mut self, candidate: &Candidate) -> Result<bool, Stopped> {
-        let limits = Limits { mpc: self.limits.mpc, ..Limits::full_width(self.config.balance_depth) };
+        let Limits { mpc, selective, .. } = self.limits;
+        let limits = Limits { mpc, selective, ..Limits::full_width(self.config.balance_depth) };
         self.baseline.clear();
         let result = self.baseline.search(candidate.position, limits).unless_stopped()?;
         Ok(result.score.abs() <= balance_score(&self.config))

@@ -10,8 +10,8 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::game::Game;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::MpcLevel;
 use crate::engine::search::searcher::{SearchResult, Searcher, Stopped};
+use crate::pipeline::search_settings::selective;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
@@ -114,11 +114,11 @@ impl<'a> Player<'a> {
 
     /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
     fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Choice, Stopped> {
-        let level = MpcLevel::from_percent(self.config.mpc_level).expect("the config was checked");
+        let (level, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
         let depth = self.config.play_depth.saturating_sub(1);
         let mut values: Vec<(Square, i32)> = Vec::new();
         for (square, next) in position.children() {
-            let (value, nodes) = self.searcher.score_at_depth(next, depth, level)?;
+            let (value, nodes) = self.searcher.selective_score_at_depth(next, depth, level, selective)?;
             self.nodes += nodes;
             values.push((square, -value));
         }
@@ -158,11 +158,11 @@ impl<'a> Player<'a> {
     }
 
     fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
-        let mpc = MpcLevel::from_percent(self.config.mpc_level).expect("the config was checked");
+        let (mpc, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
         let depth = depth.max(1);
         let exact_empties = self.config.exact_empties;
-        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc };
+        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
         let result = self.searcher.search(position, limits).unless_stopped()?;
         self.nodes += result.nodes;
         Ok(result)
