@@ -11,6 +11,7 @@ use crate::pipeline::fit_mpc::FitMpcConfig;
 use crate::pipeline::gate::GateConfig;
 use crate::pipeline::generate::GenerateConfig;
 use crate::pipeline::generate::openings::Book;
+use crate::pipeline::search_settings::SelectiveConfig;
 use crate::pipeline::train::TrainConfig;
 use crate::pipeline::{StageError, check_range};
 use diagnosis::{Fault, diagnose, line_of};
@@ -45,6 +46,9 @@ pub struct Config {
     pub train: TrainConfig,
     pub fit_mpc: FitMpcConfig,
     pub gate: GateConfig,
+    /// Forward pruning and extensions in [generate] and [gate]; most configs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 /// A config with what it names.
@@ -96,6 +100,17 @@ impl Config {
         self.fit_mpc.check()?;
         self.gate.check()
     }
+
+    /// Both stages that play games search as `[selective]` says, which is a part of their recipes.
+    fn share_selective(&mut self) -> Result<(), StageError> {
+        if self.generate.selective.is_some() || self.gate.selective.is_some() {
+            let reason = "selective: it is a table of its own, for self-play and gates together\nwrite [selective]";
+            return Err(StageError::Setting(reason.into()));
+        }
+        self.generate.selective.clone_from(&self.selective);
+        self.gate.selective.clone_from(&self.selective);
+        Ok(())
+    }
 }
 
 /// Reads and checks a config and the files it names, which lie relative to it.
@@ -106,11 +121,11 @@ impl Config {
 pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
     let text = read_text(path)?;
     let invalid = |line, reason| ConfigError::Invalid { place: place(path, line), reason };
-    let config: Config = toml::from_str(&text).map_err(|error| {
+    let mut config: Config = toml::from_str(&text).map_err(|error| {
         let Fault { line, reason } = diagnose(&text, &error);
         invalid(line, reason)
     })?;
-    config.check().map_err(|error| {
+    config.share_selective().and_then(|()| config.check()).map_err(|error| {
         let reason = error.to_string();
         // Each range names its key first.
         let key = reason.split_once(" = ").map_or("", |(key, _)| key);

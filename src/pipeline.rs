@@ -4,9 +4,11 @@ pub mod fit_mpc;
 pub mod gate;
 pub mod generate;
 pub mod promote;
+pub mod search_settings;
 pub mod train;
 
 use crate::artifact::error::ArtifactError;
+use crate::engine::search::searcher::Stopped;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -75,6 +77,12 @@ pub enum StageError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
+impl From<Stopped> for StageError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
+}
+
 impl Context<'_> {
     /// A pool of the threads to work with.
     ///
@@ -127,14 +135,4 @@ pub fn check_range<T: PartialOrd + std::fmt::Display>(key: &str, value: T, min: 
         return Ok(());
     }
     Err(StageError::Setting(format!("{key} = {value}: expected {min} to {max}")))
-}
-
-/// The search level of a percentage.
-///
-/// # Errors
-///
-/// The key with its value and the named levels.
-pub fn mpc_level(key: &str, percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, StageError> {
-    crate::engine::search::mpc::MpcLevel::from_percent(percent)
-        .ok_or_else(|| StageError::Setting(format!("{key} = {percent}: expected 50 to 99, or 100 (full width)")))
 }

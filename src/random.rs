@@ -3,6 +3,9 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+/// Items that are shuffled between two checks.
+const ITEMS_BETWEEN_CHECKS: usize = 1 << 16;
+
 /// What a stream of random numbers is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -99,12 +102,20 @@ impl RandomStream {
         if count == 0 { None } else { items.nth(self.below(count) as usize) }
     }
 
-    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` can end it now and then.
+    ///
+    /// # Errors
+    ///
+    /// That of `check`; the items are then in no order that means anything.
+    pub fn shuffle<T, E>(&mut self, items: &mut [T], check: impl Fn() -> Result<(), E>) -> Result<(), E> {
         for index in (1..items.len()).rev() {
+            if index.is_multiple_of(ITEMS_BETWEEN_CHECKS) {
+                check()?;
+            }
             let bound = u32::try_from(index + 1).expect("a training set has fewer than 2^32 rows");
             items.swap(index, self.below(bound) as usize);
         }
+        Ok(())
     }
 }
 

@@ -169,7 +169,7 @@ fn a_level_that_has_no_effect_is_warned_of() {
     };
     let eval = "eval positions.obf --depth 4 --models models/run --model";
     let draft = warnings(&format!("{eval} v0001 --mpc-level 87"));
-    let expected = "warning: --mpc-level 87 has no effect: v0001 has no MPC statistics and searches full width";
+    let expected = "warning: --mpc-level 87 % has no effect: v0001 has no MPC statistics and searches full width";
     assert_eq!(draft, [expected]);
     for silent in ["v0001", "v0001 --mpc-level 100", "v0002 --mpc-level 87"] {
         assert_eq!(warnings(&format!("{eval} {silent}")), [""; 0], "{silent}");
@@ -179,7 +179,7 @@ fn a_level_that_has_no_effect_is_warned_of() {
         warnings(&format!("{stage} --config configs/level.toml --models models/run --output {stage} {players}"))
     };
     let generate = stage("generate", "--model builtin:disc-count");
-    assert!(generate.len() == 1 && generate[0].contains("generate.mpc_level 73 has no effect"), "{generate:?}");
+    assert!(generate.len() == 1 && generate[0].contains("generate.mpc_level 73 % has no effect"), "{generate:?}");
     let gate = stage("gate", "--candidate v0004 --baseline builtin:disc-count");
     assert!(gate.len() == 1 && gate[0].contains("builtin:disc-count has no MPC statistics"), "{gate:?}");
 }

@@ -1,6 +1,7 @@
 //! The command line.
 
 use super::work::duration;
+use crate::pipeline::search_settings::LevelSetting;
 use crate::run::next::Generations;
 use crate::run::state::Stage;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -539,7 +540,7 @@ pub(super) enum ModelFormat {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --json")]
+#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --moves --json")]
 pub(super) struct EvalArguments {
     /// Positions in OBF, one a line
     #[arg(value_name = "FILE")]
@@ -553,9 +554,16 @@ pub(super) struct EvalArguments {
     /// Solve exactly from this many empty squares
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub(super) exact_empties: u8,
-    /// Selective search: the confidence of a cut, 50 to 99 %, or 100 for full width
-    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
-    pub(super) mpc_level: u8,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas [default: 100,
+    /// or generate.mpc_level of --config]
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) mpc_level: Option<LevelSetting>,
+    /// Search as this config says: with its table [selective], if it has one, and its generate.mpc_level
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Give the value of every legal move, and the value by which the search orders it
+    #[arg(long)]
+    pub(super) moves: bool,
     /// The registry for version ids and `champion`
     #[arg(long, value_name = "REG", default_value = "models/default")]
     pub(super) models: PathBuf,
@@ -668,7 +676,7 @@ pub(super) struct BenchSearchArguments {
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
     pub(super) model: String,
-    /// Selective search: the confidence of a cut, 50 to 99 %, or 100 for full width
-    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
-    pub(super) mpc_level: u8,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
+    #[arg(long, default_value = "100", value_name = "LEVEL")]
+    pub(super) mpc_level: LevelSetting,
 }

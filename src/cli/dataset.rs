@@ -52,7 +52,7 @@ fn over_parts<T: Send>(
     context: Context<'_>,
     task: &str,
     dataset: &Dataset,
-    check: impl Fn(usize) -> Result<T, ArtifactError> + Sync,
+    check: impl Fn(usize) -> Result<T, StageError> + Sync,
 ) -> Result<Vec<T>, StageError> {
     let parts = dataset.part_count();
     context.progress.begin(task, parts as u64, "parts");
@@ -76,7 +76,7 @@ fn verify(session: &Session, dataset: &Dataset, fast: bool) -> anyhow::Result<Ve
     if let Some(stranger) = strangers(dataset)?.first() {
         return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
     }
-    let parts = over_parts(session.context(), "verify", dataset, |index| verify_part(dataset, index, fast))?;
+    let parts = over_parts(session.context(), "verify", dataset, |index| Ok(verify_part(dataset, index, fast)?))?;
     let mut total = Verified::default();
     for part in parts {
         total.games += part.games;
@@ -90,14 +90,15 @@ fn remake_games(session: &Session, dataset: &Dataset, share: f64, models: Option
     let player = player_of(dataset)?;
     let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
     let model = find_model(player, &registry)?;
-    let counts = over_parts(session.context(), "remake", dataset, |index| remake_part(dataset, index, share, &model))?;
+    let context = session.context();
+    let counts = over_parts(context, "remake", dataset, |index| remake_part(dataset, index, share, &model, context))?;
     Ok(counts.iter().sum())
 }
 
 fn resolve_rows(session: &Session, dataset: &Dataset, share: f64) -> anyhow::Result<u64> {
     let model = Builtin::Champion.model();
-    let counts =
-        over_parts(session.context(), "resolve", dataset, |index| resolve_part(dataset, index, share, &model))?;
+    let context = session.context();
+    let counts = over_parts(context, "resolve", dataset, |index| resolve_part(dataset, index, share, &model, context))?;
     Ok(counts.iter().sum())
 }
 

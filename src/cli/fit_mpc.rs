@@ -85,7 +85,7 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
     let mut rows = vec![["level", "nodes", "of full width", "rms, discs", "same move"].map(str::to_owned).to_vec()];
     for found in &nodes.levels {
         rows.push(vec![
-            found.level.map_or_else(|| format!("{} sigmas", metrics.t), |level| format!("{level} %")),
+            found.level.map_or_else(|| format!("{} sigmas", metrics.margin()), |level| format!("{level} %")),
             thousands(found.nodes),
             format!("{:.1} %", 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64),
             format!("{:.2}", found.rms_difference),
@@ -93,7 +93,7 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
         ]);
     }
     format!(
-        "{text}\ndepth {} of {} positions, {} nodes full width; {} plies more in these nodes at {} %\n{}",
+        "{text}\ndepth {} of {} positions, {} nodes full width; {} plies more in these nodes at {}\n{}",
         nodes.depth,
         nodes.positions,
         thousands(nodes.full_width),

@@ -8,7 +8,9 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
+use crate::engine::search::mpc::MpcLevel;
 use crate::pipeline::Context;
+use crate::pipeline::search_settings::LevelSetting;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -94,18 +96,16 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
     load_model(name, registry)
 }
 
-/// A level from a percentage on the command line.
-pub(super) fn level(percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, UsageError> {
-    crate::pipeline::mpc_level("--mpc-level", percent).map_err(|error| UsageError(error.to_string()))
+/// A level on the command line.
+pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
+    setting.level("--mpc-level").map_err(|error| UsageError(error.to_string()))
 }
 
 /// Warns if a level was set for a model that has no statistics to cut with.
-pub(super) fn warn_without_statistics(setting: &str, percent: u8, model: &LoadedModel) {
-    if percent < 100 && model.model.mpc.is_empty() {
+pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model: &LoadedModel) {
+    if level != LevelSetting::Percent(100) && model.model.mpc.is_empty() {
         let name = model.id;
-        say(&format!(
-            "warning: {setting} {percent} has no effect: {name} has no MPC statistics and searches full width"
-        ));
+        say(&format!("warning: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
     }
 }
 

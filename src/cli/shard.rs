@@ -74,7 +74,7 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
 
 fn finish(session: &Session, path: &Path) -> anyhow::Result<()> {
     let plan = LoadedPlan::read(path)?;
-    let report = finish_parts(plan.task())?;
+    let report = finish_parts(plan.task(), session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     say(&format!("shard finish: {games} games, {positions} positions in {}", plan.task().output.display()));
     if session.json { print_json(&report) } else { Ok(()) }

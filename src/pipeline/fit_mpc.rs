@@ -10,7 +10,8 @@ pub mod sample;
 mod seed;
 mod sums;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::search_settings::LevelSetting;
+use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
@@ -23,7 +24,8 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::step::Step;
-use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcLevel, MpcTable};
+use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable};
+use crate::engine::search::searcher::Stopped;
 use choice::{Costs, Fits, choose, source_shallow};
 use compare::{NodesSaved, compare, costs, some_positions};
 use held_out::{HeldOut, folds_of, held_out};
@@ -33,6 +35,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use sample::{Sample, Sampler};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Goes up when the same inputs would give another table.
 pub const ALGORITHM: u32 = 3;
@@ -52,7 +55,7 @@ const DEEP_MAX: u8 = SHALLOW_FIRST + SHALLOW_DEPTHS.len() as u8 - 1;
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct FitMpcConfig {
     pub method: Method,
-    pub level: u8,
+    pub level: LevelSetting,
     pub t: f64,
     pub depth_max: u8,
     pub end_empties: u8,
@@ -91,7 +94,7 @@ impl FitMpcConfig {
     ///
     /// The first key that is out of range.
     pub fn check(&self) -> Result<(), StageError> {
-        mpc_level("fit_mpc.level", self.level)?;
+        self.level.level("fit_mpc.level")?;
         check_range("fit_mpc.t", self.t, 0.0, 10.0)?;
         check_range("fit_mpc.depth_max", self.depth_max, SHALLOW_FIRST, DEEP_MAX)?;
         check_range("fit_mpc.end_empties", self.end_empties, 0, END_RANGES[END_RANGES.len() - 1][1])?;
@@ -195,8 +198,8 @@ impl DepthFit {
 /// The figures of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitMpcMetrics {
-    /// The level in percent for which probes were chosen.
-    pub level: u8,
+    /// The level for which probes were chosen.
+    pub level: LevelSetting,
     /// The margin in sigmas that searches of the source's form used while fitting.
     pub t: f64,
     /// The statistics, by depth.
@@ -205,6 +208,14 @@ pub struct FitMpcMetrics {
     pub held_out: Vec<HeldOut>,
     /// What the table saves.
     pub nodes: NodesSaved,
+}
+
+impl FitMpcMetrics {
+    /// The margin in sigmas of the searches that have no percentage.
+    #[must_use]
+    pub const fn margin(&self) -> f64 {
+        if let LevelSetting::Sigmas { t } = self.level { t } else { self.t }
+    }
 }
 
 /// What the stage did.
@@ -331,15 +342,15 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
     context.progress.end();
     let parts = parts?;
     let folds = Folds { seed: task.seed, count: task.config.folds };
-    let folds_of_samples = folds_of(&parts, folds);
-    let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None };
-    let fits = fit_pairs(pool, task.config.depth_max);
+    let folds_of_samples = folds_of(&parts, folds, context.stop)?;
+    let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None, stop: context.stop };
+    let fits = fit_pairs(pool, task.config.depth_max)?;
     let first = table_of(&first_choice(&fits));
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
-    let level = MpcLevel::from_percent(task.config.level).expect("the config was checked");
-    let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max);
-    let held_out = held_out(&parts, &folds_of_samples, task.config.folds, &chosen);
+    let level = task.config.level.checked();
+    let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max, context.stop)?;
+    let held_out = held_out(pool, task.config.folds, &chosen)?;
     Ok((chosen, held_out, parts))
 }
 
@@ -347,19 +358,20 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
 #[must_use]
 pub fn fit_samples(parts: &[Vec<Sample>], depth_max: u8) -> Vec<DepthFit> {
     let folds: Vec<Vec<u32>> = parts.iter().map(|part| vec![0; part.len()]).collect();
-    let fits = fit_pairs(Pool { parts, folds: &folds, without: None }, depth_max);
-    fits.into_values().flatten().collect()
+    let never = AtomicBool::new(false);
+    let fits = fit_pairs(Pool { parts, folds: &folds, without: None, stop: &never }, depth_max);
+    fits.expect("nothing stops the fit").into_values().flatten().collect()
 }
 
 /// The fits of every pair of depths, on the threads of the current pool.
-fn fit_pairs(pool: Pool<'_>, depth_max: u8) -> Fits {
+fn fit_pairs(pool: Pool<'_>, depth_max: u8) -> Result<Fits, Stopped> {
     let mut pairs: Vec<Pair> = (1..=depth_max)
         .flat_map(|deep| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow }))
         .collect();
     if pool.parts.iter().flatten().any(|sample| sample.end.is_some()) {
         pairs.extend((0..depth_max).map(|shallow| Pair { deep: Deep::End, shallow }));
     }
-    pairs.into_par_iter().map(|pair| (pair, fit_pair(pool, pair))).collect()
+    pairs.into_par_iter().map(|pair| Ok((pair, fit_pair(pool, pair)?))).collect()
 }
 
 /// Static values and the source's shallow depths: with these the costs of searches are measured.
@@ -390,6 +402,7 @@ fn table_of(depths: &[DepthFit]) -> MpcTable {
 fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Vec<Vec<Sample>>, StageError> {
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
+        context.check()?;
         let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
             context.progress.resume(range.count);
@@ -416,10 +429,10 @@ fn make_part(task: FitMpcTask<'_>, range: PartRange, context: Context<'_>) -> Re
         .ids()
         .into_par_iter()
         .map_init(
-            || Sampler::new(task, &no_table),
+            || Sampler::new(task, &no_table, context.stop),
             |sampler, game| {
                 context.check()?;
-                let samples = sampler.samples(game);
+                let samples = sampler.samples(game)?;
                 context.progress.advance(1, samples.len() as u64);
                 Ok(samples)
             },

@@ -12,7 +12,8 @@ mod recipe;
 mod rule;
 mod sprt;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::search_settings::{LevelSetting, SelectiveConfig};
+use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
@@ -69,8 +70,11 @@ pub struct GateConfig {
     pub depth: u8,
     pub nodes: u64,
     pub exact_empties: u8,
-    pub mpc_level: u8,
+    pub mpc_level: LevelSetting,
     pub table_bits: u8,
+    /// The table `[selective]` of the config; without it recipes are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 impl GateConfig {
@@ -108,7 +112,8 @@ impl GateConfig {
         check_range("gate.nodes", self.nodes, 0, 1 << 40)?;
         check_range("gate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("gate.table_bits", self.table_bits, 8, 28)?;
-        mpc_level("gate.mpc_level", self.mpc_level).map(|_| ())
+        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
+        self.mpc_level.level("gate.mpc_level").map(|_| ())
     }
 }
 
@@ -166,7 +171,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     }
     context.check_border()?;
     let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
-    let found = find_batches(&task, &recipe, &ranges)?;
+    let found = find_batches(&task, &recipe, &ranges, context)?;
     withdraw(task.output)?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
         let path = part_path(task.output, &GATE_GAMES, range.index);
@@ -202,9 +207,11 @@ fn find_batches(
     task: &GateTask<'_>,
     recipe: &Recipe,
     ranges: &[PartRange],
-) -> Result<BTreeMap<usize, Batch>, ArtifactError> {
+    context: Context<'_>,
+) -> Result<BTreeMap<usize, Batch>, StageError> {
     let mut found = BTreeMap::new();
     for range in ranges {
+        context.check()?;
         if let Some(batch) = recipe.find(task, range)? {
             found.insert(range.index, batch);
         }

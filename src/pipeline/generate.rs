@@ -6,7 +6,8 @@ mod play;
 pub mod recheck;
 mod recipe;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::search_settings::{LevelSetting, SelectiveConfig};
+use super::{Context, StageError, check_range};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
@@ -53,9 +54,12 @@ pub struct GenerateConfig {
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
-    pub mpc_level: u8,
+    pub mpc_level: LevelSetting,
     pub label_from_ply: u8,
     pub table_bits: u8,
+    /// The table `[selective]` of the config; without it recipes are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 impl GenerateConfig {
@@ -92,7 +96,8 @@ impl GenerateConfig {
         check_range("generate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("generate.label_from_ply", self.label_from_ply, 0, 60)?;
         check_range("generate.table_bits", self.table_bits, 8, 28)?;
-        mpc_level("generate.mpc_level", self.mpc_level).map(|_| ())
+        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
+        self.mpc_level.level("generate.mpc_level").map(|_| ())
     }
 
     /// The number of parts that the games fill.
@@ -174,7 +179,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
         return Ok(report(&manifest, &Written::default()));
     }
     context.check_border()?;
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
     let manifest = publish(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?)?;
@@ -199,7 +204,7 @@ pub fn generate_parts(
         return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
     }
     sweep_dataset(task.output, &TABLES)?;
-    let parts = Parts::find(task.output, &recipe, wanted)?;
+    let parts = Parts::find(task.output, &recipe, wanted, context)?;
     let (missing, games) = (parts.missing(), parts.games());
     let Written { games: games_played, positions: positions_written, nodes, .. } =
         play_missing(task, &recipe, &missing, games, context)?;
@@ -211,7 +216,7 @@ pub fn generate_parts(
 /// # Errors
 ///
 /// [`StageError::Unfinished`] with the first part that is missing, else as [`generate`].
-pub fn finish_parts(task: GenerateTask<'_>) -> Result<GenerateReport, StageError> {
+pub fn finish_parts(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
     task.config.check()?;
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
@@ -219,7 +224,7 @@ pub fn finish_parts(task: GenerateTask<'_>) -> Result<GenerateReport, StageError
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, &Written::default()));
     }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     if let Some(part) = parts.missing().first() {
         return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
     }
@@ -352,11 +357,13 @@ fn play_games(
     (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
-    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
+    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model, context.stop);
     let mut lot = Lot::with_capacity(LOT_GAMES);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
         let Some(id) = claims.next(context) else { break };
-        lot.push(player.play(id));
+        // A game whose search was stopped has not been played.
+        let Ok(game) = player.play(id) else { break };
+        lot.push(game);
         if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
             return;
         }
@@ -374,7 +381,8 @@ fn write_parts(
 ) -> Result<Written, StageError> {
     let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
     let mut written = Written::default();
-    for game in receiver.into_iter().flatten() {
+    // A part takes a moment to write: those that wait are left to the next call when this one is to stop.
+    for game in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
         context.progress.advance(1, game.positions.len() as u64);
         written.nodes += game.nodes;
         let index = (game.game.game_id / task.config.part_games) as usize;

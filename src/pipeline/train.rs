@@ -196,6 +196,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
+    context.check()?;
     let id = task.registry.publish(&model, &origin)?.to_string();
     checkpoint.remove()?;
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
@@ -302,8 +303,8 @@ fn fit_from(
     let judged = if held_out { &set.validation } else { &set.training };
     let initial = initial_model(task);
     let baseline = task.parent.map_or(&initial.evaluation, |parent| &parent.model.evaluation);
-    let before = pool.install(|| errors(baseline, judged));
-    let mut learner = Learner::new(initial, task.config, task.seed, set);
+    let before = pool.install(|| errors(baseline, judged, context))?;
+    let mut learner = Learner::new(initial, task.config, task.seed, set, context)?;
     context.progress.begin("train", u64::from(task.config.epochs), "epochs");
     let result = pool.install(|| learner.run(checkpoint, context));
     context.progress.end();
@@ -317,7 +318,7 @@ fn fit_from(
         held_out,
         updates: set.training.len() as u64 * u64::from(task.config.epochs),
         before,
-        after: pool.install(|| errors(&model.evaluation, judged)),
+        after: pool.install(|| errors(&model.evaluation, judged, context))?,
     };
     Ok((model, metrics))
 }

@@ -19,6 +19,8 @@ const SIZE_MAX: u64 = 1 << 30;
 pub fn relocated(loaded: &LoadedConfig) -> Config {
     let mut config = loaded.config.clone();
     FEATURES.clone_into(&mut config.run.features);
+    // The table is written once, and shared again when it is read.
+    (config.generate.selective, config.gate.selective) = (None, None);
     if loaded.book.is_some() {
         BOOK.clone_into(&mut config.generate.book);
     }

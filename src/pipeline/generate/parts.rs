@@ -8,6 +8,7 @@ use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{FileEntry, Footer, Table};
+use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -21,11 +22,17 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Looks which of the `wanted` parts a folder holds. One that is damaged or shorter than asked is made again.
-    pub(super) fn find(folder: &Path, recipe: &Recipe, wanted: Range<usize>) -> Result<Self, ArtifactError> {
+    pub(super) fn find(
+        folder: &Path,
+        recipe: &Recipe,
+        wanted: Range<usize>,
+        context: Context<'_>,
+    ) -> Result<Self, StageError> {
         let mut ranges = PartRange::all(recipe.games, recipe.part_games);
         ranges.retain(|range| wanted.contains(&range.index));
         let mut done = BTreeMap::new();
         for range in &ranges {
+            context.check()?;
             if let Some(part) = find_part(folder, recipe, range)? {
                 done.insert(range.index, part);
             }
@@ -43,10 +50,10 @@ impl Parts {
     }
 
     /// All parts in order, once the missing ones are written.
-    pub(super) fn complete(mut self, written: BTreeMap<usize, Part>) -> Result<Vec<Part>, super::StageError> {
+    pub(super) fn complete(mut self, written: BTreeMap<usize, Part>) -> Result<Vec<Part>, StageError> {
         self.done.extend(written);
         if self.done.len() != self.ranges.len() {
-            return Err(super::StageError::Interrupted);
+            return Err(StageError::Interrupted);
         }
         Ok(self.done.into_values().collect())
     }

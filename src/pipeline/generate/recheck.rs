@@ -10,6 +10,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
 use crate::engine::search::searcher::Searcher;
+use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use std::path::Path;
 
@@ -32,7 +33,13 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
 /// # Errors
 ///
 /// The first game that differs, or a dataset that did not come from `generate`.
-pub fn remake_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -> Result<u64, ArtifactError> {
+pub fn remake_part(
+    dataset: &Dataset,
+    index: usize,
+    share: f64,
+    model: &Model,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
     let manifest = dataset.manifest();
     let config: GenerateConfig = serde_json::from_value(manifest.config.clone()).map_err(|error| {
         ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
@@ -45,7 +52,7 @@ pub fn remake_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -
             ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
         })?,
     };
-    let mut player = Player::new(&config, &openings, manifest.seed, manifest.generation, model);
+    let mut player = Player::new(&config, &openings, manifest.seed, manifest.generation, model, context.stop);
     let positions = dataset.positions(index)?;
     let mut rest = &positions[..];
     let mut count = 0;
@@ -56,7 +63,7 @@ pub fn remake_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -
             continue;
         }
         count += 1;
-        let again = player.play(game.game_id);
+        let again = player.play(game.game_id)?;
         compare(dataset.folder(), index, game, rows, &again.game, &again.positions)?;
     }
     Ok(count)
@@ -88,9 +95,15 @@ fn compare(
 /// # Errors
 ///
 /// The first row whose score is not the exact one.
-pub fn resolve_part(dataset: &Dataset, index: usize, share: f64, model: &Model) -> Result<u64, ArtifactError> {
+pub fn resolve_part(
+    dataset: &Dataset,
+    index: usize,
+    share: f64,
+    model: &Model,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
     let path = part_path(dataset.folder(), &POSITIONS, index);
-    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
+    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let mut count = 0;
     for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
         if row.exact != Some(true) || !chosen(row.game_id << 8 | u64::from(row.ply), share) {
@@ -100,9 +113,9 @@ pub fn resolve_part(dataset: &Dataset, index: usize, share: f64, model: &Model) 
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
-        let score = searcher.solve(position).score;
+        let score = searcher.solve(position).unless_stopped()?.score;
         if row.score != Some(score) {
-            return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)));
+            return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)).into());
         }
     }
     Ok(count)
