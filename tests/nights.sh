@@ -42,6 +42,34 @@ PYTHON
     echo "passed  $run $*: code $code, $(wc -l <"$log") lines of log"
 }
 
+# job CLONE RUN LIMIT CODE [SIGNAL]: a night as the workflow runs it. With a signal, its first process alone gets it in the
+# middle of the first generation. However it ends, nothing of it may be at work afterwards.
+job() {
+    local clone=$scratch/$1 run=$2 limit=$3 expected=$4 signal=${5:-} code=0 leader
+    local log=$scratch/$1-$run.log output=$scratch/output
+    rm -f "$output"
+    (
+        cd "$clone"
+        # A job in the background of a script ignores SIGINT, and a step of a workflow does not.
+        exec env --default-signal=INT GITHUB_OUTPUT="$output" CARGO_TARGET_DIR="$target" \
+            setsid .github/night.sh "$limit" --config "configs/$run.toml" --exit-verdict </dev/null >"$log" 2>&1
+    ) &
+    leader=$!
+    if [[ -n $signal ]]; then
+        until compgen -G "$clone/datasets/$run/selfplay/generation=0001/positions/*.parquet" >/dev/null; do
+            kill -0 "$leader" || fail "$run: it ended before it could be canceled" "$log"
+            sleep 0.1
+        done
+        kill "-$signal" "$leader"
+    fi
+    wait "$leader" || code=$?
+    [[ $code == "$expected" && $(<"$output") == "code=$code" ]] || fail "$run: code $code, $expected expected" "$log"
+    ! pgrep -s "$leader" || fail "$run: a process outlived the job" "$log"
+    python3 .github/summary.py "$clone/models/$run/run.json" >"$scratch/summary.md"
+    grep -q "^## Run $run: " "$scratch/summary.md" || fail "$run: no summary" "$scratch/summary.md"
+    echo "passed  $run ended by ${signal:-itself or after $limit}: code $code, $(sed -n '1s/.*: //p' "$scratch/summary.md")"
+}
+
 # sums CLONE RUN: a line for each file that is data.
 sums() {
     (cd "$scratch/$1" && find "datasets/$2" "models/$2" -type f ! -name '.*' ! -name '*.log' ! -name run.json -print0 | sort -z | xargs -0 sha256sum)
@@ -67,6 +95,14 @@ night second undecided 11
 config second slow run.generations=1 generate.part_games=5 generate.play_depth=5 generate.label_depth=5
 night second slow 12 --budget 1s
 night second slow 0 --budget 20m
+
+cp "$scratch/second/configs/slow.toml" "$scratch/second/configs/jobs.toml"
+job second jobs 20m 130 INT
+job second jobs 20m 130 TERM
+job second jobs 2s 124
+job second jobs 20m 0
+cmp <(sums second slow | sed 's/slow/jobs/g' | grep -v /config/) <(sums second jobs | grep -v /config/) ||
+    fail "jobs that were stopped end in other bytes than one that was not"
 
 part=datasets/nights/selfplay/generation=0002/positions/part-00000.parquet
 printf '\xff' | dd of="$scratch/second/$part" bs=1 seek=1000 conv=notrunc status=none
