@@ -42,12 +42,18 @@ PYTHON
     echo "passed  $run $*: code $code, $(wc -l <"$log") lines of log"
 }
 
+# parts FOLDER RUN: how many parts of self-play the first generation has.
+parts() {
+    { find "$1/datasets/$2/selfplay/generation=0001/positions" -name 'part-*' 2>/dev/null || true; } | wc -l
+}
+
 # job CLONE RUN LIMIT CODE [SIGNAL]: a night as the workflow runs it. With a signal, its first process alone gets it in the
 # middle of the first generation. However it ends, nothing of it may be at work afterwards.
 job() {
-    local clone=$scratch/$1 run=$2 limit=$3 expected=$4 signal=${5:-} code=0 leader
+    local clone=$scratch/$1 run=$2 limit=$3 expected=$4 signal=${5:-} code=0 leader before
     local log=$scratch/$1-$run.log output=$scratch/output
     rm -f "$output"
+    before=$(parts "$clone" "$run")
     (
         cd "$clone"
         # A job in the background of a script ignores SIGINT, and a step of a workflow does not.
@@ -56,7 +62,7 @@ job() {
     ) &
     leader=$!
     if [[ -n $signal ]]; then
-        until compgen -G "$clone/datasets/$run/selfplay/generation=0001/positions/*.parquet" >/dev/null; do
+        while (($(parts "$clone" "$run") == before)); do
             kill -0 "$leader" || fail "$run: it ended before it could be canceled" "$log"
             sleep 0.1
         done
@@ -92,7 +98,7 @@ config second worse run.start='"builtin:champion"' run.generations=1 train.start
 night second worse 10
 config second undecided run.generations=1 train.start='"zero"' train.ratio=0.0 gate.games=2
 night second undecided 11
-config second slow run.generations=1 generate.part_games=5 generate.play_depth=5 generate.label_depth=5
+config second slow run.generations=1 generate.games=700 generate.part_games=5 generate.play_depth=5 generate.label_depth=5
 night second slow 12 --budget 1s
 night second slow 0 --budget 20m
 
