@@ -25,6 +25,23 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
+/// What makes a run of the smoke config take a fraction of a second. It is then too small to promote its models.
+const TINY: [(&str, &str); 13] = [
+    ("generate.games", "60"),
+    ("generate.part_games", "20"),
+    ("generate.exploration", "0.01"),
+    ("generate.play_depth", "2"),
+    ("generate.label_depth", "2"),
+    ("generate.exact_empties", "8"),
+    ("train.ratio_decay", "1.0"),
+    ("train.blend", "0.5"),
+    ("train.epochs", "4"),
+    ("gate.mode", "\"games\""),
+    ("gate.games", "40"),
+    ("gate.batch_pairs", "10"),
+    ("gate.exact_empties", "6"),
+];
+
 impl Workspace {
     pub(crate) fn new() -> Self {
         let workspace = Self { folder: tempfile::tempdir().unwrap() };
@@ -45,9 +62,12 @@ impl Workspace {
     }
 
     /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
+    ///
+    /// The smoke config is taken with the numbers of [`TINY`].
     pub(crate) fn config(&self, name: &str, base: &str, changes: &[(&str, &str)]) -> String {
         let path = format!("configs/{name}.toml");
-        self.write(&path, with_keys(&shipped(&format!("{base}.toml")), changes));
+        let smaller: &[(&str, &str)] = if base == "smoke" { &TINY } else { &[] };
+        self.write(&path, with_keys(&shipped(&format!("{base}.toml")), &[smaller, changes].concat()));
         path
     }
 
