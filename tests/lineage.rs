@@ -155,6 +155,54 @@ fn from_next_keeps_what_is_finished_and_reruns_repeat_it() {
 }
 
 #[test]
+fn a_change_that_no_generation_has_begun_with_can_be_taken_back() {
+    let workspace = copy_of_run();
+    let before = data(&workspace);
+    let changed = tiny(&workspace, "run", &[("train.epochs", "3")]);
+    check(&workspace, &format!("--config {changed} --from-next"), 0, &[]);
+    assert!(workspace.path("models/run/config/generation=0003/run.toml").exists());
+    let config = tiny(&workspace, "run", &[]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(data(&workspace) == before);
+}
+
+#[test]
+fn a_built_in_start_of_another_release_leaves_finished_generations_alone() {
+    let workspace = copy_of_run();
+    // As if disc-count had been another model when the run began.
+    let path = workspace.path("models/run/lineage.json");
+    let mut lineage: Value = read_sealed(&path).unwrap();
+    let other = "0".repeat(64);
+    let gate = workspace.path("datasets/run/gate/generation=0001/verdict.json");
+    let mut verdict: Value = read_sealed(&gate).unwrap();
+    assert_eq!(lineage["generations"][0]["player"]["name"], "builtin:disc-count");
+    lineage["generations"][0]["player"]["content"] = other.clone().into();
+    verdict["baseline"]["content"] = other.into();
+    write_sealed(&path, &lineage).unwrap();
+    write_sealed(&gate, &verdict).unwrap();
+    let before = generation(&workspace, 1);
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
+}
+
+#[test]
+fn a_snapshot_keeps_every_form_of_a_key() {
+    let workspace = Workspace::new();
+    let level = [("gate.mpc_level", "{ t = 1.4 }"), ("generate.mpc_level", "87"), ("run.generations", "1")];
+    let config = tiny(&workspace, "run", &level);
+    let text = std::fs::read_to_string(workspace.path(&config)).unwrap();
+    workspace.write(&config, text + "\n[selective]\nthreshold = 4.0\nrank = 6\n");
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let all = data(&workspace);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    check(&workspace, "--config models/run/config/generation=0001/run.toml", 0, &[]);
+    assert!(data(&workspace) == all);
+    let config = tiny(&workspace, "run", &level);
+    check(&workspace, &format!("--config {config}"), 2, &["selective.rank is 6 in the run and nothing in the config"]);
+}
+
+#[test]
 fn a_generation_that_has_begun_is_finished_with_its_old_keys() {
     let workspace = copy_of_run();
     let gate = workspace.path("datasets/run/gate/generation=0002");

@@ -257,7 +257,8 @@ impl<'a> Lineage<'a> {
         if known != self.file || !exists(&path)? {
             write_sealed(&path, &self.file)?;
         }
-        Ok(())
+        let froms: Vec<u32> = self.file.configs.iter().map(|entry| entry.from).collect();
+        Ok(snapshot::keep_only(folder, &froms)?)
     }
 
     /// The last generation that is finished: its verdict is there, and has acted if it accepted.

@@ -3,10 +3,14 @@
 use super::lineage::ConfigEntry;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::features_text;
-use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file};
+use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
+use crate::artifact::run::{generation_folder, generations};
 use crate::config::{Config, LoadedConfig, load_config};
 use crate::pipeline::StageError;
 use std::path::{Path, PathBuf};
+
+/// The folder of the snapshots in a registry.
+const CONFIG: &str = "config";
 
 /// The files beside the config, by the names that it gives them.
 const FEATURES: &str = "features.toml";
@@ -30,7 +34,7 @@ pub fn relocated(loaded: &LoadedConfig) -> Config {
 /// The file of a snapshot.
 #[must_use]
 pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
-    registry.join("config").join(format!("generation={from:04}")).join(format!("{run}.toml"))
+    generation_folder(registry, CONFIG, from).join(format!("{run}.toml"))
 }
 
 /// Writes the snapshot of a config that begins with this entry; what is there already stays as it is.
@@ -57,6 +61,18 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
 pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
     let path = path(registry, run, entry.from);
     if exists(&path)? { Ok(put(&path, text(run, entry)?.as_bytes())?) } else { Ok(()) }
+}
+
+/// Removes the snapshots that no config of the run's record begins with: a change that was taken back leaves one.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
+    for from in generations(registry, CONFIG)?.into_iter().filter(|from| !froms.contains(from)) {
+        remove_folder(&generation_folder(registry, CONFIG, from))?;
+    }
+    Ok(())
 }
 
 /// Reads a snapshot, which must be the config that the run has recorded.

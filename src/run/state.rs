@@ -1,6 +1,6 @@
 //! The state of every stage of a run, by the step ids that the stages themselves compute.
 
-use super::lineage::{Lineage, Player};
+use super::lineage::{ConfigEntry, Lineage, Player};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
@@ -153,8 +153,7 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let (mut stages, mut next) = (Vec::new(), first);
     for generation in first..=last {
         let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
-        let entry = lineage.file.config_of(generation);
-        let done = if generation <= finished && entry.is_some_and(|entry| !entry.is_current()) {
+        let done = if generation <= finished && !walk.can_be_computed()? {
             stages.extend(walk.recorded());
             true
         } else {
@@ -168,6 +167,15 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
 }
 
 impl Walk<'_> {
+    /// Whether this program makes the generation's steps: it has the algorithms and the player that made it.
+    fn can_be_computed(&self) -> Result<bool, StageError> {
+        let entry = self.lineage.file.config_of(self.generation);
+        let player = self.lineage.player(self.generation)?;
+        let loaded = load_model(&player.name, self.lineage.registry.folder())?;
+        // A built-in model is another one in another release.
+        Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
+    }
+
     /// The four stages of the generation; whether all are done. Who plays it is known only if the one before is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
@@ -201,7 +209,11 @@ impl Walk<'_> {
         let loaded = load_model(&player.name, registry)?;
         if loaded.content != player.content {
             let (found, known) = (loaded.content.short(), player.content.short());
-            let reason = format!("{} is model {found}, and the run was made with {known}", player.name);
+            let reason = format!(
+                "{} is model {found} now, and generation {generation} began with {known}\nmake it again with --restart {generation}",
+                player.name,
+                generation = self.generation
+            );
             return Err(ArtifactError::unfit(&registry.join("lineage.json"), reason));
         }
         Ok(loaded)
