@@ -32,9 +32,8 @@ pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyho
         Ok::<ModelDocument, StageError>(loaded.document.expect("a version has a document"))
     };
     let documents: Vec<ModelDocument> = ids.iter().map(read).collect::<Result<_, _>>()?;
-    CollectedFile::read(models)?;
     let champion = load_champion(models)?.map(|champion| champion.id);
-    check_history(models, &documents)?;
+    check_champions(models, &documents)?;
     for document in &documents {
         let path = registry.folder_of(document.id).join("model.json");
         document.origin.parent.iter().try_for_each(|parent| check_player(&path, "parent", parent, &documents))?;
@@ -64,20 +63,33 @@ pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyho
     )
 }
 
-/// Every champion, of now and before, must be there: a rollback brings it back.
-fn check_history(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
+/// Every champion, of now and before, must be there, since a rollback brings it back, and so must be who plays the first
+/// generation that is not closed.
+fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
     let path = models.join("champion.json");
     for promotion in ChampionFile::read(models)?.history {
-        match documents.iter().find(|document| document.id == promotion.id) {
-            None => return Err(ArtifactError::damaged(&path, format!("it names {}, which is gone", promotion.id))),
-            Some(document) if document.content != promotion.content => {
-                let reason = format!("{} is not the model that was promoted", promotion.id);
-                return Err(ArtifactError::damaged(&path, reason));
-            }
-            Some(_) => {}
-        }
+        check_is_there(&path, promotion.id, promotion.content, documents)?;
     }
-    Ok(())
+    let player = CollectedFile::read(models)?.champion;
+    match player.as_ref().and_then(|player| Some((player.id.version()?, player.content))) {
+        Some((id, content)) => check_is_there(&models.join("collected.json"), id, content, documents),
+        None => Ok(()),
+    }
+}
+
+fn check_is_there(
+    path: &Path,
+    id: VersionId,
+    content: ContentHash,
+    documents: &[ModelDocument],
+) -> Result<(), ArtifactError> {
+    match documents.iter().find(|document| document.id == id) {
+        None => Err(ArtifactError::damaged(path, format!("it names {id}, which is gone"))),
+        Some(document) if document.content != content => {
+            Err(ArtifactError::damaged(path, format!("it names {id} with another content than that version has")))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 /// A version that is named must be the one of that name, if it is still there.
