@@ -525,7 +525,7 @@ pub(super) enum ModelFormat {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --json")]
 pub(super) struct EvalArguments {
-    /// Positions in OBF, one a line
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., whose last position counts; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     /// The model [default: champion, else builtin:champion]
@@ -548,7 +548,7 @@ pub(super) struct EvalArguments {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma solve positions.obf --threads 1 --json")]
 pub(super) struct SolveArguments {
-    /// Positions in OBF, one a line
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., whose last position counts; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     /// The model that orders the moves [default: champion, else builtin:champion]

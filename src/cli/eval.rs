@@ -1,13 +1,14 @@
 //! `renma eval` and `renma solve`: values of positions, one thread a position.
 
 use super::arguments::{EvalArguments, SolveArguments};
+use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
-use super::session::{Session, Stopwatch, level, model_or_default};
+use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default};
 use crate::artifact::model::reference::LoadedModel;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::{SearchResult, Searcher};
-use crate::exchange::obf::read_obf;
+use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::StageError;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -43,26 +44,28 @@ struct Total {
 #[derive(Debug, Serialize)]
 struct Values {
     model: String,
+    /// Why it is this model, if none was named.
+    model_note: Option<String>,
     positions: Vec<PositionValue>,
     total: Total,
 }
 
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let mpc = level(arguments.mpc_level)?;
-    let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
     let limits =
         Limits { depth: arguments.depth, exact_empties: arguments.exact_empties, wld_empties: 0, nodes: None, mpc };
-    run(session, &arguments.input, &model, |searcher, position| {
+    run(session, "eval", &arguments.input, &chosen, |searcher, position| {
         if limits.depth == 0 && limits.exact_empties < position.position.empties() {
-            return static_result(&model, position);
+            return static_result(&chosen.model, position);
         }
         searcher.search(position.position, limits)
     })
 }
 
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
-    let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
-    run(session, &arguments.input, &model, |searcher, position| searcher.solve(position.position))
+    let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    run(session, "solve", &arguments.input, &chosen, |searcher, position| searcher.solve(position.position))
 }
 
 /// The sum of the weights as it is: only a search clamps.
@@ -80,12 +83,16 @@ fn static_result(model: &LoadedModel, position: &ColoredPosition) -> SearchResul
 
 fn run(
     session: &Session,
+    command: &str,
     input: &Path,
-    model: &LoadedModel,
+    chosen: &ChosenModel,
     value: impl Fn(&mut Searcher<'_>, &ColoredPosition) -> SearchResult + Sync,
 ) -> anyhow::Result<()> {
-    let lines = read_obf(input)?;
     let context = session.context();
+    let (name, bytes) = read_input(context, input, POSITIONS_SIZE_MAX)?;
+    let lines = read_positions(&name, &bytes)?;
+    chosen.announce(command);
+    let model = &chosen.model;
     let stopwatch = Stopwatch::start();
     let new_searcher = || Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS);
     context.progress.begin("search", lines.len() as u64, "positions");
@@ -110,7 +117,7 @@ fn run(
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
     };
-    let values = Values { model: model.id.clone(), positions, total };
+    let values = Values { model: model.id.clone(), model_note: chosen.note.clone(), positions, total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 

@@ -8,7 +8,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
-use crate::pipeline::Context;
+use crate::pipeline::{Context, StageError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -78,12 +78,32 @@ pub(super) fn model_or_champion(
     }
 }
 
-/// The model that a command without a run names, else the registry's champion, else square weights.
-pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
-    match named {
-        Some(name) => load_model(name, models),
-        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::Champion))),
+/// A model that a command without a run works with.
+pub(super) struct ChosenModel {
+    pub(super) model: LoadedModel,
+    /// Why it is this one, if none was named.
+    pub(super) note: Option<String>,
+}
+
+impl ChosenModel {
+    /// Says which model it is, unless the user did.
+    pub(super) fn announce(&self, command: &str) {
+        if let Some(note) = &self.note {
+            say(&format!("{command}: with {} ({note})", self.model.id));
+        }
     }
+}
+
+/// The model that a command without a run names, else the registry's champion, else the shipped one.
+pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+    if let Some(name) = named {
+        return Ok(ChosenModel { model: load_model(name, models)?, note: None });
+    }
+    let (model, note) = match load_champion(models)? {
+        Some(champion) => (champion, format!("the champion of {}", models.display())),
+        None => (LoadedModel::builtin(Builtin::Champion), format!("no champion in {}", models.display())),
+    };
+    Ok(ChosenModel { model, note: Some(note) })
 }
 
 /// The model that a command names; before its first promotion, the champion of a run is its start.
@@ -97,6 +117,22 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
 /// A level from a percentage on the command line.
 pub(super) fn level(percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, UsageError> {
     crate::pipeline::mpc_level("--mpc-level", percent).map_err(|error| UsageError(error.to_string()))
+}
+
+/// Waits for what may never come, such as the end of a pipe, but not beyond Ctrl-C.
+pub(super) fn wait_for<T: Send + 'static>(
+    context: Context<'_>,
+    get: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StageError> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    // When the wait is given up, nobody hears what comes of it.
+    std::thread::spawn(move || sender.send(get()).unwrap_or_default());
+    loop {
+        if let Ok(value) = receiver.recv_timeout(Duration::from_millis(20)) {
+            return Ok(value);
+        }
+        context.check()?;
+    }
 }
 
 /// Wall and processor time since a moment.
