@@ -122,7 +122,7 @@ pub(super) struct GenerateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -163,10 +163,10 @@ pub(super) struct FitMpcArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// Keep the samples in this dataset folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: Option<PathBuf>,
     /// Draw the fit into this folder: scatter.svg, residual.svg, calibration.svg
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) report: Option<PathBuf>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -199,7 +199,7 @@ pub(super) struct GateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder of the games
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -362,7 +362,7 @@ pub(super) enum DatasetCommand {
         #[arg(required = true, value_name = "DIR")]
         datasets: Vec<PathBuf>,
         /// The dataset folder to make, which must not exist
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = folder)]
         output: PathBuf,
     },
 }
@@ -397,7 +397,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum)]
     pub(super) format: DatasetFormat,
     /// The dataset folder, which must not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// Leave bad records out: each is named, and they are counted
     #[arg(long)]
@@ -424,6 +424,14 @@ pub(super) enum DatasetFormat {
     Parquet,
     /// A position a line: 64 characters, perhaps the side to move, and its score in discs
     Text,
+}
+
+/// A folder to write: unlike a file it cannot be stdout.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text == "-" {
+        return Err("`-` is stdout, and this is a folder".into());
+    }
+    Ok(text.into())
 }
 
 /// A share as people write it: `1%` or `0.01`.
