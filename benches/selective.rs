@@ -7,6 +7,7 @@
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use renma::artifact::model::reference::load_model;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::publish::read_bounded;
 use renma::config::load_config;
 use renma::engine::board::position::Position;
 use renma::engine::board::square::{Square, Squares};
@@ -16,7 +17,7 @@ use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc::{MpcLevel, MpcTable};
 use renma::engine::search::searcher::{SearchResult, Searcher};
 use renma::engine::search::selective::{Extension, Selective};
-use renma::exchange::obf::read_obf;
+use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use renma::pipeline::fit_mpc::{FitMpcConfig, FitMpcTask, Method, fit_mpc};
 use renma::pipeline::{Context, Progress};
 use renma::random::{Stream, stream};
@@ -64,7 +65,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let pairs: u64 = arguments.next().map_or(Ok(400), |count| count.parse())?;
     let only = arguments.next();
-    let positions: Vec<Position> = read_obf(Path::new(&path))?.iter().map(|line| line.colored.position).collect();
+    let positions: Vec<Position> =
+        read_positions(Path::new(&path), &read_bounded(Path::new(&path), POSITIONS_SIZE_MAX)?)?
+            .iter()
+            .map(|line| line.colored.position)
+            .collect();
     let positions: Vec<Position> = positions.into_iter().filter(|position| position.legal_moves() != 0).collect();
     let model = load_model("builtin:champion", Path::new("models/default"))?;
     let evaluation = &model.model.evaluation;

@@ -9,6 +9,7 @@ mod fit_mpc;
 mod gate;
 mod gc;
 mod generate;
+mod input;
 mod model;
 mod output;
 mod progress;

@@ -242,6 +242,17 @@ fn no_stage_begins_in_a_folder_with_files_of_others() {
 }
 
 #[test]
+fn a_folder_cannot_be_stdout() {
+    let workspace = copy_of_run();
+    let others = ["dataset merge data --output", "dataset import games.txt --format transcripts --output"];
+    let report = format!("fit-mpc {CONFIG} --model v0001 --report");
+    for stage in stages().iter().map(String::as_str).chain(others).chain([report.as_str()]) {
+        check_refused(&workspace.run(&format!("{stage} -")), stage, &["stdout", "folder"]);
+        assert!(!workspace.path("-").exists(), "{stage}");
+    }
+}
+
+#[test]
 fn a_result_with_files_of_others_beside_it_is_not_replaced() {
     let workspace = copy_of_run();
     let other = workspace.config("other", "smoke", &[("generate.games", "2"), ("generate.label_depth", "2")]);

@@ -126,7 +126,7 @@ pub(super) struct GenerateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -167,10 +167,10 @@ pub(super) struct FitMpcArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// Keep the samples in this dataset folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: Option<PathBuf>,
     /// Draw the fit into this folder: scatter.svg, residual.svg, calibration.svg
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) report: Option<PathBuf>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -203,7 +203,7 @@ pub(super) struct GateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder of the games
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -379,7 +379,7 @@ pub(super) enum DatasetCommand {
         #[arg(required = true, value_name = "DIR")]
         datasets: Vec<PathBuf>,
         /// The dataset folder to make, which must not exist
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = folder)]
         output: PathBuf,
     },
 }
@@ -414,7 +414,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum)]
     pub(super) format: DatasetFormat,
     /// The dataset folder, which must not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// Leave bad records out: each is named, and they are counted
     #[arg(long)]
@@ -441,6 +441,14 @@ pub(super) enum DatasetFormat {
     Parquet,
     /// A position a line: 64 characters, perhaps the side to move, and its score in discs
     Text,
+}
+
+/// A folder to write: unlike a file it cannot be stdout.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text == "-" {
+        return Err("`-` is stdout, and this is a folder".into());
+    }
+    Ok(text.into())
 }
 
 /// A share as people write it: `1%` or `0.01`.
@@ -542,7 +550,7 @@ pub(super) enum ModelFormat {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --moves --json")]
 pub(super) struct EvalArguments {
-    /// Positions in OBF, one a line
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., whose last position counts; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     /// The model [default: champion, else builtin:champion]
@@ -572,7 +580,7 @@ pub(super) struct EvalArguments {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma solve positions.obf --threads 1 --json")]
 pub(super) struct SolveArguments {
-    /// Positions in OBF, one a line
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., whose last position counts; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     /// The model that orders the moves [default: champion, else builtin:champion]

@@ -1,8 +1,9 @@
 //! `renma eval` and `renma solve`: values of positions, one thread a position.
 
 use super::arguments::{EvalArguments, SolveArguments};
+use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
-use super::session::{Session, Stopwatch, level, model_or_default, warn_without_statistics};
+use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, warn_without_statistics};
 use crate::artifact::model::reference::LoadedModel;
 use crate::config::load_config;
 use crate::engine::board::notation::ColoredPosition;
@@ -10,7 +11,7 @@ use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
 use crate::engine::search::searcher::{SearchResult, Searcher, Stopped};
 use crate::engine::search::selective::Selective;
-use crate::exchange::obf::read_obf;
+use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::StageError;
 use crate::pipeline::search_settings::{LevelSetting, selective};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
@@ -58,6 +59,8 @@ struct Total {
 #[derive(Debug, Serialize)]
 struct Values {
     model: String,
+    /// Why it is this model, if none was named.
+    model_note: Option<String>,
     positions: Vec<PositionValue>,
     total: Total,
 }
@@ -65,14 +68,14 @@ struct Values {
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let (setting, selective) = search_settings(arguments)?;
     let mpc = level(setting)?;
-    let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
-    warn_without_statistics("--mpc-level", setting, &model);
+    let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    warn_without_statistics("--mpc-level", setting, &chosen.model);
     let (depth, exact_empties) = (arguments.depth, arguments.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
-    run(session, &arguments.input, &model, |searcher, position| {
+    run(session, "eval", &arguments.input, &chosen, |searcher, position| {
         let is_static = limits.depth == 0 && limits.exact_empties < position.position.empties();
         let mut result = if is_static {
-            static_result(&model, position)
+            static_result(&chosen.model, position)
         } else {
             searcher.search(position.position, limits).unless_stopped()?
         };
@@ -94,8 +97,8 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, S
 }
 
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
-    let model = model_or_default(arguments.model.as_deref(), &arguments.models)?;
-    run(session, &arguments.input, &model, |searcher, position| {
+    let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    run(session, "solve", &arguments.input, &chosen, |searcher, position| {
         Ok((searcher.solve(position.position).unless_stopped()?, None))
     })
 }
@@ -119,12 +122,16 @@ type Valued = (SearchResult, Option<Vec<MoveValue>>);
 
 fn run(
     session: &Session,
+    command: &str,
     input: &Path,
-    model: &LoadedModel,
+    chosen: &ChosenModel,
     value: impl Fn(&mut Searcher<'_>, &ColoredPosition) -> Result<Valued, Stopped> + Sync,
 ) -> anyhow::Result<()> {
-    let lines = read_obf(input)?;
     let context = session.context();
+    let (name, bytes) = read_input(context, input, POSITIONS_SIZE_MAX)?;
+    let lines = read_positions(&name, &bytes)?;
+    chosen.announce(command);
+    let model = &chosen.model;
     let stopwatch = Stopwatch::start();
     let new_searcher = || Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     context.progress.begin("search", lines.len() as u64, "positions");
@@ -149,7 +156,7 @@ fn run(
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
     };
-    let values = Values { model: model.id.to_string(), positions, total };
+    let values = Values { model: model.id.to_string(), model_note: chosen.note.clone(), positions, total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 

@@ -7,10 +7,9 @@ use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance, written_before};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::model::reference::LoadedModel;
 use crate::cli::arguments::{DatasetFormat, ImportArguments};
 use crate::cli::output::{print_json, say, thousands};
-use crate::cli::session::{Session, Stopwatch, model_or_default};
+use crate::cli::session::{ChosenModel, Session, Stopwatch, model_or_default};
 use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::{Searcher, Stopped};
@@ -40,7 +39,7 @@ const BYTES_BETWEEN_CHECKS: u64 = 1 << 26;
 
 /// Who labels, and how deep.
 struct Labeler {
-    model: LoadedModel,
+    chosen: ChosenModel,
     depth: u8,
 }
 
@@ -55,7 +54,10 @@ struct Counts {
 
 pub(super) fn run(session: &Session, arguments: &ImportArguments) -> anyhow::Result<()> {
     let labeler = match arguments.label_depth {
-        Some(depth) => Some(Labeler { model: model_or_default(arguments.model.as_deref(), &arguments.models)?, depth }),
+        Some(depth) => {
+            let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+            Some(Labeler { chosen, depth })
+        }
         None => None,
     };
     let stopwatch = Stopwatch::start();
@@ -65,6 +67,9 @@ pub(super) fn run(session: &Session, arguments: &ImportArguments) -> anyhow::Res
     if let Some(manifest) = written_before(&arguments.output, recipe)? {
         say(&format!("dataset import: {} holds this already", arguments.output.display()));
         return report(session, arguments, &manifest, None);
+    }
+    if let Some(labeler) = &labeler {
+        labeler.chosen.announce("dataset import");
     }
     for note in &records.notes {
         say(&format!("dataset import: {}: {note}", arguments.input.display()));
@@ -79,7 +84,7 @@ pub(super) fn run(session: &Session, arguments: &ImportArguments) -> anyhow::Res
         let reason = format!("it has no position to import in {} records", counts.records);
         return Err(ArtifactError::unfit(&arguments.input, reason).into());
     }
-    let models = labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.model.content)).collect();
+    let models = labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.chosen.model.content)).collect();
     let manifest = writer.finish(Provenance { models, config, parents: Vec::new(), asked: counts.records })?;
     let (games, positions) = (thousands(manifest.done), thousands(manifest.rows(POSITIONS.name)));
     let what = if manifest.bytes(GAMES.name) == 0 { "groups of positions" } else { "games" };
@@ -153,7 +158,7 @@ fn write(
 
 /// Searches the positions without a score, game by game, each with an empty table; gives how many.
 fn label(labeler: &Labeler, games: &mut [ImportedGame], context: Context<'_>) -> Result<u64, StageError> {
-    let model = &labeler.model.model;
+    let model = &labeler.chosen.model.model;
     let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let label_game = |searcher: &mut Searcher<'_>, game: &mut ImportedGame| {
         context.check()?;
@@ -174,7 +179,7 @@ fn label_row(searcher: &mut Searcher<'_>, labeler: &Labeler, row: &mut DatasetRo
     let position = row.position().expect("a record was checked when it was read");
     let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
     row.score = Some(result.score);
-    row.static_score = Some(labeler.model.model.evaluation.static_value(position));
+    row.static_score = Some(labeler.chosen.model.model.evaluation.static_value(position));
     row.depth = Some(result.depth);
     row.exact = Some(result.exact);
     row.best_move = result.best_move.map(Square::number);
@@ -218,7 +223,7 @@ fn recipe(config: &serde_json::Value, labeler: Option<&Labeler>) -> ContentHash 
     hasher.field("stage", b"import").field("algorithm", &ALGORITHM.to_le_bytes());
     hasher.field("config", config.to_string().as_bytes());
     if let Some(labeler) = labeler {
-        hasher.field("labeler", labeler.model.content.to_string().as_bytes());
+        hasher.field("labeler", labeler.chosen.model.content.to_string().as_bytes());
     }
     hasher.finish()
 }
