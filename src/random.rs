@@ -143,4 +143,15 @@ mod tests {
         let hits = (0..20_000_u32).filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1)).count();
         assert!((1_800..2_200).contains(&hits), "{hits}");
     }
+
+    #[test]
+    fn a_shuffle_keeps_every_item_and_can_be_ended() {
+        let mut items: Vec<usize> = (0..200_000).collect();
+        let shuffled = stream(1, Stream::Shuffle(1)).shuffle(&mut items, || Ok::<(), ()>(()));
+        assert_eq!(shuffled, Ok(()));
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert!(items.iter().copied().eq(0..200_000));
+        assert_eq!(stream(1, Stream::Shuffle(1)).shuffle(&mut items, || Err("stop")), Err("stop"));
+    }
 }

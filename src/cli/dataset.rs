@@ -62,6 +62,7 @@ fn over_parts<T: Send>(
             .map(|index| {
                 context.check()?;
                 let result = check(index)?;
+                context.check()?;
                 context.progress.advance(1, 0);
                 Ok(result)
             })
@@ -76,7 +77,8 @@ fn verify(session: &Session, dataset: &Dataset, fast: bool) -> anyhow::Result<Ve
     if let Some(stranger) = strangers(dataset)?.first() {
         return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
     }
-    let parts = over_parts(session.context(), "verify", dataset, |index| Ok(verify_part(dataset, index, fast)?))?;
+    let context = session.context();
+    let parts = over_parts(context, "verify", dataset, |index| Ok(verify_part(dataset, index, fast, context.stop)?))?;
     let mut total = Verified::default();
     for part in parts {
         total.games += part.games;
@@ -165,7 +167,8 @@ fn inspect(session: &Session, dataset: &Dataset) -> anyhow::Result<()> {
     context.progress.begin("inspect", dataset.part_count() as u64, "parts");
     for index in 0..dataset.part_count() {
         context.check()?;
-        inspector.add_part(dataset, index)?;
+        inspector.add_part(dataset, index, context.stop)?;
+        context.check()?;
         let files = &dataset.manifest().parts[index].files;
         for table in [&GAMES, &POSITIONS].into_iter().filter(|table| files.contains_key(table.name)) {
             for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {

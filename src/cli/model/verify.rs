@@ -151,7 +151,9 @@ fn verify_dataset(session: &Session, folder: &Path) -> Result<u64, StageError> {
     verify_manifest(&dataset)?;
     let check = |index| {
         context.check()?;
-        Ok(verify_part(&dataset, index, true)?.positions)
+        let verified = verify_part(&dataset, index, true, context.stop)?;
+        context.check()?;
+        Ok(verified.positions)
     };
     context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().map(check).sum::<Result<u64, StageError>>())
 }

@@ -152,7 +152,7 @@ impl<'m> Searcher<'m> {
     /// Searches a position with a legal move.
     fn search_moves(&mut self, position: Position, limits: Limits) -> SearchResult {
         let kernel = self.kernel;
-        let mut extras = Extras::new(limits.selective, None);
+        let mut extras = (limits.selective != Selective::NONE).then(|| Extras::new(limits.selective, None));
         let mut run = self.run();
         if position.empties() <= limits.exact_empties {
             return run.exact_result(kernel, position, limits.nodes);
@@ -160,8 +160,8 @@ impl<'m> Searcher<'m> {
         run.set_level(limits.mpc);
         let depth = limits.depth.min(position.empties());
         let to_end = depth == position.empties() && END_EMPTIES_MIN <= depth && run.level() != MpcLevel::FullWidth;
-        let result = if limits.selective != Selective::NONE {
-            run.use_extras(&mut extras);
+        let result = if let Some(extras) = &mut extras {
+            run.use_extras(extras);
             let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
             SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) }
         } else if to_end {
