@@ -9,9 +9,11 @@ use renma::artifact::error::ArtifactError;
 use renma::artifact::lock::LOCK_NAME;
 use renma::artifact::model::registry::Registry;
 use renma::artifact::publish::publish_bytes;
+use renma::artifact::seal::{read_sealed, seal};
 use renma::config::load_config;
 use renma::pipeline::train::{TrainTask, train};
 use renma::pipeline::{Context, Progress, StageError};
+use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,11 +211,12 @@ fn two_trainings_of_one_step_make_one_version() {
     let other = workspace.config("other", "smoke", &[&QUICK[..], &[("run.seed", "2")]].concat());
     workspace.done(&format!("train --config {other} --dataset data --models registry"));
     // With so many versions a look at all takes longer than the moment in which a new one appears.
-    let document = fs::read(workspace.path("registry/v0001/model.json")).unwrap();
+    let mut document: Value = read_sealed(&workspace.path("registry/v0001/model.json")).unwrap();
     for number in 2..=800 {
         let folder = workspace.path(&format!("registry/v{number:04}"));
+        document["id"] = format!("v{number:04}").into();
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("model.json"), &document).unwrap();
+        fs::write(folder.join("model.json"), seal(&document)).unwrap();
     }
     let config = load_config(&workspace.path(&config)).unwrap();
     let data = workspace.path("data");

@@ -54,10 +54,10 @@ fn without_the_table_recipes_and_step_ids_are_what_they_were() {
     workspace.done(&format!("fit-mpc {model} --models models"));
     gate(&workspace, &format!("--config configs/smoke.toml {GATE} --output gate"));
     for (file, key, expected) in [
-        ("selfplay/manifest.json", "recipe", "763bbec2a050d71d048ced209ab1347201838f5c7d30838756bf5b4883b7eae2"),
+        ("selfplay/manifest.json", "recipe", "7201129faa39fca13b9ee121202e60e171fbe5bd37dd49afd7c8d84b0c4ce6ca"),
         ("models/v0001/model.json", "step", "11ed2b642721cd43fe950cccdbcfcd944eaf11f2aa57f362cdd795639befabf7"),
-        ("gate/manifest.json", "recipe", "d59dbe464aad5a1aa319b4220cf3f9321303dd2154e387c03bee3332ade126fb"),
-        ("gate/verdict.json", "step", "c79f59a56a4e26da3ae0dda93c827179394dfcd76b1c381afa247ed4858ccfc8"),
+        ("gate/manifest.json", "recipe", "3ffaa1fada9063292bf2aba4a32eb6f48569b2118741143f4c4b711a65b69cf4"),
+        ("gate/verdict.json", "step", "8590303dd342e28a4af294f75b59e7bd56637688a0412107072decc3490787a2"),
     ] {
         let document = sealed(&workspace.path(file));
         assert_eq!(document[key], expected, "{file}");
@@ -112,8 +112,8 @@ fn a_table_that_cannot_be_is_an_error_that_names_its_key() {
         ("rank = 37", "selective.rank = 37: expected 1 to 36"),
         ("threshold = -1.0", "selective.threshold = -1: expected 0 to 128"),
         ("threshold = nan", "selective.threshold = NaN: expected 0 to 128"),
-        ("extension = \"always\"", "expected `horizon` or `every-depth`"),
-        ("depth = 3", "unknown field `depth`"),
+        ("extension = \"always\"", "selective.extension = \"always\": expected \"horizon\" or \"every-depth\""),
+        ("depth = 3", "selective.depth: there is no such key"),
         ("# nothing", "[selective]: it has no key\nset threshold, rank or extension, or leave the table out"),
     ] {
         let config = config(&workspace, "wrong", &[], table);

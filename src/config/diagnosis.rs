@@ -12,6 +12,9 @@ use toml::{Table, Value};
 /// A config with every table and key.
 const DEFAULT: &str = include_str!("../../configs/default.toml");
 
+/// The tables that a config may leave out, with every key.
+const OPTIONAL: &str = "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n";
+
 /// A longer value is cut in messages.
 const SHOWN_MAX: usize = 60;
 
@@ -80,7 +83,8 @@ struct Diagnosis<'a> {
 
 impl<'a> Diagnosis<'a> {
     fn of_default(text: &'a str) -> Self {
-        let default: Table = toml::from_str(DEFAULT).expect("the default config is TOML");
+        let mut default: Table = toml::from_str(DEFAULT).expect("the default config is TOML");
+        default.extend(toml::from_str::<Table>(OPTIONAL).expect("the optional tables are TOML"));
         Self { text, base: default.clone(), default }
     }
 
@@ -139,6 +143,9 @@ impl<'a> Diagnosis<'a> {
 
     fn missing(&self, document: &DeTable<'_>) -> Option<Fault> {
         for (table, keys) in &self.default {
+            if OPTIONAL.contains(&format!("[{table}]")) {
+                continue;
+            }
             let Some((name, values)) = document.iter().find(|(name, _)| name.get_ref() == table) else {
                 return Some(Fault { line: None, reason: format!("the table [{table}] is missing") });
             };
@@ -225,8 +232,8 @@ impl<'a> Diagnosis<'a> {
     fn range(&self, table: &str, key: &str, large: &[Value]) -> String {
         for base in [&self.base, &self.default] {
             for value in large {
-                let Ok(config) = with(base, table, key, value.clone()).try_into::<Config>() else { continue };
-                let Err(error) = config.check() else { continue };
+                let Ok(mut config) = with(base, table, key, value.clone()).try_into::<Config>() else { continue };
+                let Err(error) = config.share_selective().and_then(|()| config.check()) else { continue };
                 let error = error.to_string();
                 let range =
                     error.strip_prefix(&format!("{table}.{key} = ")).and_then(|error| error.split_once(": expected "));

@@ -262,9 +262,6 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let positions = some_positions(task, &parts);
     let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
     let metrics = FitMpcMetrics { level: task.config.level, t: task.config.t, depths, held_out, nodes };
-    if let Some(folder) = task.report {
-        picture::draw(folder, &metrics, &parts)?;
-    }
     let model = Model {
         mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
         mpc: table,
@@ -287,6 +284,10 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         Some(made) => made.id.to_string(),
         None => task.registry.publish(&model, &origin)?.to_string(),
     };
+    // Drawn after the version is there, so that a call after a kill knows its own pictures.
+    if let Some(folder) = task.report {
+        picture::draw(folder, &metrics, &parts)?;
+    }
     Ok(FitMpcReport { skipped: false, id, content, metrics })
 }
 

@@ -112,7 +112,13 @@ pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
 
 /// As [`pipeline`], with options for every call of the program.
 pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_options: &str) -> Outcome {
-    pipeline_command(workspace, options, program_options).output().unwrap().into()
+    loop {
+        let outcome: Outcome = pipeline_command(workspace, options, program_options).output().unwrap().into();
+        // Another test's child may hold the script open for writing between its fork and its exec.
+        if !outcome.stderr.contains("Text file busy") {
+            return outcome;
+        }
+    }
 }
 
 /// As [`pipeline`], called from another folder.
