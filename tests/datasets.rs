@@ -29,16 +29,18 @@ const QUICK: [(&str, &str); 5] = [
     ("generate.exact_empties", "3"),
 ];
 
-/// A manifest of so many parts, each of one game, that name their files with the longest numbers that can be.
+/// A manifest of so many parts, each as large as can be.
 fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
+    let games = 100_000;
     let entry = FileEntry {
-        rows: u64::MAX,
-        bytes: u64::MAX,
+        rows: games,
+        bytes: 4 << 30,
         hash: ContentHash::of(b"bytes"),
         content: ContentHash::of(&seed.to_le_bytes()),
     };
     let files: BTreeMap<_, _> = tables.iter().map(|&table| (table.to_owned(), entry.clone())).collect();
-    let parts: Vec<Part> = (0..parts as u64).map(|first| Part { first, count: 1, files: files.clone() }).collect();
+    let part = |index: u64| Part { first: index * games, count: games, files: files.clone() };
+    let parts: Vec<Part> = (0..parts as u64).map(part).collect();
     Manifest {
         format: FORMAT,
         kind: DatasetKind::Imported,
@@ -48,8 +50,8 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
         generation: 1,
         models: BTreeMap::new(),
         config: serde_json::json!({}),
-        asked: parts.len() as u64,
-        done: parts.len() as u64,
+        asked: parts.len() as u64 * games,
+        done: parts.len() as u64 * games,
         parents: Vec::new(),
         content: content_of(&parts),
         parts,

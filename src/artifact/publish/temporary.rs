@@ -116,7 +116,12 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
     if !is_folder(folder)? {
         return Ok(());
     }
-    for entry in fs::read_dir(folder).map_err(failed)? {
+    let entries = match fs::read_dir(folder) {
+        // Whoever may write to a folder need not be allowed to list it.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        other => other.map_err(failed)?,
+    };
+    for entry in entries {
         let entry = entry.map_err(failed)?;
         if !has_prefix(&entry, prefix) {
             continue;
