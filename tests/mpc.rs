@@ -87,7 +87,7 @@ fn a_killed_fit_goes_on_and_more_games_keep_the_samples_that_are_there() {
         check_same(&RUN.path(folder), &workspace.path(folder), folder);
     }
     let before = files(&workspace.path("mpc/samples"));
-    assert_eq!(fit(&workspace, &[("fit_mpc.games", "360")], ""), "v0002");
+    assert_eq!(fit(&workspace, &[("fit_mpc.games", "360")], "--replace"), "v0002");
     let after = files(&workspace.path("mpc/samples"));
     for part in ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet", "part-00003.parquet"] {
         assert!(before[part] == after[part], "{part} was made again");
