@@ -175,7 +175,7 @@ pub(super) struct FitMpcArguments {
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
-    /// If the output folder holds a result of other inputs, make it anew instead of refusing
+    /// If the output folder holds a result of other inputs, or the report folder other pictures, overwrite them
     #[arg(long)]
     pub(super) replace: bool,
     #[command(flatten)]
