@@ -183,16 +183,16 @@ fn searches_of_positions_end_at_the_first_signal() {
     }
 }
 
-/// A dataset with one position of 30 empty squares that says that its score is exact.
+/// A dataset with one position of 50 empty squares that says that its score is exact.
 fn hard_dataset(folder: &Path) {
     // No solver gets to the end from so far, whatever the play.
     let mut rng = stream(1, Stream::Game(1, 7));
     let mut game = Game::new();
-    while game.current().position.empties() != 44 {
+    while game.current().position.empties() != 50 {
         game.play(rng.pick(Squares(game.current().position.legal_moves())).unwrap()).unwrap();
     }
     let row = DatasetRow::unlabeled(game.current(), game.ply());
-    let row = DatasetRow { score: Some(0), depth: Some(44), exact: Some(true), ..row };
+    let row = DatasetRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
     let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
     writer.finish(Provenance::default()).unwrap();

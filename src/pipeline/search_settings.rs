@@ -15,7 +15,7 @@ const SIGMAS_MAX: f64 = 10.0;
 /// No position has more legal moves.
 const MOVES_MAX: u8 = 36;
 
-/// How sure a selective cut must be: a percentage, `87`, or exactly so many sigmas, `{ t = 1.4 }`.
+/// How sure a selective cut must be: a percentage, `87`, or a margin in sigmas, `{ t = 1.4 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum LevelSetting {
