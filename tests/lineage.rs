@@ -376,21 +376,26 @@ fn a_bad_config_is_refused_before_anything_is_written() {
 #[test]
 fn the_record_says_how_much_of_a_stage_is_done() {
     let workspace = Workspace::new();
-    let slow = [("generate.games", "400"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
+    let slow = [("generate.games", "40000"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
     let config = tiny(&workspace, "run", &[&slow[..], &[("run.generations", "1")]].concat());
     check(&workspace, &format!("--config {config} --budget 1s"), 12, &[]);
     let record: Value = serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap();
     let parts = &record["stage_states"][0]["parts"];
     let (done, asked) = (parts["done"].as_u64().unwrap(), parts["asked"].as_u64().unwrap());
-    assert!(0 < done && done < asked && asked == 100, "{parts}");
+    assert!(0 < done && done < asked && asked == 10_000, "{parts}");
     assert!(0 < record["bytes_on_disk"].as_u64().unwrap());
     let status = workspace.done(&format!("status --config {config}"));
-    assert!(status.contains(&format!("{done} of 100 parts")), "{status}");
-    let resumed = workspace.command_with(&["--progress", "plain"], &format!("generate --config {config} --model builtin:disc-count --budget 7s --output datasets/run/selfplay/generation=0001"));
-    let line = resumed.stderr.lines().find(|line| line.contains(" of 400 games")).unwrap_or_default().to_owned();
-    let count: u64 =
-        line.trim_start_matches("generate: ").split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
-    assert!(done * 4 < count, "progress does not count from what is there: {line}\n{}", resumed.stderr);
+    assert!(status.contains("of 10,000 parts"), "{status}");
+    // Some more parts, so that they cannot be told from those of the first seconds of the next call.
+    let output = "datasets/run/selfplay/generation=0001";
+    let stage = format!("generate --config {config} --model builtin:disc-count --output {output}");
+    assert_eq!(workspace.run(&format!("{stage} --budget 2s")).code, Some(12));
+    let before = std::fs::read_dir(workspace.path(&format!("{output}/positions"))).unwrap().count() as u64;
+    let resumed = workspace.command_with(&["--progress", "plain", "--threads", "1"], &format!("{stage} --budget 6s"));
+    let line = resumed.stderr.lines().find(|line| line.contains(" of 40,000 games")).unwrap_or_default();
+    let count = line.trim_start_matches("generate: ").split(' ').next().unwrap_or_default().replace(',', "");
+    let count: u64 = count.parse().unwrap_or(0);
+    assert!(before * 4 < count, "progress does not count from {before} parts: {line}\n{}", resumed.stderr);
 }
 
 #[test]
