@@ -7,6 +7,7 @@ use super::publish::{create_folder, exists};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// The lock of a folder as a whole.
 pub const LOCK_NAME: &str = ".lock";
@@ -16,6 +17,10 @@ pub const TRAIN_LOCK_NAME: &str = ".train.lock";
 
 /// Held in a registry while MPC statistics are fitted for it.
 pub const FIT_MPC_LOCK_NAME: &str = ".fit-mpc.lock";
+
+/// How often, and how far apart, a lock is tried that another process holds.
+const TRIES: u32 = 20;
+const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 
 /// Held while a folder is written; the system drops it when its owner ends, however it ends.
 #[derive(Debug)]
@@ -44,7 +49,7 @@ impl FolderLock {
         let failed = |source| ArtifactError::io("lock", &path, source);
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
-        match file.try_lock() {
+        match try_lock_for_a_moment(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
@@ -78,9 +83,39 @@ impl FolderLock {
     }
 }
 
+/// Tries again for half a second: whoever only asks whether a lock is held has it for a moment, and so has a child between
+/// its fork and its exec.
+fn try_lock_for_a_moment(file: &File) -> Result<(), TryLockError> {
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_lock_that_somebody_only_looks_at_can_be_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(FolderLock::take(folder.path()).unwrap());
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    FolderLock::is_held(folder.path(), LOCK_NAME).unwrap();
+                }
+            });
+            let taken = (0..1000).all(|_| FolderLock::take(folder.path()).is_ok());
+            over.store(true, Ordering::Relaxed);
+            assert!(taken);
+        });
+    }
 
     #[test]
     fn the_second_lock_is_told_of_the_first() {

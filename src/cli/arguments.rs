@@ -4,9 +4,9 @@ use super::work::duration;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::run::next::Generations;
 use crate::run::state::Stage;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Makes strong Othello evaluation models by self-play.
@@ -126,7 +126,7 @@ pub(super) struct GenerateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -167,10 +167,10 @@ pub(super) struct FitMpcArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// Keep the samples in this dataset folder
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(super) output: Option<PathBuf>,
     /// Draw the fit into this folder: scatter.svg, residual.svg, calibration.svg
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(super) report: Option<PathBuf>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -203,7 +203,7 @@ pub(super) struct GateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder of the games
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -379,7 +379,7 @@ pub(super) enum DatasetCommand {
         #[arg(required = true, value_name = "DIR")]
         datasets: Vec<PathBuf>,
         /// The dataset folder to make, which must not exist
-        #[arg(long, value_name = "DIR", value_parser = folder)]
+        #[arg(long, value_name = "DIR", value_parser = folder())]
         output: PathBuf,
     },
 }
@@ -414,7 +414,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum)]
     pub(super) format: DatasetFormat,
     /// The dataset folder, which must not exist
-    #[arg(long, value_name = "DIR", value_parser = folder)]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(super) output: PathBuf,
     /// Leave bad records out: each is named, and they are counted
     #[arg(long)]
@@ -444,11 +444,9 @@ pub(super) enum DatasetFormat {
 }
 
 /// A folder to write: unlike a file it cannot be stdout.
-fn folder(text: &str) -> Result<PathBuf, String> {
-    if text == "-" {
-        return Err("`-` is stdout, and this is a folder".into());
-    }
-    Ok(text.into())
+fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new()
+        .try_map(|path| if path == Path::new("-") { Err("`-` is stdout, and this is a folder") } else { Ok(path) })
 }
 
 /// A share as people write it: `1%` or `0.01`.
