@@ -1,5 +1,6 @@
 //! Datasets: folders of Parquet parts with a sealed manifest.
 
+pub mod bounds;
 pub mod folder;
 pub mod games;
 pub mod gate_games;

@@ -10,7 +10,7 @@ pub mod sample;
 mod seed;
 mod sums;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::{Context, StageError, check_parts, check_range, mpc_level};
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::hash::ContentHash;
@@ -97,7 +97,7 @@ impl FitMpcConfig {
             return Err(StageError::NoRows("fit_mpc.games = 0: at least one game is needed for positions".into()));
         }
         check_range("fit_mpc.games", self.games, 1, 10_000_000)?;
-        check_range("fit_mpc.part_games", self.part_games, 1, 100_000)?;
+        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))?;
         check_range("fit_mpc.random_plies", self.random_plies, 0, 40)?;
         check_range("fit_mpc.exploration", self.exploration, 0.0, 1.0)?;
         check_range("fit_mpc.play_depth", self.play_depth, 1, 10)?;
@@ -111,6 +111,11 @@ impl FitMpcConfig {
         check_range("fit_mpc.probes_max", self.probes_max, 0, DEEP_MAX)?;
         check_range("fit_mpc.compare", self.compare, 1, self.games * u64::from(self.game_samples))?;
         check_range("fit_mpc.table_bits", self.table_bits, 8, 28)
+    }
+
+    /// The rows that the samples of a game can have: one for each depth, and one for the end of the game.
+    fn game_rows_max(&self) -> u64 {
+        u64::from(self.game_samples) * (u64::from(self.depth_max) + 2)
     }
 }
 
@@ -383,7 +388,7 @@ fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Re
     }
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
-        let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;
+        let found = task.output.map(|output| recipe.find(task.config, output, range)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
             context.progress.advance(range.count, samples.len() as u64);
             entries.push(entry);

@@ -6,11 +6,11 @@ mod play;
 pub mod recheck;
 mod recipe;
 
-use super::{Context, StageError, check_range, mpc_level};
+use super::{Context, StageError, check_parts, check_range, mpc_level};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
-use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// With more plies there are too many openings to take in turn.
 const ALL_PLIES_MAX: u8 = 7;
@@ -62,8 +62,7 @@ impl GenerateConfig {
         if self.games == 0 {
             return Err(StageError::Setting("generate.games = 0: at least one game is needed".into()));
         }
-        check_range("generate.games", self.games, 1, 1 << 40)?;
-        check_range("generate.part_games", self.part_games, 1, 100_000)?;
+        check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
         match (self.openings == OpeningChoice::Book, self.book.is_empty()) {
             (true, true) => {
                 let reason = "generate.book = \"\": generate.openings = \"book\" needs a file of openings";
@@ -296,10 +295,11 @@ fn play_parts(
     missing: &[PartRange],
     context: Context<'_>,
 ) -> Result<Written, StageError> {
-    let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
+    let games = PartItems::new(missing);
     let openings = Openings::new(task.config, task.book)?;
     let pool = context.pool()?;
-    let claims = Claims { ids: &ids, part_games: task.config.part_games, next: 0.into(), end: ids.len().into() };
+    let end = games.count().into();
+    let claims = Claims { games, part_games: task.config.part_games, next: 0.into(), end };
     let failed = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_LOTS);
     std::thread::scope(|scope| {
@@ -320,16 +320,16 @@ fn play_parts(
 
 /// The games to play, claimed by the threads in order; a spent budget ends them where a part begins.
 struct Claims<'a> {
-    ids: &'a [u64],
+    games: PartItems<'a>,
     part_games: u64,
-    next: AtomicUsize,
-    end: AtomicUsize,
+    next: AtomicU64,
+    end: AtomicU64,
 }
 
 impl Claims<'_> {
     fn next(&self, context: Context<'_>) -> Option<u64> {
         let place = self.next.fetch_add(1, Ordering::Relaxed);
-        let id = *self.ids.get(place)?;
+        let id = self.games.get(place)?;
         if id.is_multiple_of(self.part_games) && context.ends_here() {
             self.end.fetch_min(place, Ordering::Relaxed);
         }
@@ -371,7 +371,8 @@ fn write_parts(
         let index = (game.game.game_id / task.config.part_games) as usize;
         let games = waiting.entry(index).or_default();
         games.insert(game.game.game_id, game);
-        let range = missing.iter().find(|part| part.index == index).expect("only missing games are played");
+        let place = missing.binary_search_by_key(&index, |part| part.index).expect("only missing games are played");
+        let range = &missing[place];
         if games.len() as u64 == range.count {
             let games = waiting.remove(&index).expect("it was just found");
             let part = write_part(task.output, recipe, range, games)?;

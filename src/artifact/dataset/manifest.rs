@@ -1,5 +1,6 @@
 //! A dataset's manifest: what it was made from, its parts, and a hash of each.
 
+use super::bounds::check_manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::exists;
@@ -167,7 +168,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// No manifest, a damaged one, or one of another format.
+    /// No manifest, a damaged one, one of another format, or one of a dataset that cannot be.
     pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
         if !exists(folder)? {
@@ -185,6 +186,7 @@ impl Manifest {
         if manifest.content != content_of(&manifest.parts) {
             return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
         }
+        check_manifest(&path, &manifest)?;
         Ok(manifest)
     }
 

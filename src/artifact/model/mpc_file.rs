@@ -85,6 +85,9 @@ pub const fn table_of(format: u32) -> &'static Table {
     if format == 1 { &MPC_1 } else { &MPC }
 }
 
+/// Rows of a table: a pair of depths for each number of empty squares.
+pub const ROWS_MAX: u64 = 64 * 64 * 64;
+
 /// The first column of the deviation's form, in [`MPC`].
 const GROWTH: usize = 7;
 

@@ -4,7 +4,7 @@ use super::show::folder_of;
 use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::verify::{verify_manifest, verify_part};
+use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
@@ -133,7 +133,6 @@ fn named_datasets(documents: &[ModelDocument], datasets: &Path) -> anyhow::Resul
 fn verify_dataset(session: &Session, folder: &Path) -> Result<u64, StageError> {
     let context = session.context();
     let dataset = Dataset::open(folder)?;
-    verify_manifest(&dataset)?;
     let check = |index| {
         context.check()?;
         Ok(verify_part(&dataset, index, true)?.positions)
