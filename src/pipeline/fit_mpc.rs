@@ -249,7 +249,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         Method::Line => fit_line(task, &recipe, context),
     });
     let (depths, held_out, parts) = fitted?;
-    let table = table_of(&depths);
+    let table = table_of(&depths)?;
     let positions = some_positions(task, &parts);
     let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
     let metrics = FitMpcMetrics { level: task.config.level, t: task.config.t, depths, held_out, nodes };
@@ -329,7 +329,7 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
     let folds_of_samples = folds_of(&parts, folds);
     let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None };
     let fits = fit_pairs(pool, task.config.depth_max);
-    let first = table_of(&first_choice(&fits));
+    let first = table_of(&first_choice(&fits))?;
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
     let level = MpcLevel::from_percent(task.config.level).expect("the config was checked");
@@ -376,9 +376,10 @@ fn end_costs(parts: &[Vec<Sample>]) -> Vec<u64> {
     END_RANGES.into_iter().map(mean).collect()
 }
 
-/// The table that searches use.
-fn table_of(depths: &[DepthFit]) -> MpcTable {
-    MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect()).expect("fitted entries are in range")
+/// The table that searches use; scores that no search gave may lead to one that none can use.
+fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
+    let table = MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect());
+    table.map_err(|error| StageError::NoRows(format!("the samples make no MPC table: {error}")))
 }
 
 /// The samples of every part, those that the output folder holds already and the others searched now.

@@ -98,6 +98,9 @@ impl Recipe {
         }
         let rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
         let Some(samples) = Sample::from_rows(&rows, config.depth_max) else { return Ok(None) };
+        if samples.iter().any(|sample| !range.ids().contains(&sample.game)) {
+            return Ok(None);
+        }
         let files = BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)]);
         Ok(Some((range.part(files), samples)))
     }
