@@ -2,6 +2,7 @@
 
 pub mod bounds;
 pub mod folder;
+pub mod footers;
 pub mod games;
 pub mod gate_games;
 pub mod inspect;

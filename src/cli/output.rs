@@ -1,7 +1,11 @@
 //! Text for people on stderr, results for machines on stdout.
 
+use crate::pipeline::generate::recheck::share_found;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+
+/// How surely a check by sample is said to find what is false.
+pub(super) const FOUND: f64 = 0.95;
 
 /// Prints a line on stdout; a closed pipe is not an error.
 pub(super) fn print(text: &str) -> io::Result<()> {
@@ -19,6 +23,12 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Prints a line for people on stderr; nobody is told when nobody listens.
 pub(super) fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").ok();
+}
+
+/// Which share of false games or rows is found, when `count` that were drawn at random have been done again.
+pub(super) fn finding_text(items: &str, count: u64) -> String {
+    let share = 100.0 * share_found(count, FOUND);
+    format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
 }
 
 /// Columns of text, the first aligned left and the others right.

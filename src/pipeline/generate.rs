@@ -1,10 +1,11 @@
 //! Self-play: games by the current model, their positions with deep-search scores, as a dataset.
 
+pub mod finish;
 pub mod openings;
 mod parts;
 mod play;
 pub mod recheck;
-mod recipe;
+pub mod recipe;
 
 use super::{Context, StageError, check_parts, check_range, mpc_level};
 use crate::artifact::dataset::folder::part_path;
@@ -26,6 +27,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Goes up when the same config would give other games.
+pub const ALGORITHM: u32 = 1;
 
 /// With more plies there are too many openings to take in turn.
 const ALL_PLIES_MAX: u8 = 7;
@@ -172,7 +176,8 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, context)?;
-    let manifest = publish(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?)?;
+    let manifest = manifest_of(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?);
+    manifest.write(task.output)?;
     Ok(report(&manifest, &written))
 }
 
@@ -199,26 +204,6 @@ pub fn generate_parts(
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
 }
 
-/// Checks that all parts are there and publishes the manifest.
-///
-/// # Errors
-///
-/// [`StageError::Unfinished`] with the first part that is missing, else as [`generate`].
-pub fn finish_parts(task: GenerateTask<'_>) -> Result<GenerateReport, StageError> {
-    task.config.check()?;
-    let recipe = Recipe::new(&task);
-    let _lock = FolderLock::take(task.output)?;
-    if let Some(manifest) = recipe.finished(task.output)? {
-        return Ok(report(&manifest, &Written::default()));
-    }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
-    if let Some(part) = parts.missing().first() {
-        return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
-    }
-    let manifest = publish(task, &recipe, parts.complete(BTreeMap::new())?)?;
-    Ok(GenerateReport { skipped: false, ..report(&manifest, &Written::default()) })
-}
-
 /// What a call has written.
 #[derive(Default)]
 struct Written {
@@ -228,8 +213,8 @@ struct Written {
     nodes: u64,
 }
 
-fn publish(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Result<Manifest, StageError> {
-    let manifest = Manifest {
+fn manifest_of(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Manifest {
+    Manifest {
         format: FORMAT,
         kind: DatasetKind::Selfplay,
         rules: RULES.to_owned(),
@@ -243,9 +228,7 @@ fn publish(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Result<
         parents: Vec::new(),
         content: content_of(&parts),
         parts,
-    };
-    manifest.write(task.output)?;
-    Ok(manifest)
+    }
 }
 
 fn report(manifest: &Manifest, written: &Written) -> GenerateReport {

@@ -2,6 +2,7 @@
 
 use super::show::folder_of;
 use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
+use crate::artifact::dataset::footers::check_footers;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::verify::verify_part;
@@ -16,6 +17,7 @@ use crate::artifact::run::{RunGate, gates};
 use crate::cli::output::{print_json, say};
 use crate::cli::session::Session;
 use crate::pipeline::StageError;
+use crate::pipeline::generate::recipe::origin_of;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -133,8 +135,10 @@ fn named_datasets(documents: &[ModelDocument], datasets: &Path) -> anyhow::Resul
 fn verify_dataset(session: &Session, folder: &Path) -> Result<u64, StageError> {
     let context = session.context();
     let dataset = Dataset::open(folder)?;
+    let settings = origin_of(&dataset)?.map(|(_, settings)| settings).unwrap_or_default();
     let check = |index| {
         context.check()?;
+        check_footers(&dataset, index, &settings)?;
         Ok(verify_part(&dataset, index, true)?.positions)
     };
     context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().map(check).sum::<Result<u64, StageError>>())
