@@ -9,13 +9,16 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
+use renma::artifact::dataset::games::{self, GAMES};
+use renma::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::dataset::positions::{self, POSITIONS};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
-use renma::artifact::table::Table;
+use renma::artifact::table::{Footer, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -48,10 +51,14 @@ fn copy_of_run() -> Workspace {
     workspace
 }
 
-/// Runs the program on one thread with 700 MB of address space and 20 s of time: what needs more has not been bounded.
+/// Runs the program on one thread with 700 MB of address space and a minute of time: what needs more has not been bounded.
 fn run_bounded(workspace: &Workspace, arguments: &str) -> Outcome {
+    run_within(workspace, 700_000, arguments)
+}
+
+fn run_within(workspace: &Workspace, kilobytes: u32, arguments: &str) -> Outcome {
     let program = env!("CARGO_BIN_EXE_renma");
-    let script = format!("ulimit -v 700000; exec timeout 20 {program} --progress none --threads 1 {arguments}");
+    let script = format!("ulimit -v {kilobytes}; exec timeout 60 {program} --progress none --threads 1 {arguments}");
     let mut command = Command::new("sh");
     command.args(["-c", &script]).current_dir(workspace.root()).stdin(Stdio::null());
     command.output().unwrap().into()
@@ -93,7 +100,8 @@ fn recipe_of(manifest: &Value) -> String {
     settings_hash("recipe", &settings).to_string()
 }
 
-type Change = fn(&mut Value);
+/// A change of a sealed file, or of rows.
+type Change<T = Value> = fn(&mut T);
 
 #[test]
 fn a_config_in_a_manifest_is_checked_like_one_in_a_file() {
@@ -174,13 +182,17 @@ fn a_manifest_of_a_dataset_that_cannot_be_is_refused_by_every_reader() {
     }
 }
 
+/// Our keys in the footer of a file.
+fn footer_of(path: &Path) -> Footer {
+    Table::read_footer(path).unwrap().into_iter().filter(|(key, _)| key.starts_with("renma.")).collect()
+}
+
 /// The bytes of the second part with `count` equal rows in place of its own.
 fn equal_rows(count: usize) -> Vec<u8> {
     let row = Dataset::open(&RUN.path("data")).unwrap().positions(1).unwrap()[0];
     let batch = positions::to_batch(&vec![row; 1 << 16]);
-    let footer = Table::read_footer(&RUN.path("data/positions/part-00001.parquet")).unwrap();
-    let pairs = footer.into_iter().filter(|(key, _)| key.starts_with("renma."));
-    let pairs = pairs.map(|(key, value)| KeyValue::new(key, value)).collect();
+    let footer = footer_of(&RUN.path("data/positions/part-00001.parquet"));
+    let pairs = footer.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
     let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
     let mut bytes = Vec::new();
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
@@ -211,6 +223,101 @@ fn more_rows_than_the_games_of_a_part_can_have_are_refused_before_they_are_decod
     let outcome = run_bounded(&workspace, "generate --config configs/tiny.toml --output data");
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     check_same(&folder, &RUN.path("data"), "mended and sound");
+}
+
+#[test]
+fn a_part_whose_texts_unpack_to_more_than_games_can_have_is_refused_before_they_are_unpacked() {
+    let workspace = copy_of_run();
+    let folder = workspace.path("data");
+    let mut manifest = Manifest::read(&folder, DatasetKind::Selfplay).unwrap();
+    let mut rows = Dataset::open(&folder).unwrap().games(2).unwrap();
+    rows[1].moves = "f5".repeat(64 << 20);
+    let path = folder.join("games/part-00002.parquet");
+    let entry = GAMES.write(&path, &games::to_batch(&rows), &footer_of(&path)).unwrap();
+    manifest.parts[2].files.insert(GAMES.name.to_owned(), entry);
+    manifest.content = content_of(&manifest.parts);
+    manifest.write(&folder).unwrap();
+    let words = ["data/games/part-00002.parquet", "moves", "unpacks to 1342", "for 3 rows"];
+    check(&workspace, "dataset verify data", 65, &words);
+}
+
+#[test]
+fn samples_that_no_search_has_found_are_searched_again() {
+    let changes: [(&str, Change<MpcSampleRow>); 5] = [
+        ("scores", |row| row.score = if row.depth == 0 { i32::MIN } else { i32::MAX }),
+        ("nodes", |row| row.nodes = u64::MAX),
+        ("games", |row| row.game_id = u64::MAX),
+        ("boards", |row| row.player |= row.opponent),
+        ("empties", |row| row.empties = 255),
+    ];
+    let workspace = Workspace::new();
+    let small = [("fit_mpc.games", "6"), ("fit_mpc.part_games", "3"), ("fit_mpc.compare", "1")];
+    let config = tiny(&workspace, "mpc", &small);
+    let fit = format!("fit-mpc --config {config} --model builtin:square-weights");
+    workspace.done(&format!("{fit} --models sound --output sound-mpc"));
+    for (what, change) in changes {
+        copy_folder(&workspace.path("sound-mpc"), &workspace.path(what));
+        std::fs::remove_file(workspace.path(what).join("manifest.json")).unwrap();
+        let path = workspace.path(what).join("samples/part-00001.parquet");
+        let batch = MPC_SAMPLES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
+        let mut rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
+        rows.iter_mut().for_each(change);
+        MPC_SAMPLES.write(&path, &mpc_samples::to_batch(&rows), &footer_of(&path)).unwrap();
+        let outcome = run_bounded(&workspace, &format!("{fit} --models registry-{what} --output {what}"));
+        assert_eq!(outcome.code, Some(0), "{what}: {}", outcome.stderr);
+        check_same(&workspace.path(what), &workspace.path("sound-mpc"), what);
+        check_same(&workspace.path(&format!("registry-{what}/v0001")), &workspace.path("sound/v0001"), what);
+    }
+}
+
+#[test]
+fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
+    let workspace = Workspace::new();
+    let small = [("gate.games", "12"), ("gate.batch_pairs", "2"), ("gate.depth", "1"), ("gate.exact_empties", "2")];
+    let config = tiny(&workspace, "gate", &small);
+    let gate = format!("gate --config {config} --candidate builtin:square-weights --baseline builtin:disc-count");
+    let code = workspace.run(&format!("{gate} --output sound")).code;
+    let changes: [(&str, Change<Vec<GateGameRow>>); 3] = [
+        ("fewer", |rows| rows.truncate(3)),
+        ("others", |rows| rows.iter_mut().for_each(|row| row.game_id += 4)),
+        ("many", |rows| *rows = vec![rows[0].clone(); 1 << 18]),
+    ];
+    for (what, change) in changes {
+        copy_folder(&workspace.path("sound"), &workspace.path(what));
+        for name in ["manifest.json", "verdict.json"] {
+            std::fs::remove_file(workspace.path(what).join(name)).unwrap();
+        }
+        let path = workspace.path(what).join("games/part-00001.parquet");
+        let batch = GATE_GAMES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
+        let mut rows: Vec<GateGameRow> = gate_games::from_batch(&batch).collect();
+        change(&mut rows);
+        GATE_GAMES.write(&path, &gate_games::to_batch(&rows), &footer_of(&path)).unwrap();
+        let outcome = run_bounded(&workspace, &format!("{gate} --output {what}"));
+        assert_eq!(outcome.code, code, "{what}: {}", outcome.stderr);
+        check_same(&workspace.path(what), &workspace.path("sound"), what);
+    }
+}
+
+#[test]
+fn a_large_model_takes_little_more_memory_than_its_weights() {
+    let workspace = copy_of_run();
+    let starts: Vec<String> = (4..65).map(|discs| discs.to_string()).collect();
+    let features = format!(
+        "name = \"wide\"\nphase_starts = [{}]\n\n[[pattern]]\nname = \"A\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1 a2 h2\"\n\n\
+         [[pattern]]\nname = \"B\"\nsquares = \"a3 b3 c3 d3 e3 f3 g3 h3 a4 h4\"\n",
+        starts.join(", ")
+    );
+    workspace.write("configs/features/wide.toml", features);
+    let config = tiny(&workspace, "wide", &[("run.features", "\"features/wide.toml\""), ("train.epochs", "1")]);
+    // 7.2 million weights: 14 MB, as much again for searches, and 29 MB of visits.
+    for arguments in [
+        &format!("train --config {config} --dataset data --models registry"),
+        "model show v0001 --models registry",
+        "model verify --models registry --datasets nowhere",
+    ] {
+        let outcome = run_within(&workspace, 350_000, arguments);
+        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+    }
 }
 
 #[test]
