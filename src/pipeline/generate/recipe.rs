@@ -32,7 +32,7 @@ impl Recipe {
         let book = task.book.map_or_else(String::new, |book| book.content().to_string());
         let config = GenerateConfig { book, ..task.config.clone() };
         let config = serde_json::to_value(config).expect("a config is plain data");
-        let settings = settings(ALGORITHM, (task.seed, task.generation, task.model.content), &config);
+        let settings = settings(ALGORITHM, (task.seed, task.generation, Some(task.model.content)), &config);
         Self { hash: hash_of(&settings), config, games, part_games, settings }
     }
 
@@ -46,7 +46,7 @@ impl Recipe {
         }
         let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
         if manifest.recipe != self.hash {
-            let settings = settings_by(&manifest, ALGORITHM).unwrap_or_default();
+            let settings = settings_by(&manifest, ALGORITHM);
             let theirs = |name: &str| settings.iter().find(|(other, _)| other == name).map(|(_, value)| value);
             return Err(self.conflict(folder, first_difference(&self.settings, theirs)));
         }
@@ -88,15 +88,15 @@ impl Recipe {
 }
 
 /// Everything in a recipe, by name.
-fn settings(algorithm: u32, (seed, generation, model): (u64, u32, ContentHash), config: &Value) -> Settings {
+fn settings(algorithm: u32, (seed, generation, model): (u64, u32, Option<ContentHash>), config: &Value) -> Settings {
     let mut settings = vec![
         ("format".to_owned(), FORMAT.to_string()),
         ("algorithm".to_owned(), algorithm.to_string()),
         ("rules".to_owned(), RULES.to_owned()),
         ("seed".to_owned(), seed.to_string()),
         ("generation".to_owned(), generation.to_string()),
-        ("model".to_owned(), model.to_string()),
     ];
+    settings.extend(model.map(|model| ("model".to_owned(), model.to_string())));
     let keys = config.as_object().into_iter().flatten().filter(|(key, _)| *key != "games");
     settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
     settings
@@ -106,10 +106,10 @@ fn hash_of(settings: &Settings) -> ContentHash {
     settings_hash("recipe", settings)
 }
 
-/// What a manifest says of everything in its recipe, if this version of the algorithm has made it; `None` without a player.
-fn settings_by(manifest: &Manifest, algorithm: u32) -> Option<Settings> {
-    let player = manifest.models.get("player")?;
-    Some(settings(algorithm, (manifest.seed, manifest.generation, *player), &manifest.config))
+/// What a manifest says of everything in its recipe, if this version of the algorithm has made it.
+fn settings_by(manifest: &Manifest, algorithm: u32) -> Settings {
+    let player = manifest.models.get("player").copied();
+    settings(algorithm, (manifest.seed, manifest.generation, player), &manifest.config)
 }
 
 /// The algorithm version and the settings behind a dataset of self-play; `None` if it was merged or imported.
@@ -124,12 +124,12 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
     if manifest.kind != DatasetKind::Selfplay || !manifest.parents.is_empty() {
         return Ok(None);
     }
-    let by = |algorithm| settings_by(manifest, algorithm).map(|settings| (algorithm, settings));
-    let made = (1..=ALGORITHM).rev().filter_map(by).find(|(_, settings)| hash_of(settings) == manifest.recipe);
+    let by = |algorithm| (algorithm, settings_by(manifest, algorithm));
+    let made = (1..=ALGORITHM).rev().map(by).find(|(_, settings)| hash_of(settings) == manifest.recipe);
     if made.is_some() {
         return Ok(made);
     }
-    let settings = settings_by(manifest, ALGORITHM).unwrap_or_default();
+    let settings = settings_by(manifest, ALGORITHM);
     let footer = Table::read_footer(&part_path(dataset.folder(), &POSITIONS, 0)).unwrap_or_default();
     let differing = settings.iter().find_map(|(name, ours)| {
         let theirs = footer.get(&setting_key(name)).filter(|theirs| *theirs != ours)?;
