@@ -1,103 +1,128 @@
 #!/usr/bin/env bash
-# The loop: self-play, training, MPC statistics, gate, promotion; a generation a turn.
-# Every stage skips what it has done, so a killed run goes on and an unchanged run does nothing.
+# The loop: self-play, training, MPC statistics, gate, promotion; one generation after another.
+# Every stage skips what it has done, so a killed run resumes and an unchanged run does nothing.
 set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--exit-verdict]
+usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--from-next | --restart G] [--exit-verdict]
 
   --config FILE     the run (default configs/default.toml); its name is the file's stem
-  --generations N   turns of the loop (default: run.generations of the config); +N: so many more than are done
-  --budget TIME     stop after so long (90s, 30m, 2h, 1h30m), between parts, epochs or gate batches, with code 12
+  --generations N   the last generation to make (default: run.generations of the config); +N: N more than are done
+  --budget TIME     stop after this time (90s, 30m, 2h, 1h30m), between parts, epochs or gate batches, with code 12
+  --from-next       use a changed config from the next generation on; a generation that has begun keeps its own
+  --restart G       remove generation G and all after it, after printing what is lost, and make them again
   --exit-verdict    end with the last gate's code: 0 promoted, 10 rejected, 11 inconclusive
 
 The datasets go to datasets/RUN, the models to models/RUN, a summary for machines to models/RUN/run.json.
-Run it again to go on.
+Finished generations are never touched: a changed key ends the run with 2 unless one of the two options says what to do.
+Run it again to resume.
 TEXT
 }
 
-config=configs/default.toml generations= exit_verdict= budget=()
+fail() {
+    printf 'error: %s\n' "$@" >&2
+    exit 2
+}
+
+given= generations= exit_verdict= limit= budget=() change=()
 while (($#)); do
-    case $1 in
-        --config) config=${2:?--config needs a file}; shift 2 ;;
-        --generations) generations=${2:?--generations needs a number}; shift 2 ;;
-        --budget) budget=(--budget "${2:?--budget needs a time}"); shift 2 ;;
-        --exit-verdict) exit_verdict=yes; shift ;;
+    option=$1 value=
+    case $option in
+        --config=* | --generations=* | --budget=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
+        --config | --generations | --budget | --restart)
+            (($# > 1)) || fail "$option needs a value"
+            value=$2
+            shift
+            ;;
+    esac
+    shift
+    case $option in
+        --config | --generations | --budget | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
+        --config) [[ $value == /* ]] || value=$PWD/$value; given=$value ;;
+        --generations) [[ $value =~ ^\+?[0-9]+$ ]] || fail "--generations $value: expected a number, or + and a number"; generations=$value ;;
+        --budget) limit=$value ;;
+        --restart) [[ $value =~ ^[1-9][0-9]*$ ]] || fail "--restart $value: expected the number of a generation"; change+=(--restart "$value") ;;
+        --from-next) change+=(--from-next) ;;
+        --exit-verdict) exit_verdict=yes ;;
         --help | -h) usage; exit 0 ;;
-        *) usage >&2; exit 2 ;;
+        *) usage >&2; fail "unknown option $option" ;;
     esac
 done
-if [[ -n $generations && ! $generations =~ ^\+?[0-9]+$ ]]; then
-    echo "error: --generations $generations: expected a number, or + and a number" >&2
-    exit 2
-fi
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
-if ! command -v cargo >/dev/null; then
-    echo "error: cargo is missing; install Rust from https://rustup.rs and run this again" >&2
-    exit 2
+[[ -n $given ]] || given=configs/default.toml
+if command -v cargo >/dev/null; then
+    cargo build --release --locked
+    renma=${CARGO_TARGET_DIR:-target}/release/renma
+else
+    renma=$(command -v renma) || fail "neither cargo nor renma is here; install Rust from https://rustup.rs and run this again"
 fi
-cargo build --release --locked
-renma=${CARGO_TARGET_DIR:-target}/release/renma
 
-run=$(basename "$config" .toml)
+run=$("$renma" status --config "$given" --key run.name) # a bad config ends here, before anything is written
 data=datasets/$run
 models=models/$run
-"$renma" status --config "$config" --key run.seed >/dev/null # a bad config ends here, before anything is written
+places=(--models "$models" --datasets "$data")
 
-# A run works from its own copy of the config, so that editing the original changes the next run only.
-mkdir -p "$models/config"
-cp -r "$(dirname "$config")/features" "$models/config/"
-cp "$config" "$models/config/$run.toml"
-config=$models/config/$run.toml
+# One pipeline at a time: the lock on this file lasts as long as the script and the stages that it starts.
+mkdir -p "$models"
+exec 9<>"$models/.run.lock"
+"$renma" status --lock --config "$given" "${places[@]}" <&9
+since=$(date +%s)
 
-# What every stage is told, and the summary that is written however the run ends.
-began=$(date +%s)
-rm -f "$models/run.json"
-common=(--config "$config" --models "$models")
-work=(--log "$models/run.log" "${budget[@]}")
-((${#budget[@]} == 0)) || work+=(--since "$began")
-verdict=0
-summarize() {
-    local code=$?
-    "$renma" status "${common[@]}" --datasets "$data" --record "$models/run.json" --since "$began" \
-        --code "$((code == 0 ? verdict : code))" "${budget[@]}" || true
+# run.json says how far the run is, every few seconds and however it ends.
+record() {
+    "$renma" status --config "$given" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
 }
-trap summarize EXIT
+record
+watcher= code=0
+finish() {
+    local ended=$?
+    [[ -z $watcher ]] || { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
+    record --code "$((ended == 0 ? code : ended))" || true
+}
+trap finish EXIT
 
-resume=$("$renma" status "${common[@]}" --datasets "$data" --resume)
-read -r first champion next <<<"$resume" # the champion moves with each accepted gate, the same way in every rerun
-window=$("$renma" status "${common[@]}" --key run.window)
-keep=$("$renma" status "${common[@]}" --key run.keep_generations)
-case $generations in
-    '') generations=$("$renma" status "${common[@]}" --key run.generations) ;;
-    +*) generations=$((next - 1 + ${generations#+})) ;;
-esac
-
-for ((g = first; g <= generations; g++)); do
-    generation=$(printf 'generation=%04d' "$g")
-    selfplay=$data/selfplay/$generation
-    gate=$data/gate/$generation
+# Reads what the next generation needs: generation, last, config, champion, replace, keep, verdict, and the datasets. From
+# then on the run is given its own copy of the config, so that the original may be edited.
+next() {
+    local lines name value
+    lines=$("$renma" status --next --begin --config "$given" "${places[@]}" "$@" <&9)
     datasets=()
-    for ((older = g > window ? g - window + 1 : 1; older <= g; older++)); do
-        folder=$data/selfplay/$(printf 'generation=%04d' "$older")
-        # Of closed generations, those that windows reach are still there; a window made larger finds fewer.
-        if ((older >= first)) || [[ -e $folder/manifest.json ]]; then datasets+=("$folder"); fi
-    done
+    while IFS='=' read -r name value; do
+        if [[ $name == dataset ]]; then datasets+=("$value"); else printf -v "$name" %s "$value"; fi
+    done <<<"$lines"
+}
+next ${generations:+--generations "$generations"} "${change[@]}"
+end=$last
+[[ -z $limit ]] || budget=(--budget "$limit" --since "$(date +%s)")
+{ while sleep 10 && kill -0 $$; do record; done } 9<&- >/dev/null 2>&1 &
+watcher=$!
 
-    "$renma" generate "${common[@]}" "${work[@]}" --replace --generation "$g" --model "$champion" --output "$selfplay"
-    draft=$("$renma" train "${common[@]}" "${work[@]}" --parent "$champion" --dataset "${datasets[@]}")
-    candidate=$("$renma" fit-mpc "${common[@]}" "${work[@]}" --replace --generation "$g" --model "$draft" --output "$data/mpc/$generation")
-    verdict=0
-    "$renma" gate "${common[@]}" "${work[@]}" --replace --generation "$g" --candidate "$candidate" --baseline "$champion" --avoid "${datasets[@]}" --output "$gate" || verdict=$?
-    case $verdict in
-        0) "$renma" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log"; champion=$candidate ;;
+while ((generation <= end)); do
+    stage=(--config "$config" --models "$models")
+    work=(--log "$models/run.log" "${budget[@]}")
+    folder=generation=$(printf '%04d' "$generation")
+    gate=$data/gate/$folder
+
+    "$renma" generate "${stage[@]}" "${work[@]}" $replace --generation "$generation" --model "$champion" --output "$data/selfplay/$folder"
+    draft=$("$renma" train "${stage[@]}" "${work[@]}" --parent "$champion" --dataset "${datasets[@]}")
+    candidate=$("$renma" fit-mpc "${stage[@]}" "${work[@]}" $replace --generation "$generation" --model "$draft" --output "$data/mpc/$folder")
+    code=0
+    "$renma" gate "${stage[@]}" "${work[@]}" $replace --generation "$generation" --candidate "$candidate" --baseline "$champion" --avoid "${datasets[@]}" --output "$gate" || code=$?
+    case $code in
+        0) "$renma" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log" ;;
         10 | 11) ;; # the champion stays
-        *) exit "$verdict" ;;
+        *) exit "$code" ;;
     esac
-    ((keep == 0)) || "$renma" gc "${common[@]}" --datasets "$data" --generation "$g"
+    ((keep == 0)) || "$renma" gc --config "$given" "${places[@]}"
+    next --generations "$end"
 done
 
-"$renma" status "${common[@]}" --datasets "$data"
-[[ -z $exit_verdict ]] || exit "$verdict"
+"$renma" status --config "$given" "${places[@]}"
+case $verdict in
+    rejected) code=10 ;;
+    inconclusive) code=11 ;;
+    *) code=0 ;;
+esac
+[[ -z $exit_verdict ]] || exit "$code"

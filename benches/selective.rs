@@ -7,6 +7,7 @@
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use renma::artifact::model::reference::load_model;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::publish::read_bounded;
 use renma::config::load_config;
 use renma::engine::board::position::Position;
 use renma::engine::board::square::{Square, Squares};
@@ -15,8 +16,8 @@ use renma::engine::game::Game;
 use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc::{MpcLevel, MpcTable};
 use renma::engine::search::searcher::{SearchResult, Searcher};
-use renma::engine::search::selective::Selective;
-use renma::exchange::obf::read_obf;
+use renma::engine::search::selective::{Extension, Selective};
+use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use renma::pipeline::fit_mpc::{FitMpcConfig, FitMpcTask, Method, fit_mpc};
 use renma::pipeline::{Context, Progress};
 use renma::random::{Stream, stream};
@@ -34,6 +35,8 @@ const EXACT_EMPTIES: u8 = 10;
 const NODES: u64 = 2_000;
 /// Nodes of a move without statistics in the match with and without them.
 const NODES_LONG: u64 = 20_000;
+/// More moves than any position has: nothing is pruned.
+const MOVES_MAX: u8 = 36;
 /// Standard errors each way of an interval.
 const INTERVAL: f64 = 1.96;
 
@@ -43,7 +46,7 @@ struct Form<'a> {
     name: &'a str,
     mpc: &'a MpcTable,
     level: MpcLevel,
-    selective: Option<Selective>,
+    selective: Selective,
 }
 
 struct Silent;
@@ -62,12 +65,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let pairs: u64 = arguments.next().map_or(Ok(400), |count| count.parse())?;
     let only = arguments.next();
-    let positions: Vec<Position> = read_obf(Path::new(&path))?.iter().map(|line| line.colored.position).collect();
+    let positions: Vec<Position> =
+        read_positions(Path::new(&path), &read_bounded(Path::new(&path), POSITIONS_SIZE_MAX)?)?
+            .iter()
+            .map(|line| line.colored.position)
+            .collect();
     let positions: Vec<Position> = positions.into_iter().filter(|position| position.legal_moves() != 0).collect();
     let model = load_model("builtin:champion", Path::new("models/default"))?;
     let evaluation = &model.model.evaluation;
     let source_table = source_form()?;
-    let none = Form { name: "none", mpc: &model.model.mpc, level: MpcLevel::FullWidth, selective: None };
+    let none = Form { name: "none", mpc: &model.model.mpc, level: MpcLevel::FullWidth, selective: Selective::NONE };
     let full = |level| Form { name: "MPC, full form", level, ..none };
     let source = |level| Form { name: "MPC, source form", mpc: &source_table, ..full(level) };
 
@@ -75,14 +82,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let levels = [MpcLevel::P73, MpcLevel::P87, MpcLevel::P95];
         compare_deep(evaluation, none, &levels.map(|level| [source(level), full(level)]).concat(), &positions);
     }
-    let prune = |selective| Form { name: "", selective: Some(selective), ..none };
-    let plain = Selective::default();
+    let prune = |selective| Form { name: "", selective, ..none };
+    let plain = Selective::NONE;
     let forms = [
         none,
-        Form { name: "nothing, by the selective entry", ..prune(plain) },
+        Form { name: "nothing, by the selective entry", ..prune(Selective { rank: Some(MOVES_MAX), ..plain }) },
         Form { name: "threshold, 4 discs", ..prune(Selective { threshold: Some(4_000), ..plain }) },
         Form { name: "rank, 6 moves", ..prune(Selective { rank: Some(6), ..plain }) },
-        Form { name: "extension", ..prune(Selective { extension: true, ..plain }) },
+        Form { name: "extension, horizon", ..prune(Selective { extension: Some(Extension::Horizon), ..plain }) },
+        Form { name: "extension, every depth", ..prune(Selective { extension: Some(Extension::EveryDepth), ..plain }) },
         source(MpcLevel::P87),
         full(MpcLevel::P87),
     ];
@@ -154,11 +162,7 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
 
 fn search(searcher: &mut Searcher<'_>, form: &Form<'_>, position: Position, limits: Limits) -> SearchResult {
     searcher.clear();
-    let limits = Limits { mpc: form.level, ..limits };
-    let solved = position.empties() <= limits.exact_empties;
-    let selective = form.selective.filter(|_| !solved);
-    let found = selective.and_then(|selective| searcher.search_selective(position, limits, selective));
-    found.unwrap_or_else(|| searcher.search(position, limits))
+    searcher.search(position, Limits { mpc: form.level, selective: form.selective, ..limits })
 }
 
 fn search_all(evaluation: &Evaluation, form: &Form<'_>, positions: &[Position], depth: u8) -> Vec<SearchResult> {
@@ -195,7 +199,7 @@ fn near_moves(
         }
         let Some(next) = found.best_move.and_then(|square| positions[index].play(square)) else { return false };
         searcher.clear();
-        let (score, _) = searcher.score_at_depth(next, DEEP - 1, MpcLevel::FullWidth);
+        let (score, _) = searcher.score_at_depth(next, DEEP - 1, MpcLevel::FullWidth).expect("nothing stops it");
         wide.score + score <= 1000
     });
     let near = near.filter(|near| *near).count();

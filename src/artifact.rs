@@ -7,6 +7,7 @@ pub mod hash;
 pub mod ladder;
 pub mod lock;
 pub mod model;
+pub mod output;
 pub mod publish;
 pub mod run;
 pub mod run_log;

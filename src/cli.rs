@@ -9,6 +9,7 @@ mod fit_mpc;
 mod gate;
 mod gc;
 mod generate;
+mod input;
 mod model;
 mod output;
 mod progress;
@@ -29,7 +30,11 @@ use std::process::ExitCode;
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(help) if !help.use_stderr() => return failure::finish(output::print_help(&help)),
+        Err(error) => error.exit(),
+    };
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !is_decoding() {

@@ -1,18 +1,27 @@
 //! One TOML decides a run: read strictly, checked whole.
 
+mod diagnosis;
+
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::read_features;
+use crate::artifact::publish::read_stream;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::exchange::transcripts::read_transcripts;
 use crate::pipeline::fit_mpc::FitMpcConfig;
 use crate::pipeline::gate::GateConfig;
 use crate::pipeline::generate::GenerateConfig;
 use crate::pipeline::generate::openings::Book;
+use crate::pipeline::search_settings::SelectiveConfig;
 use crate::pipeline::train::TrainConfig;
 use crate::pipeline::{StageError, check_range};
+use diagnosis::{Fault, diagnose, line_of};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
+
+/// A larger file is not a config.
+const SIZE_MAX: u64 = 1 << 20;
 
 /// The `[run]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +46,9 @@ pub struct Config {
     pub train: TrainConfig,
     pub fit_mpc: FitMpcConfig,
     pub gate: GateConfig,
+    /// Forward pruning and extensions in [generate] and [gate]; most configs have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 /// A config with what it names.
@@ -52,32 +64,27 @@ pub struct LoadedConfig {
     pub book: Option<Arc<Book>>,
 }
 
-/// Why a file is no config.
+/// Why a file is not a config.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It is not there, or cannot be read.
-    #[error("cannot read config {}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's own words.
-        source: std::io::Error,
-    },
+    /// It does not exist, or cannot be read.
+    #[error(transparent)]
+    Unreadable(ArtifactError),
     /// Its text is not a config.
-    #[error("cannot use config {}: {reason}", path.display())]
+    #[error("{place}: {reason}")]
     Invalid {
-        /// The file.
-        path: PathBuf,
-        /// Line, key and remedy.
+        /// The file and, if there is one to blame, the line.
+        place: String,
+        /// The key, what is expected, and the remedy.
         reason: String,
     },
     /// A file that it names cannot be used.
-    #[error("cannot use config {}: {key}", path.display())]
+    #[error("{place}: {setting}")]
     Named {
-        /// The config file.
-        path: PathBuf,
-        /// What names the file.
-        key: &'static str,
+        /// The file and, if there is one to blame, the line.
+        place: String,
+        /// The key and its value.
+        setting: String,
         /// Why.
         source: ArtifactError,
     },
@@ -93,6 +100,17 @@ impl Config {
         self.fit_mpc.check()?;
         self.gate.check()
     }
+
+    /// Both stages that play games search as `[selective]` says, which is a part of their recipes.
+    fn share_selective(&mut self) -> Result<(), StageError> {
+        if self.generate.selective.is_some() || self.gate.selective.is_some() {
+            let reason = "selective: it is a table of its own, for self-play and gates together\nwrite [selective]";
+            return Err(StageError::Setting(reason.into()));
+        }
+        self.generate.selective.clone_from(&self.selective);
+        self.gate.selective.clone_from(&self.selective);
+        Ok(())
+    }
 }
 
 /// Reads and checks a config and the files it names, which lie relative to it.
@@ -101,25 +119,53 @@ impl Config {
 ///
 /// The first thing that is wrong with it, with its place.
 pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable { path: path.to_owned(), source })?;
-    let invalid = |reason: String| ConfigError::Invalid { path: path.to_owned(), reason };
-    let config: Config = toml::from_str(&text).map_err(|error| invalid(error.to_string().trim_end().to_owned()))?;
-    config.check().map_err(|error| invalid(error.to_string()))?;
+    let text = read_text(path)?;
+    let invalid = |line, reason| ConfigError::Invalid { place: place(path, line), reason };
+    let mut config: Config = toml::from_str(&text).map_err(|error| {
+        let Fault { line, reason } = diagnose(&text, &error);
+        invalid(line, reason)
+    })?;
+    config.share_selective().and_then(|()| config.check()).map_err(|error| {
+        let reason = error.to_string();
+        // Each range names its key first.
+        let key = reason.split_once(" = ").map_or("", |(key, _)| key);
+        invalid(line_of(&text, key), reason)
+    })?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let named = |key| move |source| ConfigError::Named { path: path.to_owned(), key, source };
-    let features = read_features(&folder.join(&config.run.features)).map_err(named("run.features"))?;
+    let named = |key: &'static str, value: &str| {
+        let (place, setting) = (place(path, line_of(&text, key)), format!("{key} = \"{value}\""));
+        move |source| ConfigError::Named { place, setting, source }
+    };
+    let features = &config.run.features;
+    let features = read_features(&folder.join(features)).map_err(named("run.features", features))?;
     let book = match config.generate.book.as_str() {
         "" => None,
-        book => Some(Arc::new(read_book(&folder.join(book)).map_err(named("generate.book"))?)),
+        book => Some(Arc::new(read_book(&folder.join(book)).map_err(named("generate.book", book))?)),
     };
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if name == "shipped" {
         return Err(invalid(
+            None,
             "no run may be called `shipped`: models/shipped is the model that ships\nrename the file".into(),
         ));
     }
     Ok(LoadedConfig { name, config, features: Arc::new(features), book })
+}
+
+/// A line of a file, counted from 1, as messages name it.
+fn place(path: &Path, line: Option<usize>) -> String {
+    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{}{line}", path.display())
+}
+
+fn read_text(path: &Path) -> Result<String, ConfigError> {
+    let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source));
+    let bytes = file.and_then(|file| read_stream(file, path, SIZE_MAX)).map_err(ConfigError::Unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + sound.iter().filter(|&&byte| byte == b'\n').count();
+        ConfigError::Invalid { place: place(path, Some(line)), reason: "it is not text: UTF-8 is expected".to_owned() }
+    })
 }
 
 /// Reads a file of openings, a line each, as transcripts are.
@@ -175,7 +221,7 @@ mod tests {
         let text = include_str!("../configs/smoke.toml");
         for (from, to, expected) in [
             ("part_games", "part_gamez", "part_gamez"),
-            ("epochs", "# epochs", "missing field `epochs`"),
+            ("epochs", "# epochs", "train.epochs is missing"),
             ("\ngames =", "\ngames = 0 #", "generate.games = 0"),
             ("mpc_level = ", "mpc_level = 42 # ", "mpc_level = 42"),
             ("features/", "nowhere/", "run.features"),

@@ -6,6 +6,7 @@ pub mod es_cube_eval;
 pub mod mpc_dat;
 pub mod obf;
 pub mod parquet;
+pub mod positions;
 pub mod records;
 pub mod transcripts;
 pub mod wthor;

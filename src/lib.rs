@@ -11,3 +11,4 @@ pub mod engine;
 pub mod exchange;
 pub mod pipeline;
 pub mod random;
+pub mod run;

@@ -4,10 +4,12 @@ pub mod fit_mpc;
 pub mod gate;
 pub mod generate;
 pub mod promote;
+pub mod search_settings;
 pub mod train;
 
 use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
 use crate::artifact::error::ArtifactError;
+use crate::engine::search::searcher::Stopped;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +17,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub trait Progress: Sync {
     /// A task of `total` items begins.
     fn begin(&self, task: &str, total: u64, unit: &str);
+
+    /// Of the task's items, these were done before it began.
+    fn resume(&self, _items: u64) {}
 
     /// `items` are done; they made `rows` rows, or 0 where that means nothing.
     fn advance(&self, items: u64, rows: u64);
@@ -71,6 +76,12 @@ pub enum StageError {
     /// The threads could not be started.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl From<Stopped> for StageError {
+    fn from(_: Stopped) -> Self {
+        Self::Interrupted
+    }
 }
 
 impl Context<'_> {
@@ -147,14 +158,4 @@ pub fn check_parts((items_key, items): (&str, u64), (size_key, size): (&str, u64
     let parts = items.div_ceil(size);
     let reason = format!("{items_key} = {items} makes {parts} parts, at most {PARTS_MAX} expected");
     Err(StageError::Setting(format!("{size_key} = {size}: {reason}\n{remedy}")))
-}
-
-/// The search level of a percentage.
-///
-/// # Errors
-///
-/// The key with its value and the named levels.
-pub fn mpc_level(key: &str, percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, StageError> {
-    crate::engine::search::mpc::MpcLevel::from_percent(percent)
-        .ok_or_else(|| StageError::Setting(format!("{key} = {percent}: expected 50 to 99, or 100 (full width)")))
 }

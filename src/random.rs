@@ -3,6 +3,9 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+/// Items that are shuffled between two checks.
+const ITEMS_BETWEEN_CHECKS: usize = 1 << 16;
+
 /// What a stream of random numbers is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
@@ -108,12 +111,20 @@ impl RandomStream {
         if count == 0 { None } else { items.nth(self.below(count) as usize) }
     }
 
-    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` can end it now and then.
+    ///
+    /// # Errors
+    ///
+    /// That of `check`; the items are then in no order that means anything.
+    pub fn shuffle<T, E>(&mut self, items: &mut [T], check: impl Fn() -> Result<(), E>) -> Result<(), E> {
         for index in (1..items.len()).rev() {
+            if index.is_multiple_of(ITEMS_BETWEEN_CHECKS) {
+                check()?;
+            }
             let bound = u32::try_from(index + 1).expect("a training set has fewer than 2^32 rows");
             items.swap(index, self.below(bound) as usize);
         }
+        Ok(())
     }
 }
 
@@ -145,5 +156,16 @@ mod tests {
         assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
         let hits = (0..20_000_u32).filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1)).count();
         assert!((1_800..2_200).contains(&hits), "{hits}");
+    }
+
+    #[test]
+    fn a_shuffle_keeps_every_item_and_can_be_ended() {
+        let mut items: Vec<usize> = (0..200_000).collect();
+        let shuffled = stream(1, Stream::Shuffle(1)).shuffle(&mut items, || Ok::<(), ()>(()));
+        assert_eq!(shuffled, Ok(()));
+        assert!(!items.is_sorted());
+        items.sort_unstable();
+        assert!(items.iter().copied().eq(0..200_000));
+        assert_eq!(stream(1, Stream::Shuffle(1)).shuffle(&mut items, || Err("stop")), Err("stop"));
     }
 }

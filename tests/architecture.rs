@@ -6,17 +6,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 10] = [
+const RANKS: [(&str, u8); 11] = [
     ("engine", 0),
     ("random", 0),
     ("artifact", 1),
     ("exchange", 2),
     ("pipeline", 2),
     ("config", 3),
-    ("cluster", 4),
-    ("report", 4),
-    ("play", 4),
-    ("cli", 5),
+    ("run", 4),
+    ("cluster", 5),
+    ("report", 5),
+    ("play", 5),
+    ("cli", 6),
 ];
 
 /// What each part of the engine may name besides itself.

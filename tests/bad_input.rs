@@ -94,22 +94,30 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
     let good = tiny(&workspace, "good", &[]);
     let text = std::fs::read_to_string(workspace.path(&good)).unwrap();
     for (from, to, words) in [
-        ("play_depth =", "play_dept =", ["play_dept", "line"]),
-        ("[generate]", "[generation]", ["generation", "line"]),
+        ("play_depth =", "play_dept =", ["generate.play_dept: there is no such key", "did you mean play_depth?"]),
+        ("[generate]", "[generation]", ["[generation]: there is no such table", "did you mean [generate]?"]),
         ("epochs =", "# epochs =", ["epochs", "missing"]),
-        ("clip = 20000", "clip = \"much\"", ["clip", "line"]),
-        ("seed = 1", "seed = 1\nseed = 2", ["seed", "duplicate"]),
+        ("clip = 20000", "clip = \"much\"", ["train.clip = \"much\"", "expected a whole number from 1 to 32767"]),
+        ("seed = 1", "seed = 1\nseed = 2", ["run.seed is set twice", "expected once"]),
         ("ratio = 0.003", "ratio = nan", ["train.ratio", "expected"]),
         ("games = 9", "games = 0", ["generate.games = 0", "at least one game"]),
         ("games = 6", "games = 0", ["gate.games = 0", "at least one pair"]),
         ("games = 6", "games = 3", ["gate.games = 3", "pairs"]),
-        ("games = 9", "games = -9", ["games", "line"]),
+        ("games = 9", "games = -9", ["generate.games = -9", "expected a whole number from 1"]),
         ("games = 4", "games = 0", ["fit_mpc.games = 0", "positions"]),
         ("es-cube.toml", "no-such.toml", ["no-such.toml", "does not exist"]),
     ] {
         assert!(text.contains(from), "{from}");
         workspace.write("configs/bad.toml", text.replacen(from, to, 1));
-        let words = [&["configs/bad.toml"][..], &words].concat();
+        let line = 1 + text[..text.find(from).unwrap()].matches('\n').count();
+        // A second value is blamed where it stands, a missing key at its table.
+        let elsewhere = to.contains("\nseed") || to.contains("# epochs");
+        let place = if elsewhere { "configs/bad.toml:".to_owned() } else { format!("configs/bad.toml:{line}: ") };
+        let words = [&[place.as_str()][..], &words].concat();
+        let outcome = workspace.run("generate --output out --config configs/bad.toml");
+        for raw in ["TOML parse error", "missing field", "invalid type", "unknown field", "duplicate key"] {
+            assert!(!outcome.stderr.contains(raw), "{}", outcome.stderr);
+        }
         for stage in ["generate --output out", "train --dataset out --models out", "fit-mpc --model champion"] {
             check(&workspace, &format!("{stage} --config configs/bad.toml"), 2, &words);
         }
@@ -117,6 +125,69 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
     }
     workspace.write("configs/features/es-cube.toml", "name = \"x\"\nphase_starts = [4]\npattern = []\n");
     check(&workspace, &format!("generate --config {good} --output out"), 2, &["run.features", "es-cube.toml"]);
+}
+
+#[test]
+fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input() {
+    let workspace = copy_of_run();
+    workspace.write("file", "in the way");
+    workspace.write("folder/file", "");
+    // A link to itself is refused by the system for root, too.
+    for link in ["loop", "configs/features/loop.toml"] {
+        let name = Path::new(link).file_name().unwrap();
+        std::os::unix::fs::symlink(name, workspace.path(link)).unwrap();
+    }
+    tiny(&workspace, "looped", &[("run.features", "\"features/loop.toml\"")]);
+    copy_folder(&workspace.path("data"), &workspace.path("torn"));
+    std::fs::remove_file(workspace.path("torn/manifest.json")).unwrap();
+    std::os::unix::fs::symlink("manifest.json", workspace.path("torn/manifest.json")).unwrap();
+    copy_folder(&workspace.path("data"), &workspace.path("stuck"));
+    std::fs::remove_file(workspace.path("stuck/manifest.json")).unwrap();
+    std::fs::remove_file(workspace.path("stuck/positions/part-00000.parquet")).unwrap();
+    std::os::unix::fs::symlink("part-00000.parquet", workspace.path("stuck/positions/part-00000.parquet")).unwrap();
+    workspace.write("games.txt", "f5d6c3\n");
+    let config = "--config configs/tiny.toml";
+    let (links, folder, no_folder) = ("symbolic links", "directory", "directory");
+    for (arguments, path, cause) in [
+        ("generate --output out --config loop".to_owned(), "loop", links),
+        ("generate --output out --config folder".to_owned(), "folder", folder),
+        ("generate --output out --config file/x".to_owned(), "file/x", no_folder),
+        ("generate --output out --config configs/looped.toml".to_owned(), "loop.toml", links),
+        (format!("generate {config} --output out --model loop"), "loop", links),
+        (format!("generate {config} --output out --model file"), "file", no_folder),
+        (format!("generate {config} --output stuck --replace"), "stuck/positions", links),
+        (format!("train {config} --dataset file --models registry"), "file", no_folder),
+        (format!("train {config} --dataset data file/x --models registry"), "file/x", no_folder),
+        (
+            format!("gate {config} --candidate v0002 --baseline v0001 --models registry --output out --avoid loop"),
+            "loop",
+            links,
+        ),
+        ("dataset inspect loop".to_owned(), "loop", links),
+        ("dataset inspect file".to_owned(), "file", no_folder),
+        ("dataset merge data data --output torn".replace("data data", "data"), "torn/manifest.json", links),
+        ("dataset import games.txt --format transcripts --output torn".to_owned(), "torn/manifest.json", links),
+        ("dataset import folder --format transcripts --output out".to_owned(), "folder", folder),
+        ("model show file".to_owned(), "file", no_folder),
+        (
+            "model import folder --format mpc-dat --model builtin:disc-count --models registry".to_owned(),
+            "folder",
+            folder,
+        ),
+        ("promote v0001 --models loop".to_owned(), "loop/v0001", links),
+        ("shard run folder 0".to_owned(), "folder", folder),
+        ("eval folder".to_owned(), "folder", folder),
+    ] {
+        let before = all_paths(workspace.root());
+        check_message(&workspace.run(&arguments), &arguments, 1, &[path, cause]);
+        assert_eq!(all_paths(workspace.root()), before, "renma {arguments}");
+    }
+    for (arguments, words) in [
+        (format!("generate {config} --output file"), ["file", "not a folder"]),
+        ("dataset import games.txt --format transcripts --output file".to_owned(), ["file", "not a folder"]),
+    ] {
+        check_message(&workspace.run(&arguments), &arguments, 2, &words);
+    }
 }
 
 #[test]
@@ -200,7 +271,12 @@ fn a_damaged_dataset_is_refused_with_the_file() {
     workspace.write("data/manifest.json", "{}");
     check(&workspace, train, 65, &["data/manifest.json"]);
     workspace.write("file", "text");
-    check(&workspace, "train --config configs/tiny.toml --dataset file --models registry", 65, &["file"]);
+    check(
+        &workspace,
+        "train --config configs/tiny.toml --dataset file --models registry",
+        1,
+        &["cannot read file", "directory"],
+    );
     check(&workspace, "train --config configs/tiny.toml --dataset configs --models registry", 65, &["configs"]);
 }
 
@@ -239,13 +315,10 @@ fn an_unfit_model_is_refused() {
     let gate = "gate --config configs/tiny.toml --candidate v0001 --baseline v0002 --models registry --output out";
     check(&workspace, gate, 65, &["registry/v0001", "fit-mpc"]);
     let export = "model export --model builtin:disc-count --format es-cube-eval --output eval.dat";
-    check(&workspace, export, 65, &["eval.dat", "disc-count"]);
+    check(&workspace, export, 65, &["cannot use builtin:disc-count", "eval.dat holds es-cube"]);
     workspace.write("short.dat", [0; 100]);
     check(&workspace, "model import short.dat --format es-cube-eval --models registry", 65, &["short.dat", "100"]);
     let mut weights = vec![0; 42_608 * 4];
-    weights[4] = 1;
-    workspace.write("eval.dat", &weights);
-    check(&workspace, "model import eval.dat --format es-cube-eval --models registry", 65, &["eval.dat", "mirror"]);
     weights[6] = 1;
     workspace.write("eval.dat", &weights);
     check(&workspace, "model import eval.dat --format es-cube-eval --models registry", 65, &["eval.dat", "byte 4"]);
@@ -363,7 +436,7 @@ fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
     workspace.write("bad.obf", "% nothing but this\n\n");
     check(&workspace, "eval bad.obf", 65, &["bad.obf", "no position"]);
     workspace.write("folder/file", "");
-    check(&workspace, "eval folder", 65, &["folder"]);
+    check(&workspace, "eval folder", 1, &["cannot read folder", "is a directory"]);
 }
 
 /// Puts bytes in the place of a part, with a manifest that vouches for them.

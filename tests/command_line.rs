@@ -161,6 +161,110 @@ fn eval_and_solve_print_every_position_in_the_order_of_the_file() {
     assert_eq!(static_value["positions"][1]["move"], Value::Null);
 }
 
+const START: &str = "---------------------------OX------XO---------------------------";
+
+#[test]
+fn eval_and_solve_read_stdin_pipes_and_substitutions_like_files() {
+    let workspace = tiny_run();
+    let last = "OOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOXX- O;\n";
+    workspace.write("last.obf", last.repeat(3));
+    let scores = |stdout: &str| {
+        let value: Value = serde_json::from_str(stdout).unwrap();
+        let positions = value["positions"].as_array().unwrap();
+        positions.iter().map(|position| position["score"].clone()).collect::<Vec<_>>()
+    };
+    for command in ["eval", "solve"] {
+        let expected = scores(&workspace.done(&format!("{command} last.obf --json")));
+        assert_eq!(expected.len(), 3);
+        for script in [
+            "$renma COMMAND - --json <last.obf",
+            "cat last.obf | $renma COMMAND - --json",
+            "cat last.obf | $renma COMMAND /dev/stdin --json",
+            "$renma COMMAND <(cat last.obf) --json",
+            "mkfifo COMMAND.fifo; cat last.obf >COMMAND.fifo & $renma COMMAND COMMAND.fifo --json",
+        ] {
+            let script = script.replace("COMMAND", command);
+            let mut shell = std::process::Command::new("bash");
+            shell.args(["-c", &script]).current_dir(workspace.root()).env("renma", env!("CARGO_BIN_EXE_renma"));
+            let outcome: Outcome = shell.stdin(Stdio::null()).output().unwrap().into();
+            assert_eq!(outcome.code, Some(0), "{script}\n{}", outcome.stderr);
+            assert_eq!(scores(&outcome.stdout), expected, "{script}");
+        }
+        let empty = workspace.run(&format!("{command} -"));
+        assert_eq!(empty.code, Some(65), "{}", empty.stderr);
+        assert!(empty.stderr.contains("cannot use stdin: it holds no position"), "{}", empty.stderr);
+    }
+}
+
+#[test]
+fn eval_that_waits_for_a_pipe_ends_at_the_first_interrupt() {
+    let workspace = tiny_run();
+    let mut command = workspace.command(&["eval", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Waiting for a child closes its pipe, unless somebody else holds it.
+    let _pipe = child.stdin.take();
+    let id = child.id().to_string();
+    // The signals that the program handles are a mask in which SIGINT is the second bit.
+    let handles_interrupt = || {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim().to_owned();
+        u64::from_str_radix(&mask, 16).unwrap() & 2 != 0
+    };
+    assert!(workspace::reached(&mut child, handles_interrupt));
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn eval_takes_transcripts_and_gives_the_position_after_the_last_move() {
+    let workspace = tiny_run();
+    workspace.write("games.txt", format!("f5d6c3\n{START} X;\n  f5 # one move\n"));
+    let value = check_json(&workspace.run("eval games.txt --json --depth 2"), "eval games.txt");
+    let boards: Vec<_> = value["positions"].as_array().unwrap().iter().map(|position| &position["board"]).collect();
+    assert_eq!(boards[0], "------------------X--------XX------OXX-----O--------------------");
+    assert_eq!((boards[1], boards.len()), (&START.into(), 3));
+    let sides: Vec<_> = value["positions"].as_array().unwrap().iter().map(|position| &position["side"]).collect();
+    assert_eq!(sides, ["O", "X", "O"]);
+    workspace.write("end.txt", "e6f4e3f6g5d6e7f5c5\n");
+    let value = check_json(&workspace.run("solve end.txt --json"), "solve end.txt");
+    assert_eq!(value["positions"][0]["discs"].as_f64().unwrap().abs(), 64.0, "{value}");
+    workspace.write("bad.txt", "f5d6\nf5d6a1\n");
+    let bad = workspace.run("eval bad.txt");
+    assert_eq!(bad.code, Some(65));
+    assert!(bad.stderr.contains("bad.txt: line 2, byte 4: "), "{}", bad.stderr);
+}
+
+#[test]
+fn a_board_of_another_length_says_how_long_it_is() {
+    let workspace = tiny_run();
+    for (board, length) in [(START[1..].to_owned(), 63), (format!("-{START}"), 65)] {
+        workspace.write("board.obf", format!("{board} X;\n"));
+        let outcome = workspace.run("eval board.obf");
+        assert_eq!(outcome.code, Some(65), "{length}");
+        let words = format!("the board has {length} characters, 64 expected");
+        assert!(outcome.stderr.contains(&words), "{length}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn eval_says_which_model_it_took_and_why() {
+    let workspace = tiny_run();
+    let note = "no champion in models/default";
+    for command in ["eval positions.obf --json", "eval positions.obf"] {
+        let outcome = workspace.run(command);
+        assert!(outcome.stderr.contains(&format!("eval: with builtin:champion ({note})")), "{}", outcome.stderr);
+    }
+    let value = check_json(&workspace.run("eval positions.obf --json"), "eval");
+    assert_eq!((&value["model"], &value["model_note"]), (&"builtin:champion".into(), &note.into()));
+    let named = workspace.run("eval positions.obf --json --model builtin:disc-count");
+    assert_eq!((check_json(&named, "eval")["model_note"].clone(), named.stderr.as_str()), (Value::Null, ""));
+    for arguments in &RUN[..5] {
+        workspace.run(arguments);
+    }
+    let champion = workspace.run("eval positions.obf --models models/tiny");
+    assert!(champion.stderr.contains("eval: with v0002 (the champion of models/tiny)"), "{}", champion.stderr);
+}
+
 #[test]
 fn a_closed_pipe_is_not_an_error() {
     let workspace = tiny_run();

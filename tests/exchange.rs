@@ -164,6 +164,7 @@ fn a_bad_wthor_record_is_named_with_its_byte() {
         (changed(&[(at(4, 8), 11)]), 4, at(4, 8), "illegal"),
         (changed(&[(at(5, 10), 89)]), 5, at(5, 10), "no square"),
         (changed(&[(at(6, 20), 0)]), 6, at(6, 21), "follows the end"),
+        (changed(&(0..68).map(|byte| (at(7, byte), 0)).collect::<Vec<_>>()), 7, at(7, 8), "no moves"),
         (changed(&[(4, 16)]), 16, WTHOR.len(), "claims 16 games"),
         (WTHOR[..WTHOR.len() - 1].to_vec(), 15, WTHOR.len() - 1, "claims 15 games"),
         ([WTHOR, b"x"].concat(), 16, WTHOR.len(), "1 bytes follow"),
@@ -337,6 +338,50 @@ fn anybodys_parquet_becomes_a_dataset() {
     assert!(report.contains("\"records_without_move\":1"), "{report}");
     workspace.write("bad.parquet", b"PAR1 and no more");
     check_refused(&workspace, "dataset import bad.parquet --format parquet --output out", 65, &["bad.parquet"]);
+}
+
+/// Positions with these `game_id`s, each of its own score; a negative id marks a row with overlapping discs.
+fn write_rows(workspace: &Workspace, name: &str, ids: &[i64]) {
+    let (black, white) = ColoredPosition::START.boards();
+    let white = ids.iter().map(|&id| if id < 0 { black } else { white });
+    write_parquet(
+        workspace,
+        name,
+        vec![
+            ("game_id", Arc::new(Int64Array::from_iter_values(ids.iter().map(|id| id.abs()))) as ArrayRef),
+            ("black", Arc::new(UInt64Array::from(vec![black; ids.len()]))),
+            ("white", Arc::new(UInt64Array::from_iter_values(white))),
+            ("black_to_move", Arc::new(BooleanArray::from(vec![true; ids.len()]))),
+            ("score", Arc::new(Int32Array::from_iter_values(0..ids.len() as i32))),
+        ],
+    );
+}
+
+#[test]
+fn rows_that_share_a_game_id_are_one_game_or_are_left_out() {
+    let workspace = Workspace::new();
+    let long = [vec![3; 4096], vec![9]].concat();
+    let too_long = [vec![3; 4098], vec![9]].concat();
+    let kept = |game_ids: &[(u64, usize)]| game_ids.iter().flat_map(|&(id, count)| vec![id; count]).collect::<Vec<_>>();
+    for (ids, words, bad, expected) in [
+        (&[1, 1, -1, 1, 2, 2][..], ["record 3", "share a square"], 1, kept(&[(0, 3), (1, 2)])),
+        (&[-1, 1, -1, -2, -2, 1], ["record 1", "share a square"], 5, kept(&[(0, 1)])),
+        (&[1, 2, 2, 1, 1, 3], ["record 4, column game_id", "sort the rows"], 2, kept(&[(0, 1), (1, 2), (2, 1)])),
+        (&too_long, ["record 4097, column game_id", "more than 4096 rows"], 2, kept(&[(0, 4096), (1, 1)])),
+        (&long, ["", ""], 0, kept(&[(0, 4096), (1, 1)])),
+    ] {
+        write_rows(&workspace, "rows.parquet", ids);
+        let import = "dataset import rows.parquet --format parquet --output out";
+        if 0 < bad {
+            check_refused(&workspace, import, 65, &words);
+        }
+        let report = workspace.done(&format!("{import} --keep-going --json"));
+        assert!(report.contains(&format!("\"bad_records\":{bad},")), "{words:?}: {report}");
+        let found: Vec<u64> = rows(&workspace.path("out")).iter().map(|row| row.game_id).collect();
+        assert_eq!(found, expected, "{words:?}");
+        workspace.done("dataset verify out");
+        std::fs::remove_dir_all(workspace.path("out")).unwrap();
+    }
 }
 
 #[test]

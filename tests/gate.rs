@@ -386,7 +386,7 @@ fn impossible_settings_are_named() {
         ("gate.beta", "0.0", ["gate.beta = 0", "expected"]),
         ("gate.opening_plies", "3", ["gate.opening_plies = 3", "expected 4"]),
         ("gate.balance_discs", "65.0", ["gate.balance_discs = 65", "expected"]),
-        ("gate.nodes", "-1", ["nodes", "line"]),
+        ("gate.nodes", "-1", ["gate.nodes = -1", "expected a whole number"]),
     ] {
         let config = quick(&workspace, "bad", &[(key, value)]);
         refused(&workspace, &format!("--config {config} {ALIKE} --output out"), 2, &words);

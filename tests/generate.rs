@@ -207,10 +207,9 @@ fn a_plan_holds_for_its_model_only() {
     workspace.done(&format!("train --config {config} --dataset data --models registry"));
     let changed = quick(&workspace, "b", &[("run.seed", "2"), ("train.epochs", "1")]);
     workspace.done(&format!("train --config {changed} --dataset data --models registry"));
-    workspace.done(&format!(
-        "shard plan plan.json --config {config} --models registry --model v0001 --shards 2 --output out"
-    ));
-    copy_folder(&workspace.path("registry/v0002"), &workspace.path("registry/v0001"));
+    copy_folder(&workspace.path("registry/v0001"), &workspace.path("player"));
+    workspace.done(&format!("shard plan plan.json --config {config} --model player --shards 2 --output out"));
+    copy_folder(&workspace.path("registry/v0002"), &workspace.path("player"));
     let outcome = workspace.run("shard run plan.json 0");
     assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("the plan was made for"), "{}", outcome.stderr);

@@ -123,7 +123,7 @@ fn scores_are_those_of_full_width_searches() {
     for sample in samples().iter().step_by(37) {
         for (depth, found) in (0..).zip(&sample.depths) {
             searcher.clear();
-            let (score, _) = searcher.score_at_depth(sample.position, depth, MpcLevel::FullWidth);
+            let (score, _) = searcher.score_at_depth(sample.position, depth, MpcLevel::FullWidth).unwrap();
             assert_eq!(score, found.score, "{:?} depth {depth}", sample.position);
         }
         let end = (sample.position.empties() <= 13).then(|| searcher.solve(sample.position).score);

@@ -27,6 +27,15 @@ fn run_json(workspace: &Workspace, run: &str) -> Value {
     serde_json::from_slice(&std::fs::read(workspace.path(&format!("models/{run}/run.json"))).unwrap()).unwrap()
 }
 
+/// Runs the pipeline and takes its promotion away: the first generation is there, and not finished.
+fn unfinished_run() -> (Workspace, String) {
+    let workspace = Workspace::new();
+    let config = workspace.config("run", "smoke", &WEAK_START);
+    check(&workspace, &format!("--config {config}"), 0);
+    std::fs::remove_file(workspace.path("models/run/champion.json")).unwrap();
+    (workspace, config)
+}
+
 /// What tells whether a file was written again.
 fn identities(folder: &Path) -> BTreeMap<String, (u64, i64, i64)> {
     let identity = |name: String| {
@@ -43,9 +52,7 @@ fn status(workspace: &Workspace, step: &str, config: &str) -> String {
 
 #[test]
 fn a_key_of_train_makes_training_and_what_comes_after_anew_and_nothing_before() {
-    let workspace = Workspace::new();
-    let config = workspace.config("run", "smoke", &WEAK_START);
-    check(&workspace, &format!("--config {config}"), 0);
+    let (workspace, config) = unfinished_run();
     let selfplay = identities(&workspace.path("datasets/run/selfplay"));
     let gate = files(&workspace.path("datasets/run/gate"));
     workspace.config("run", "smoke", &[&WEAK_START[..], &[("train.epochs", "5")]].concat());
@@ -73,9 +80,7 @@ fn a_key_of_train_makes_training_and_what_comes_after_anew_and_nothing_before() 
 
 #[test]
 fn every_input_that_changes_is_named() {
-    let workspace = Workspace::new();
-    let config = workspace.config("run", "smoke", &WEAK_START);
-    check(&workspace, &format!("--config {config}"), 0);
+    let (workspace, config) = unfinished_run();
     for (key, value, step, words) in [
         ("generate.play_depth", "3", "generate", "generate.play_depth is 2 there and 3 here"),
         ("generate.games", "80", "generate", "generate.games is 60 there and 80 here"),

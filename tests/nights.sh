@@ -42,22 +42,55 @@ PYTHON
     echo "passed  $run $*: code $code, $(wc -l <"$log") lines of log"
 }
 
+# parts FOLDER RUN: how many parts of self-play the first generation has.
+parts() {
+    { find "$1/datasets/$2/selfplay/generation=0001/positions" -name 'part-*' 2>/dev/null || true; } | wc -l
+}
+
+# job CLONE RUN LIMIT CODE [SIGNAL]: a night as the workflow runs it. With a signal, its first process alone gets it in the
+# middle of the first generation. However it ends, nothing of it may be at work afterwards.
+job() {
+    local clone=$scratch/$1 run=$2 limit=$3 expected=$4 signal=${5:-} code=0 leader before
+    local log=$scratch/$1-$run.log output=$scratch/output
+    rm -f "$output"
+    before=$(parts "$clone" "$run")
+    (
+        cd "$clone"
+        # A job in the background of a script ignores SIGINT, and a step of a workflow does not.
+        exec env --default-signal=INT GITHUB_OUTPUT="$output" CARGO_TARGET_DIR="$target" \
+            setsid .github/night.sh "$limit" --config "configs/$run.toml" --exit-verdict </dev/null >"$log" 2>&1
+    ) &
+    leader=$!
+    if [[ -n $signal ]]; then
+        while (($(parts "$clone" "$run") == before)); do
+            kill -0 "$leader" || fail "$run: it ended before it could be canceled" "$log"
+            sleep 0.1
+        done
+        kill "-$signal" "$leader"
+    fi
+    wait "$leader" || code=$?
+    [[ $code == "$expected" && $(cat "$output" 2>/dev/null) == "code=$code" ]] || fail "$run: code $code, $expected expected" "$log"
+    ! pgrep -s "$leader" -l 'renma|pipeline|cargo' || fail "$run: a process outlived the job" "$log"
+    python3 .github/summary.py "$clone/models/$run/run.json" >"$scratch/summary.md"
+    grep -q "^## Run $run: " "$scratch/summary.md" || fail "$run: no summary" "$scratch/summary.md"
+    echo "passed  $run ended by ${signal:-itself or after $limit}: code $code, $(sed -n '1s/.*: //p' "$scratch/summary.md")"
+}
+
 # sums CLONE RUN: a line for each file that is data.
 sums() {
     (cd "$scratch/$1" && find "datasets/$2" "models/$2" -type f ! -name '.*' ! -name '*.log' ! -name run.json -print0 | sort -z | xargs -0 sha256sum)
 }
 
-nights=(run.start='"builtin:disc-count"' run.window=2 run.keep_generations=2 gate.games=200)
 for clone in first second; do
     git clone --quiet . "$scratch/$clone"
-    config "$clone" nights "${nights[@]}"
+    config "$clone" nights run.keep_generations=2
 done
 night first nights 0 --generations +1 --budget 20m
 tar -C "$scratch/first" -cf - datasets models | tar -C "$scratch/second" -xf -
-night second nights "0 10 11" --generations +1 --budget 20m
+night second nights 0 --generations +1 --budget 20m
 [[ -e $scratch/second/datasets/nights/gate/generation=0002/verdict.json ]] || fail "the second night made no second generation"
-grep -q 'has its 60 games already' "$scratch/second-nights.log" || fail "the second night did the first one's work again"
-night first nights "0 10 11" --generations +1
+grep -q 'has its 1,500 games already' "$scratch/second-nights.log" || fail "the second night did the first one's work again"
+night first nights 0 --generations +1
 cmp <(sums first nights) <(sums second nights) || fail "a restored cache gives other bytes than the folder itself"
 echo "passed  $(sums first nights | wc -l) files with equal bytes, with a restored cache and without"
 
@@ -65,10 +98,17 @@ config second worse run.start='"builtin:champion"' run.generations=1 train.start
 night second worse 10
 config second undecided run.generations=1 train.start='"zero"' train.ratio=0.0 gate.games=2
 night second undecided 11
-config second slow run.start='"builtin:disc-count"' run.generations=1 generate.games=300 generate.part_games=5 \
-    generate.play_depth=6 generate.label_depth=6 gate.games=200
+config second slow run.generations=1 generate.games=700 generate.part_games=5 generate.play_depth=5 generate.label_depth=5
 night second slow 12 --budget 1s
 night second slow 0 --budget 20m
+
+cp "$scratch/second/configs/slow.toml" "$scratch/second/configs/jobs.toml"
+job second jobs 20m 130 INT
+job second jobs 20m 130 TERM
+job second jobs 2s 124
+job second jobs 20m 0
+cmp <(sums second slow | sed 's/slow/jobs/g' | grep -v /config/) <(sums second jobs | grep -v /config/) ||
+    fail "jobs that were stopped end in other bytes than one that was not"
 
 part=datasets/nights/selfplay/generation=0002/positions/part-00000.parquet
 printf '\xff' | dd of="$scratch/second/$part" bs=1 seek=1000 conv=notrunc status=none

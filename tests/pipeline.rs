@@ -128,7 +128,7 @@ fn more_generations_and_a_lost_manifest_change_nothing_that_is_there() {
 
 fn champion(workspace: &Workspace) -> Option<String> {
     let file = ChampionFile::read(&workspace.path("models/smoke")).unwrap();
-    file.champion().map(|promotion| promotion.id.clone())
+    file.champion().map(|promotion| promotion.id.to_string())
 }
 
 /// Runs a command and compares its exit code and the champion after it.

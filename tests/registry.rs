@@ -9,7 +9,10 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::model::collected::CollectedFile;
+use renma::artifact::model::features_file::parse_features;
+use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::seal::seal;
 use serde_json::Value;
 use std::sync::LazyLock;
 use workspace::{Workspace, check_same, copy_folder, files, pipeline};
@@ -51,7 +54,7 @@ fn json(workspace: &Workspace, arguments: &str) -> Value {
 
 /// The first version of the run that became champion.
 fn first_champion() -> String {
-    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0].id.clone()
+    ChampionFile::read(&RUN.path("models/run")).unwrap().history[0].id.to_string()
 }
 
 fn check(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
@@ -114,6 +117,111 @@ fn a_model_is_shown_with_its_lineage_both_ways() {
     }
     let start = workspace.done("model show builtin:disc-count --models models/run");
     assert!(start.contains("child       v0001") && start.contains("played      generation 1"), "{start}");
+}
+
+#[test]
+fn a_version_named_by_its_path_is_shown_in_its_own_registry() {
+    let workspace = copy_of_run();
+    let by_id = json(&workspace, "model show v0001 --models models/run");
+    for path in ["models/run/v0001", "models/run/v0001/"] {
+        assert!(json(&workspace, &format!("model show {path}")) == by_id, "{path}");
+    }
+    let absolute = workspace.path("models/run/v0004");
+    let text = workspace.done(&format!("model show {} --against v0002", absolute.display()));
+    assert!(text.contains("parent      v0003") && text.contains("against     v0002"), "{text}");
+    assert!(text.contains("gate        generation 2") && !text.contains("gone"), "{text}");
+    let elsewhere = json(&workspace, "model show models/run/v0001 --models models/none");
+    assert_eq!(elsewhere["trained_on"][0]["folder"], Value::Null, "{elsewhere}");
+}
+
+#[test]
+fn errors_are_called_held_out_only_where_games_were_held_out() {
+    let workspace = copy_of_run();
+    workspace.config("whole", "smoke", &[("train.validation", "0.0")]);
+    let train = "train --config configs/whole.toml --dataset datasets/run/selfplay/generation=0001";
+    let list = || workspace.done("model list --models models/run");
+    let note = |text: &str| text.lines().last().unwrap().split(';').next().unwrap().to_owned();
+    assert_eq!(note(&list()), "MAE in discs on held-out games");
+    assert!(!list().contains('*'), "{}", list());
+    assert_eq!(workspace.done(&format!("{train} --models models/run")), "v0009");
+    assert_eq!(note(&list()), "MAE in discs on held-out games, * on the training rows");
+    let starred: Vec<String> = list().lines().filter(|line| line.contains("* ")).map(str::to_owned).collect();
+    assert!(starred.len() == 2 && starred[0].starts_with("v0009"), "{starred:?}");
+    assert_eq!(workspace.done(&format!("{train} --models models/whole")), "v0001");
+    assert_eq!(note(&workspace.done("model list --models models/whole")), "MAE in discs, * on the training rows");
+    for (version, words, held_out) in [("v0002", "on held-out games", true), ("v0009", "on the training rows", false)] {
+        let text = workspace.done(&format!("model show models/run/{version}"));
+        let error = text.lines().find(|line| line.starts_with("error")).unwrap();
+        assert!(error.contains(words) && error.contains("held-out") == held_out, "{text}");
+        assert_eq!(json(&workspace, &format!("model show models/run/{version}"))["held_out"], held_out);
+    }
+}
+
+#[test]
+fn a_level_that_has_no_effect_is_warned_of() {
+    let workspace = copy_of_run();
+    workspace.write("positions.obf", "---------------------------OX------XO--------------------------- X;\n");
+    let warnings = |arguments: &str| {
+        let outcome = workspace.run(arguments);
+        assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{arguments}: {}", outcome.stderr);
+        let lines = outcome.stderr.lines().filter(|line| line.starts_with("warning: "));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let eval = "eval positions.obf --depth 4 --models models/run --model";
+    let draft = warnings(&format!("{eval} v0001 --mpc-level 87"));
+    let expected = "warning: --mpc-level 87 % has no effect: v0001 has no MPC statistics and searches full width";
+    assert_eq!(draft, [expected]);
+    for silent in ["v0001", "v0001 --mpc-level 100", "v0002 --mpc-level 87"] {
+        assert_eq!(warnings(&format!("{eval} {silent}")), [""; 0], "{silent}");
+    }
+    workspace.config("level", "smoke", &[("generate.mpc_level", "73"), ("gate.mpc_level", "95"), ("gate.games", "20")]);
+    let stage = |stage: &str, players: &str| {
+        warnings(&format!("{stage} --config configs/level.toml --models models/run --output {stage} {players}"))
+    };
+    let generate = stage("generate", "--model builtin:disc-count");
+    assert!(generate.len() == 1 && generate[0].contains("generate.mpc_level 73 % has no effect"), "{generate:?}");
+    let gate = stage("gate", "--candidate v0004 --baseline builtin:disc-count");
+    assert!(gate.len() == 1 && gate[0].contains("builtin:disc-count has no MPC statistics"), "{gate:?}");
+}
+
+/// `eval.dat` as a program writes it that learns at the smallest index and leaves some mirrors behind.
+fn stale_mirrors(bytes: &[u8]) -> (Vec<u8>, u64) {
+    let set = parse_features(&workspace::shipped("features/es-cube.toml")).unwrap();
+    let (mut stale, mut count) = (bytes.to_vec(), 0);
+    for (feature, &canonical) in set.canonical().iter().enumerate() {
+        if canonical as usize != feature && feature % 3 == 0 {
+            stale[4 * feature] ^= 1;
+            count += 1;
+        }
+    }
+    (stale, count)
+}
+
+#[test]
+fn an_eval_dat_with_stale_mirrors_is_imported_by_its_smallest_indices() {
+    let workspace = copy_of_run();
+    workspace.done("model export --model models/run/v0001 --format es-cube-eval --output eval.dat");
+    let sound = std::fs::read(workspace.path("eval.dat")).unwrap();
+    let (stale, count) = stale_mirrors(&sound);
+    assert!(1000 < count, "{count}");
+    workspace.write("stale.dat", stale);
+    let import = "--format es-cube-eval --models models/other";
+    let whole = json(&workspace, &format!("model import eval.dat {import}"));
+    let content = &json(&workspace, "model show models/run/v0001")["content"];
+    assert_eq!((&whole["mirrors_differing"], &whole["content"]), (&0.into(), content), "{whole}");
+    let outcome = workspace.run(&format!("model import stale.dat {import} --json"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let imported: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&imported["mirrors_differing"], &imported["content"]), (&count.into(), content), "{imported}");
+    let thousands = format!("{},{:03} of ", count / 1000, count % 1000);
+    assert!(
+        outcome.stderr.contains(&thousands) && outcome.stderr.contains("mirrors in stale.dat"),
+        "{}",
+        outcome.stderr
+    );
+    let version = imported["id"].as_str().unwrap();
+    workspace.done(&format!("model export --model models/other/{version} --format es-cube-eval --output back.dat"));
+    assert!(std::fs::read(workspace.path("back.dat")).unwrap() == sound, "the export has other weights");
 }
 
 #[test]
@@ -214,7 +322,9 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     for folder in ["datasets", "models"] {
         let of = |files: &std::collections::BTreeMap<String, Vec<u8>>| {
-            let here = files.iter().filter(|(name, _)| name.starts_with(folder) && !name.contains("/config/"));
+            let here = files.iter().filter(|(name, _)| {
+                name.starts_with(folder) && !name.contains("/config/") && !name.ends_with("lineage.json")
+            });
             here.map(|(name, bytes)| (name.clone(), bytes.clone())).collect::<Vec<_>>()
         };
         assert!(of(&after) == of(&files(workspace.root())), "a closed run was done again\n{}", outcome.stderr);
@@ -228,7 +338,7 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
-    assert_eq!(workspace.done(&format!("status --config {CONFIG} --resume")).split(' ').next(), Some("4"));
+    assert_eq!(CollectedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
     let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
     for name in names.map(|name| format!("models/run/{name}")) {
         let read = |root: &Workspace| std::fs::read(root.path(&name)).unwrap();
@@ -250,8 +360,9 @@ fn a_number_is_never_given_to_a_second_version() {
     config(&workspace, "1", "1");
     workspace.done(&format!("gc --config {CONFIG}"));
     let registry = Registry::new(&workspace.path("models/run"));
-    assert!(!registry.ids().unwrap().contains(&"v0009".to_owned()), "{:?}", registry.ids());
-    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, 9);
+    let ninth = "v0009".parse().unwrap();
+    assert!(!registry.ids().unwrap().contains(&ninth), "{:?}", registry.ids());
+    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
     let newest = "datasets/run/selfplay/generation=0004";
     let train = format!("train --config configs/other.toml --dataset {newest} --models models/run");
     assert_eq!(workspace.done(&train), "v0010");
@@ -303,4 +414,170 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
         drop(held);
         assert_eq!(state(step, 3), "missing", "{step}");
     }
+}
+
+/// Changes a sealed file and seals it again, as anyone can.
+fn reseal(workspace: &Workspace, name: &str, change: impl FnOnce(&mut Value)) {
+    let mut value: Value = serde_json::from_slice(&std::fs::read(workspace.path(name)).unwrap()).unwrap();
+    value.as_object_mut().unwrap().remove("hash");
+    change(&mut value);
+    workspace.write(name, seal(&value));
+}
+
+/// Fails unless a command ends with 65 and these words, and changes no file.
+fn check_refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
+    let before = files(workspace.root());
+    check(workspace, arguments, 65, words);
+    assert!(files(workspace.root()) == before, "renma {arguments}: it changed something");
+}
+
+#[test]
+fn a_version_that_says_it_is_something_else_is_damage_and_removes_nothing() {
+    let workspace = copy_of_run();
+    config(&workspace, "1", "1");
+    let gc = format!("gc --config {CONFIG}");
+    workspace.config("other", "smoke", &[("train.epochs", "2")]);
+    let train = "train --config configs/other.toml --dataset datasets/run/selfplay/generation=0001";
+    assert_eq!(workspace.done(&format!("{train} --models models/run")), "v0009");
+    let (own, version) = ("v0009", "models/run/v0009");
+    let planned = json(&workspace, &format!("{gc} --dry-run"));
+    let removed: Vec<&Value> = planned["removed"].as_array().unwrap().iter().map(|removal| &removal["path"]).collect();
+    assert!(removed.contains(&&version.into()), "{planned}");
+    let document = format!("{version}/model.json");
+    let sound = std::fs::read(workspace.path(&document)).unwrap();
+    let absolute = workspace.path("datasets/run/selfplay");
+    for id in ["../../datasets", absolute.to_str().unwrap(), ".", "", "v0002", "v0099", "v00010", "builtin:champion"] {
+        reseal(&workspace, &document, |document| document["id"] = id.into());
+        let both = [document.as_str(), id, if id.starts_with("v00") && id.len() == 5 { own } else { "" }];
+        check_refused(&workspace, &gc, &both);
+        check_refused(&workspace, &format!("{gc} --dry-run"), &both);
+        check_refused(&workspace, "model verify --models models/run", &both);
+        check_refused(&workspace, "model list --models models/run", &both);
+        check_refused(&workspace, &format!("promote {own} --models models/run"), &both);
+        check_refused(&workspace, &format!("model show {version} --models models/run"), &both);
+    }
+    workspace.write(&document, sound);
+    assert_eq!(json(&workspace, &gc)["removed"], planned["removed"]);
+}
+
+#[test]
+fn ids_in_champions_verdicts_and_lineage_are_version_ids_or_built_ins() {
+    let workspace = copy_of_run();
+    config(&workspace, "3", "2");
+    workspace.done(&format!("gc --config {CONFIG}"));
+    let verify = "model verify --models models/run".to_owned();
+    // An id that is one, but not of the content beside it.
+    let collected = std::fs::read(workspace.path("models/run/collected.json")).unwrap();
+    for (id, words) in [("v0001", "another content"), ("v0042", "which is gone")] {
+        reseal(&workspace, "models/run/collected.json", |file| file["champion"]["id"] = id.into());
+        check_refused(&workspace, &verify, &["models/run/collected.json", id, words]);
+    }
+    workspace.write("models/run/collected.json", collected);
+    let status = format!("status --config {CONFIG}");
+    for (name, pointer, command) in [
+        ("models/run/champion.json", "/history/0/id", &verify),
+        ("models/run/collected.json", "/champion/id", &verify),
+        ("models/run/collected.json", "/champion/id", &status),
+        ("models/run/v0003/model.json", "/parent/id", &verify),
+        ("datasets/run/gate/generation=0003/verdict.json", "/candidate/id", &verify),
+        ("datasets/run/gate/generation=0003/verdict.json", "/baseline/id", &status),
+    ] {
+        let sound = std::fs::read(workspace.path(name)).unwrap();
+        for id in ["../../elsewhere", "models/run/v0002", "builtin:none"] {
+            reseal(&workspace, name, |file| *file.pointer_mut(pointer).unwrap() = id.into());
+            check_refused(&workspace, command, &[name, &format!("`{id}`")]);
+        }
+        workspace.write(name, sound);
+        workspace.done(command);
+    }
+}
+
+#[test]
+fn a_renamed_version_is_not_promoted_and_a_copy_under_a_name_of_its_own_plays() {
+    let workspace = copy_of_run();
+    let models = workspace.path("models/run");
+    std::fs::rename(models.join("v0005"), models.join("v0010")).unwrap();
+    let words = ["models/run/v0010/model.json", "v0005", "v0010"];
+    check_refused(&workspace, "promote v0010 --models models/run", &words);
+    check_refused(&workspace, "promote models/run/v0010", &words);
+    check_refused(&workspace, "model verify --models models/run", &words);
+    std::fs::rename(models.join("v0010"), models.join("v0005")).unwrap();
+    workspace.done("model verify --models models/run");
+
+    copy_folder(&models.join("v0005"), &models.join("best"));
+    copy_folder(&models.join("v0005"), &workspace.path("elsewhere/v0005"));
+    copy_folder(&models.join("v0005"), &workspace.path("misnamed/v0001"));
+    let content = json(&workspace, "model show v0005 --models models/run")["content"].clone();
+    for copy in ["models/run/best", "elsewhere/v0005"] {
+        let shown = json(&workspace, &format!("model show {copy}"));
+        assert_eq!((&shown["id"], &shown["content"]), (&"v0005".into(), &content), "{copy}");
+    }
+    check_refused(&workspace, "model show misnamed/v0001", &["v0005", "v0001"]);
+    check_refused(&workspace, "promote models/run/best", &["models/run/best is not one of its versions"]);
+    assert_eq!(json(&workspace, "model verify --models models/run")["versions"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn a_rollback_whose_report_cannot_be_written_says_that_it_took_effect() {
+    let workspace = copy_of_run();
+    let history = || ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let before = history();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let arguments = ["promote", "--rollback", "--models", "models/run", "--json", "--log", "models/run/run.log"];
+    let output = workspace.command(&arguments).stdout(full).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(history(), before[..before.len() - 1]);
+    let champion = format!("the champion is {}, before {}", before[before.len() - 2].id, before[before.len() - 1].id);
+    for words in ["the rollback took effect", champion.as_str(), "do not repeat it"] {
+        assert!(stderr.contains(words), "`{words}` is not in\n{stderr}");
+    }
+}
+
+#[test]
+fn help_offers_what_a_command_uses_and_names_the_default_it_takes() {
+    let workspace = Workspace::new();
+    let help = |command: &str| {
+        let text = workspace.done(&format!("{command} --help"));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let promote = help("promote");
+    assert!(promote.contains("--log <FILE>") && promote.contains("--verdict <DIR>"), "{promote}");
+    for option in ["--budget", "--since"] {
+        assert!(!promote.contains(option), "{promote}");
+        check(&workspace, &format!("promote --rollback {option} 1"), 2, &[option]);
+    }
+    let import = help("dataset import");
+    assert!(import.contains("the model that searches [default: champion, else builtin:champion]"), "{import}");
+    workspace.write("line.txt", "f5d6c3d3c4f4f6f3e6e7");
+    workspace.done("dataset import line.txt --format transcripts --output imported --label-depth 1 --keep-going");
+    let manifest: Value =
+        serde_json::from_slice(&std::fs::read(workspace.path("imported/manifest.json")).unwrap()).unwrap();
+    let shown = json(&workspace, "model show builtin:champion");
+    assert_eq!(manifest["models"]["labeler"], shown["content"], "{manifest}");
+}
+
+#[test]
+fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
+    let workspace = copy_of_run();
+    let train = |epochs: &str| {
+        workspace.config("other", "smoke", &[("train.epochs", epochs)]);
+        "train --config configs/other.toml --dataset datasets/run/selfplay/generation=0001 --models models/run"
+            .to_owned()
+    };
+    // More digits than a version can have: a folder like any other.
+    let last = |digits: &str| format!("models/run/v{digits}");
+    copy_folder(&workspace.path("models/run/v0005"), &workspace.path(&last("18446744073709551615")));
+    assert_eq!(workspace.done(&train("2")), "v0009");
+    copy_folder(&workspace.path("models/run/v0005"), &workspace.path(&last("999999999")));
+    let document = last("999999999") + "/model.json";
+    reseal(&workspace, &document, |document| document["id"] = "v999999999".into());
+    check_refused(&workspace, &train("3"), &["models/run", "v999999999", "--models"]);
+    std::fs::remove_dir_all(workspace.path(&last("999999999"))).unwrap();
+    let mut collected = CollectedFile::default();
+    collected.version_last = Some(VersionId::LAST);
+    collected.write(&workspace.path("models/run")).unwrap();
+    check_refused(&workspace, &train("3"), &["models/run", "v999999999"]);
+    reseal(&workspace, "models/run/collected.json", |file| file["version_last"] = u64::MAX.into());
+    check_refused(&workspace, &train("3"), &["models/run/collected.json", "18446744073709551615"]);
 }

@@ -244,7 +244,10 @@ fn datasets_of_format_1_are_read_and_made_as_they_were() {
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/selfplay-1");
     copy_folder(&old, &workspace.path("old"));
     workspace.done("dataset verify old --remake 100% --resolve 100%");
-    let changes = [("generate.games", "4"), ("generate.part_games", "3"), ("generate.exact_empties", "8")];
+    let manifest = Manifest::read(&old, DatasetKind::Selfplay).unwrap();
+    let keys = manifest.config.as_object().unwrap().iter();
+    let keys: Vec<(String, String)> = keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())).collect();
+    let changes: Vec<(&str, &str)> = keys.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
     let config = workspace.config("same", "smoke", &changes);
     workspace.done(&format!("generate --config {config} --output new"));
     check_same(&old, &workspace.path("new"), "written before and now");

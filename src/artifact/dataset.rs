@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod folder;
 pub mod footers;
+pub mod foreign;
 pub mod games;
 pub mod gate_games;
 pub mod inspect;

@@ -36,6 +36,16 @@ pub enum ArtifactError {
         /// The setting and both values.
         reason: String,
     },
+    /// A path of a kind that is not read or written, or a name that is taken.
+    #[error("cannot {action} {}: {reason}", path.display())]
+    Refused {
+        /// `read` or `write`.
+        action: &'static str,
+        /// What the user named.
+        path: PathBuf,
+        /// What is there instead, and the remedy.
+        reason: String,
+    },
     /// Another run is at work in the folder.
     #[error("{} is in use by process {owner}\nwait for it to end, or choose another folder", path.display())]
     Busy {
@@ -77,6 +87,12 @@ impl ArtifactError {
     #[must_use]
     pub fn unfit(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unfit { path: path.to_owned(), reason: reason.into() }
+    }
+
+    /// A path of a kind that is not read or written, or a name that is taken.
+    #[must_use]
+    pub fn refused(action: &'static str, path: &Path, reason: impl Into<String>) -> Self {
+        Self::Refused { action, path: path.to_owned(), reason: reason.into() }
     }
 
     /// Whether trying again can help: a full disk or a busy lock.

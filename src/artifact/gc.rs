@@ -5,19 +5,19 @@
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::dataset::manifest::Manifest;
-use super::dataset::verdict::Verdict;
 use super::error::ArtifactError;
 use super::hash::ContentHash;
 use super::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
 use super::model::champion::ChampionFile;
-use super::model::collected::CollectedFile;
+use super::model::collected::{CollectedFile, GenerationLine};
 use super::model::document::{ModelDocument, ParentEntry};
+use super::model::name::VersionId;
 use super::model::registry::Registry;
-use super::publish::{exists, is_folder, is_link, remove_folder, sweep_removed};
+use super::model::version::read_document;
+use super::publish::temporary::sweep_tree;
+use super::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
 use super::run::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
-use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A run whose remains are to be cleared away.
@@ -31,14 +31,14 @@ pub struct GcTask<'a> {
     pub keep_generations: u32,
     /// How many generations a training reaches back, its own included.
     pub window: u32,
-    /// The content of the model that plays the first generation.
-    pub start: ContentHash,
-    /// Later generations do not count.
-    pub generation_last: Option<u32>,
+    /// The lines of the finished generations after the closed ones, in order.
+    pub finished: &'a [GenerationLine],
+    /// Who plays the generation after each of them; none where that is the run's start.
+    pub champions: &'a [Option<ParentEntry>],
 }
 
 /// A folder that nothing needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
     /// The folder.
     pub path: PathBuf,
@@ -47,7 +47,7 @@ pub struct Removal {
 }
 
 /// What a run can do without.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct GcPlan {
     /// What the registry will say of what was removed.
     pub collected: CollectedFile,
@@ -63,13 +63,13 @@ pub struct GcPlan {
 ///
 /// A folder that is being worked on ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
 pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
-    check_idle(task)?;
+    check_idle(task.registry, task.datasets)?;
     let before = CollectedFile::read(task.registry.folder())?;
     if task.keep_generations == 0 {
         return Ok(GcPlan { collected: before, removals: Vec::new(), linked: Vec::new() });
     }
     let gates = gates(task.datasets)?;
-    let collected = closed(task, &gates, before)?;
+    let collected = closed(task, before)?;
     let mut needless = needless_generations(task, &gates, collected.generation)?;
     needless.extend(needless_versions(task, &gates, &collected)?);
     let (mut removals, mut linked) = (Vec::new(), Vec::new());
@@ -83,13 +83,18 @@ pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
     Ok(GcPlan { collected, removals, linked })
 }
 
-/// Removes what a plan says, after noting what is closed.
+/// Removes what dead processes left behind, and what a plan says, after noting what is closed.
 ///
 /// # Errors
 ///
 /// A folder that is being worked on, or whatever the system refuses; what is removed stays removed.
 pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
     let registry = task.registry.folder();
+    for root in [registry, task.datasets] {
+        if !is_behind_link(root, root)? {
+            sweep_tree(root)?;
+        }
+    }
     if task.keep_generations == 0 || !is_folder(registry)? {
         return Ok(());
     }
@@ -101,18 +106,21 @@ pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
         let _lock = FolderLock::take(&removal.path)?;
         remove_folder(&removal.path)?;
     }
-    sweep_removed(registry)?;
-    STAGE_FOLDERS.iter().try_for_each(|stage| sweep_removed(&task.datasets.join(stage)))
+    Ok(())
 }
 
 /// An error if any stage of the run is at work.
-fn check_idle(task: &GcTask<'_>) -> Result<(), ArtifactError> {
-    let registry = task.registry.folder();
+///
+/// # Errors
+///
+/// [`ArtifactError::Busy`] with the folder, or whatever the system refuses.
+pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactError> {
+    let registry = registry.folder();
     let mut locks: Vec<(PathBuf, &str)> =
         [LOCK_NAME, TRAIN_LOCK_NAME, FIT_MPC_LOCK_NAME].map(|name| (registry.to_owned(), name)).into();
     for stage in STAGE_FOLDERS {
-        let folders = generations(task.datasets, stage)?.into_iter();
-        locks.extend(folders.map(|generation| (generation_folder(task.datasets, stage, generation), LOCK_NAME)));
+        let folders = generations(datasets, stage)?.into_iter();
+        locks.extend(folders.map(|generation| (generation_folder(datasets, stage, generation), LOCK_NAME)));
     }
     for (folder, name) in locks {
         if FolderLock::is_held(&folder, name)? {
@@ -123,26 +131,14 @@ fn check_idle(task: &GcTask<'_>) -> Result<(), ArtifactError> {
 }
 
 /// Up to which generation the run is closed: as many finished ones as are to be kept come after it.
-///
-/// Generations count while each was played against the champion that the verdicts before it lead to.
-fn closed(task: &GcTask<'_>, gates: &[RunGate], before: CollectedFile) -> Result<CollectedFile, ArtifactError> {
-    let mut champions: Vec<Option<ParentEntry>> = vec![before.champion.clone()];
-    let first = before.generation + 1;
-    for (generation, gate) in (first..).zip(gates.iter().skip_while(|gate| gate.generation < first)) {
-        let champion = champions.last().and_then(Option::as_ref);
-        let plays = champion.map_or(task.start, |champion| champion.content);
-        let counts = task.generation_last.is_none_or(|last| generation <= last);
-        if gate.generation != generation || gate.verdict.baseline.content != plays || !counts {
-            break;
-        }
-        let accepted = gate.verdict.verdict == Verdict::Accepted;
-        champions.push(if accepted { Some(gate.verdict.candidate.clone()) } else { champion.cloned() });
-    }
-    let finished = champions.len() - 1;
-    let closing = finished.saturating_sub(task.keep_generations as usize);
+fn closed(task: &GcTask<'_>, before: CollectedFile) -> Result<CollectedFile, ArtifactError> {
+    let closing = task.finished.len().saturating_sub(task.keep_generations as usize);
     let mut collected = before;
-    collected.generation += closing as u32;
-    collected.champion = champions.swap_remove(closing);
+    collected.generations.extend_from_slice(&task.finished[..closing]);
+    if let Some(last) = closing.checked_sub(1) {
+        collected.generation = task.finished[last].generation;
+        collected.champion.clone_from(&task.champions[last]);
+    }
     collected.version_last = task.registry.version_last()?;
     Ok(collected)
 }
@@ -180,7 +176,10 @@ fn needless_versions<'a>(
     collected: &CollectedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let registry = task.registry.folder();
-    let documents = task.registry.documents()?;
+    // What goes is named by the folders that were found, not by what their files say.
+    let ids = task.registry.ids()?;
+    let read = |&id: &VersionId| read_document(&task.registry.folder_of(id));
+    let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
         matches!(document.origin.stage.as_str(), "train" | "fit-mpc")
@@ -206,8 +205,8 @@ fn needless_versions<'a>(
             wanted.extend(versions.filter_map(|document| Some(document.origin.parent.as_ref()?.content)));
         }
     }
-    let needless = documents.iter().filter(|document| !reachable.contains(&document.content));
-    Ok(needless.map(|document| (registry, registry.join(&document.id))).collect())
+    let needless = ids.iter().zip(&documents).filter(|(_, document)| !reachable.contains(&document.content));
+    Ok(needless.map(|(&id, _)| (registry, task.registry.folder_of(id))).collect())
 }
 
 /// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.
@@ -219,15 +218,4 @@ fn is_behind_link(root: &Path, path: &Path) -> Result<bool, ArtifactError> {
         }
     }
     Ok(false)
-}
-
-fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
-    let failed = |source| ArtifactError::io("read", folder, source);
-    let mut bytes = 0;
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let metadata = entry.metadata().map_err(failed)?;
-        bytes += if metadata.is_dir() { bytes_in(&entry.path())? } else { metadata.len() };
-    }
-    Ok(bytes)
 }

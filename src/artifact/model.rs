@@ -6,6 +6,7 @@ pub mod collected;
 pub mod document;
 pub mod features_file;
 pub mod mpc_file;
+pub mod name;
 pub mod reference;
 pub mod registry;
 pub mod version;

@@ -2,14 +2,14 @@
 //!
 //! A temporary file is written in the same folder, synced, renamed over its name, and the folder is synced.
 
+pub mod temporary;
+
 use super::error::ArtifactError;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, TempDir};
-
-/// Every temporary name begins so; a run that died may leave one behind, and nobody reads it.
-pub const TEMPORARY_PREFIX: &str = ".tmp-";
+use tempfile::NamedTempFile;
+use temporary::{TemporaryFolder, temporary_file};
 
 /// What a folder is called on its way out, inside a temporary one.
 const REMOVED_NAME: &str = "removed";
@@ -23,17 +23,57 @@ pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), ArtifactError> {
+    publish_checked(path, write, || Ok(()))
+}
+
+/// Writes a file as [`publish_file`] does, after a last check of what it replaces.
+///
+/// # Errors
+///
+/// That of the check, or whatever the system refuses; then there is no new file, and an old one stays.
+pub fn publish_checked(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    check: impl FnOnce() -> Result<(), ArtifactError>,
+) -> Result<(), ArtifactError> {
+    let file = write_beside(path, write)?;
+    check()?;
+    file.persist(path).map_err(|error| ArtifactError::io("write", path, error.error))?;
+    sync_folder(parent(path))
+}
+
+/// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the result is `false`.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn publish_new_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<bool, ArtifactError> {
+    // Giving the name and finding it free is one act of the system, so nobody's file is lost between the two.
+    match write_beside(path, write)?.persist_noclobber(path) {
+        Ok(_) => sync_folder(parent(path)).map(|()| true),
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(ArtifactError::io("write", path, error.error)),
+    }
+}
+
+/// Writes and syncs a temporary file in the folder of `path`.
+fn write_beside(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<NamedTempFile, ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(failed)?;
-    let file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder).map_err(failed)?;
+    let file = temporary_file(folder).map_err(failed)?;
     readable_by_all(file.path()).map_err(failed)?;
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
     write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
     drop(writer);
     file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    sync_folder(folder)
+    Ok(file)
 }
 
 /// Writes bytes as a whole file.
@@ -42,13 +82,25 @@ pub fn publish_file(
 ///
 /// As [`publish_file`].
 pub fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
-    publish_file(path, |writer| writer.write_all(bytes))
+    publish_repeatable(path, |writer| writer.write_all(bytes))
+}
+
+/// As [`publish_file`], of what can be written a second time.
+fn publish_repeatable(
+    path: &Path,
+    mut write: impl FnMut(&mut BufWriter<&File>) -> io::Result<()>,
+) -> Result<(), ArtifactError> {
+    match publish_file(path, &mut write) {
+        // A machine that does not see our locks may have swept the temporary file.
+        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => publish_file(path, write),
+        other => other,
+    }
 }
 
 /// A folder being filled; it appears under its name only by [`Draft::publish`], and vanishes otherwise.
 #[derive(Debug)]
 pub struct Draft {
-    folder: TempDir,
+    folder: TemporaryFolder,
     parent: PathBuf,
 }
 
@@ -60,10 +112,7 @@ impl Draft {
     /// Whatever the system refuses.
     pub fn new(parent: &Path) -> Result<Self, ArtifactError> {
         create_folder(parent)?;
-        let folder = Builder::new()
-            .prefix(TEMPORARY_PREFIX)
-            .tempdir_in(parent)
-            .map_err(|source| ArtifactError::io("create", parent, source))?;
+        let folder = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
         Ok(Self { folder, parent: parent.to_owned() })
     }
 
@@ -79,18 +128,23 @@ impl Draft {
     ///
     /// Whatever the system refuses.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
-    pub fn publish(&mut self, name: &str) -> Result<bool, ArtifactError> {
+    pub fn publish(&mut self, name: impl AsRef<Path>) -> Result<bool, ArtifactError> {
         let path = self.parent.join(name);
+        let failed = |source| ArtifactError::io("write", &path, source);
+        if !self.folder.is_whole().map_err(failed)? {
+            let reason = "its temporary folder was removed while it was written";
+            return Err(failed(io::Error::new(io::ErrorKind::Interrupted, reason)));
+        }
         sync_folder(self.path())?;
-        folder_readable_by_all(self.path()).map_err(|source| ArtifactError::io("write", &path, source))?;
+        folder_readable_by_all(self.path()).map_err(failed)?;
         match fs::rename(self.path(), &path) {
             Ok(()) => {
-                self.folder.disable_cleanup(true);
+                self.folder.release();
                 sync_folder(&self.parent)?;
                 Ok(true)
             }
             Err(error) if error.kind() != io::ErrorKind::StorageFull && exists(&path)? => Ok(false),
-            Err(source) => Err(ArtifactError::io("write", &path, source)),
+            Err(source) => Err(failed(source)),
         }
     }
 }
@@ -116,36 +170,10 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
         return Err(ArtifactError::unfit(folder, "it is no folder of its own: nothing is removed through a link"));
     }
     let parent = parent(folder);
-    let aside = Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(parent).map_err(failed)?;
+    let aside = TemporaryFolder::new(parent).map_err(failed)?;
     fs::rename(folder, aside.path().join(REMOVED_NAME)).map_err(failed)?;
     sync_folder(parent)?;
-    aside.close().map_err(failed)
-}
-
-/// Removes what [`remove_folder`] left half-removed in a folder when it was killed.
-///
-/// # Errors
-///
-/// Whatever the system refuses; a folder that is not there has none.
-pub fn sweep_removed(folder: &Path) -> Result<(), ArtifactError> {
-    let failed = |source| ArtifactError::io("remove", folder, source);
-    for entry in temporaries(folder)? {
-        if entry.file_type().map_err(failed)?.is_dir() && is_folder(&entry.path().join(REMOVED_NAME))? {
-            fs::remove_dir_all(entry.path()).map_err(failed)?;
-        }
-    }
-    Ok(())
-}
-
-/// What lies in a folder under a temporary name; nothing if there is no folder.
-fn temporaries(folder: &Path) -> Result<Vec<fs::DirEntry>, ArtifactError> {
-    let failed = |source| ArtifactError::io("remove", folder, source);
-    if !is_folder(folder)? {
-        return Ok(Vec::new());
-    }
-    let mut entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(failed)?;
-    entries.retain(|entry| entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX));
-    Ok(entries)
+    aside.remove().map_err(failed)
 }
 
 /// Removes a file, if it is there.
@@ -160,7 +188,8 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
     }
 }
 
-/// Adds a line to a side file, which is no artifact: lines of calls at the same time stay whole.
+/// Adds a line to a side file, which is no artifact: lines of calls at the same time stay whole, and a line that was torn
+/// when the machine stopped takes none with it.
 ///
 /// # Errors
 ///
@@ -168,23 +197,21 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
 pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     create_folder(parent(path))?;
-    let mut file = File::options().append(true).create(true).open(path).map_err(failed)?;
-    file.write_all(format!("{line}\n").as_bytes()).map_err(failed)
+    let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
+    let begin = if ends_in_a_line(&mut file).map_err(failed)? { "" } else { "\n" };
+    file.write_all(format!("{begin}{line}\n").as_bytes()).map_err(failed)
 }
 
-/// Removes the temporary files that a killed run left in a folder, which nobody else may be writing.
-///
-/// # Errors
-///
-/// Whatever the system refuses; a folder that is not there has none.
-pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
-    let failed = |source| ArtifactError::io("remove", folder, source);
-    for entry in temporaries(folder)? {
-        if entry.file_type().map_err(failed)?.is_file() {
-            fs::remove_file(entry.path()).map_err(failed)?;
-        }
+/// Whether what is written next to a file begins on a line of its own.
+fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(true);
     }
-    Ok(())
+    let mut last = [0];
+    file.seek(SeekFrom::Start(metadata.len() - 1))?;
+    // Whoever shortened the file in the meantime has ended its last line.
+    Ok(file.read(&mut last)? == 0 || last == *b"\n")
 }
 
 /// Whether there is something under a path; a link counts as what it points to.
@@ -203,6 +230,17 @@ pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
 /// As [`exists`].
 pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
     Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
+}
+
+/// An error unless there is a folder to read, which may be named by a link.
+///
+/// # Errors
+///
+/// A missing path, one that is no folder, or whatever the system refuses.
+pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("read", path, source);
+    let is_folder = fs::metadata(path).map_err(failed)?.is_dir();
+    if is_folder { Ok(()) } else { Err(failed(io::ErrorKind::NotADirectory.into())) }
 }
 
 /// Whether a path is a symbolic link, wherever it points.
@@ -230,21 +268,74 @@ fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
 ///
 /// # Errors
 ///
-/// A missing file, a larger one, or whatever the system refuses.
+/// A missing file, a larger one, a device or a pipe, or whatever the system refuses.
 pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
+    // Opening a pipe would wait for its writer, so what it is comes first.
     let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
     if !metadata.is_file() {
-        return Err(ArtifactError::unfit(path, "it is not a file"));
+        return Err(ArtifactError::refused("read", path, "it is a device or a pipe, a file is expected"));
     }
     if size_max < metadata.len() {
         let reason = format!("it has {} bytes, at most {size_max} expected", metadata.len());
         return Err(ArtifactError::damaged(path, reason));
     }
-    fs::read(path).map_err(failed)
+    let bytes = Vec::with_capacity(metadata.len() as usize);
+    read_to_end(File::open(path).map_err(failed)?, path, size_max, bytes)
 }
 
-fn parent(path: &Path) -> &Path {
+/// Reads a pipe of at most `size_max` bytes to its end; errors call it `name`.
+///
+/// # Errors
+///
+/// More bytes than that, or whatever the system refuses.
+pub fn read_stream(reader: impl Read, name: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    read_to_end(reader, name, size_max, Vec::new())
+}
+
+fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>) -> Result<Vec<u8>, ArtifactError> {
+    let read = reader.take(size_max.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|source| ArtifactError::io("read", name, source))?;
+    if size_max < bytes.len() as u64 {
+        return Err(ArtifactError::damaged(name, format!("it has more than {size_max} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Bytes of all files below a folder; one that is not there has none.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
+    let failed = |source| ArtifactError::io("read", folder, source);
+    if !is_folder(folder)? {
+        return Ok(0);
+    }
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+        other => other.map_err(failed)?,
+    };
+    let mut bytes = 0;
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        bytes += match entry.metadata() {
+            Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
+            Ok(metadata) => metadata.len(),
+            // A temporary file of a stage at work may be gone by now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(source) => return Err(failed(source)),
+        };
+    }
+    Ok(bytes)
+}
+
+/// The folder that a path lies in.
+#[must_use]
+pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
@@ -293,14 +384,33 @@ mod tests {
     }
 
     #[test]
-    fn sweeping_removes_temporary_files_and_nothing_else() {
+    fn a_temporary_file_that_another_machine_sweeps_is_written_again() {
         let folder = tempfile::tempdir().unwrap();
-        publish_bytes(&folder.path().join("part-00000.parquet"), b"1").unwrap();
-        publish_bytes(&folder.path().join(".tmp-abc"), b"half").unwrap();
-        sweep(folder.path()).unwrap();
-        sweep(&folder.path().join("nowhere")).unwrap();
-        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, ["part-00000.parquet"]);
+        let path = folder.path().join("part");
+        let mut attempts = 0;
+        publish_repeatable(&path, |writer| {
+            attempts += 1;
+            if attempts == 1 {
+                fs::read_dir(folder.path())?.try_for_each(|entry| fs::remove_file(entry?.path()))?;
+            }
+            writer.write_all(b"whole")
+        })
+        .unwrap();
+        assert_eq!((attempts, fs::read(&path).unwrap()), (2, b"whole".to_vec()));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_draft_that_another_machine_sweeps_is_never_published_in_part() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut draft = Draft::new(parent.path()).unwrap();
+        publish_bytes(&draft.path().join("first"), b"1").unwrap();
+        fs::remove_dir_all(draft.path()).unwrap();
+        publish_bytes(&draft.path().join("second"), b"2").unwrap();
+        let error = draft.publish("v0001").unwrap_err();
+        assert!(error.may_pass(), "{error}");
+        drop(draft);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -86,8 +86,11 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
         return Ok(Some(Manifest::read_any(folder)?.recipe));
     }
     for table in ["positions", "games", "samples"] {
-        let Ok(footer) = Table::read_footer(&part_name_path(folder, table, 0)) else { continue };
-        // Parts are found or made again by the stage itself, so a damaged one decides nothing here.
+        let footer = match Table::read_footer(&part_name_path(folder, table, 0)) {
+            // Parts are found or made again by the stage itself, so a damaged one decides nothing here.
+            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => continue,
+            other => other?,
+        };
         return Ok(footer.get("renma.recipe").and_then(|recipe| recipe.parse().ok()));
     }
     Ok(None)

@@ -79,6 +79,7 @@ pub fn read_calls(path: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     #[test]
     fn calls_are_read_back_in_order_and_torn_lines_passed_over() {
@@ -100,5 +101,14 @@ mod tests {
         append_line(&path, "{\"stage\":\"tra").unwrap();
         append_call(&path, &record("gate", 11)).unwrap();
         assert_eq!(read_calls(&path).unwrap(), [record("generate", 0), record("gate", 11)]);
+        // A line without an end takes no record with it.
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.write_all(b"{\"stage\":\"tra").unwrap();
+        append_call(&path, &record("promote", 0)).unwrap();
+        append_call(&path, &record("generate", 12)).unwrap();
+        let expected = [("generate", 0), ("gate", 11), ("promote", 0), ("generate", 12)];
+        assert_eq!(read_calls(&path).unwrap(), expected.map(|(stage, code)| record(stage, code)));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.lines().all(|line| !line.is_empty()), "{text}");
     }
 }

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::Path;
 
-/// No sealed file of ours comes near this size; a larger one is not read.
-const SIZE_MAX: u64 = 64 << 20;
+/// A larger file is neither written nor read. The largest are manifests: one of 100,000 parts has 70 MB.
+const SIZE_MAX: u64 = 128 << 20;
 
 /// The text of a sealed file: fields sorted by name, two spaces of indent, `hash` last, a line end.
 ///
@@ -30,9 +30,18 @@ pub fn seal(value: &impl Serialize) -> String {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses.
+/// A file that would be too large to be read, or whatever the system refuses; an old file stays.
 pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
-    publish_bytes(path, seal(value).as_bytes())
+    write_bounded(path, value, SIZE_MAX)
+}
+
+fn write_bounded(path: &Path, value: &impl Serialize, size_max: u64) -> Result<(), ArtifactError> {
+    let text = seal(value);
+    if size_max < text.len() as u64 {
+        let reason = format!("it would have {} bytes, and no more than {size_max} can be read", text.len());
+        return Err(ArtifactError::unfit(path, reason));
+    }
+    publish_bytes(path, text.as_bytes())
 }
 
 /// Reads a sealed file and checks that not one byte of it has changed.
@@ -87,6 +96,18 @@ pub fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T,
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn a_file_too_large_to_be_read_is_not_written_and_the_old_one_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sealed.json");
+        let value = |text: &str| BTreeMap::from([("text", text.to_owned())]);
+        let size = seal(&value("old")).len() as u64;
+        write_bounded(&path, &value("old"), size).unwrap();
+        let error = write_bounded(&path, &value("long"), size).unwrap_err().to_string();
+        assert!(error.contains(&format!("no more than {size}")), "{error}");
+        assert_eq!(read_sealed::<BTreeMap<String, String>>(&path).unwrap()["text"], "old");
+    }
 
     #[test]
     fn every_flipped_bit_and_every_truncation_is_noticed() {

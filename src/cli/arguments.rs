@@ -1,6 +1,10 @@
 //! The command line.
 
 use super::work::duration;
+use crate::pipeline::search_settings::LevelSetting;
+use crate::run::next::Generations;
+use crate::run::state::Stage;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,7 +79,7 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what a run has done, what is running, stale or missing, and why
     Status(StatusArguments),
-    /// Remove what nothing reachable needs
+    /// Remove what nothing reachable needs, and what killed runs left behind
     Gc(GcArguments),
     /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]
@@ -122,7 +126,7 @@ pub(super) struct GenerateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -163,10 +167,10 @@ pub(super) struct FitMpcArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// Keep the samples in this dataset folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: Option<PathBuf>,
     /// Draw the fit into this folder: scatter.svg, residual.svg, calibration.svg
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) report: Option<PathBuf>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -199,7 +203,7 @@ pub(super) struct GateArguments {
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) generation: u32,
     /// The dataset folder of the games
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// The registry for version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
@@ -220,7 +224,7 @@ pub(super) struct PromoteArguments {
     /// The version: a folder, or an id with --models
     #[arg(required_unless_present = "rollback", conflicts_with = "rollback", value_name = "MODEL")]
     pub(super) model: Option<String>,
-    /// Take the last promotion back
+    /// Take the last promotion back; each call takes back one more
     #[arg(long)]
     pub(super) rollback: bool,
     /// Promote only if this gate accepted the model; acts once
@@ -229,61 +233,77 @@ pub(super) struct PromoteArguments {
     /// The registry [default: the model's, else models/default]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) work: WorkArguments,
-}
-
-/// A stage of the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum StageName {
-    /// Self-play
-    Generate,
-    /// Training
-    Train,
-    /// MPC statistics
-    FitMpc,
-    /// The match
-    Gate,
+    /// Append a line about this call, with its times, to a file
+    #[arg(long, value_name = "FILE")]
+    pub(super) log: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "Examples: renma status --config configs/default.toml
           renma status train --config configs/default.toml
+          renma status --config configs/default.toml --next
 
 Example: renma status --config configs/default.toml --json")]
 pub(super) struct StatusArguments {
-    /// Show this stage alone, a line a generation
-    #[arg(value_enum, value_name = "STEP")]
-    pub(super) step: Option<StageName>,
+    /// Show this stage alone, one line per generation
+    #[arg(value_parser = stage_parser(), value_name = "STAGE")]
+    pub(super) stage: Option<Stage>,
     /// The config file
     #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
     pub(super) config: PathBuf,
-    /// Print the value of one key, `table.key`, and nothing else
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["step", "resume", "record"])]
-    pub(super) key: Option<String>,
-    /// Print where the run goes on, and nothing else: the first generation that is not collected, who plays it, and the
-    /// first generation that is not done
-    #[arg(long, conflicts_with_all = ["step", "record"])]
-    pub(super) resume: bool,
-    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
-    #[arg(long, value_name = "FILE", requires_all = ["since", "code"], conflicts_with = "step")]
-    pub(super) record: Option<PathBuf>,
-    /// With --record: when the pipeline began, in seconds since 1970
-    #[arg(long, value_name = "SECONDS")]
-    pub(super) since: Option<u64>,
-    /// With --record: how the pipeline ended
-    #[arg(long, value_name = "CODE")]
-    pub(super) code: Option<u8>,
-    /// With --record: the pipeline's budget
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub(super) budget: Option<Duration>,
+    /// Print what the next generation needs, as name=value lines
+    #[arg(long, conflicts_with_all = ["stage", "key", "record"])]
+    pub(super) next: bool,
+    #[command(flatten)]
+    pub(super) pipeline: PipelineArguments,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
     /// The datasets of the run [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
+}
+
+/// What only pipeline.sh asks for.
+#[derive(Args, Debug)]
+pub(super) struct PipelineArguments {
+    /// Print the value of one key, `table.key`, or `run.name`, and nothing else
+    #[arg(long, hide = true, value_name = "KEY", conflicts_with_all = ["stage", "record"])]
+    pub(super) key: Option<String>,
+    /// Lock the run by the open file on stdin, for as long as anyone has it open
+    #[arg(long, hide = true, conflicts_with_all = ["stage", "key", "record", "next"])]
+    pub(super) lock: bool,
+    /// With --next: lock likewise, take the config into the run, and begin the generation
+    #[arg(long, hide = true, requires = "next")]
+    pub(super) begin: bool,
+    /// With --begin: the last generation, or + and a number
+    #[arg(long, hide = true, requires = "begin", value_name = "N")]
+    pub(super) generations: Option<Generations>,
+    /// With --begin: apply a changed config from the next generation on
+    #[arg(long, hide = true, requires = "begin", conflicts_with = "restart")]
+    pub(super) from_next: bool,
+    /// With --begin: remove everything from this generation on
+    #[arg(long, hide = true, requires = "begin", value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) restart: Option<u32>,
+    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
+    #[arg(long, hide = true, value_name = "FILE", requires = "since", conflicts_with = "stage")]
+    pub(super) record: Option<PathBuf>,
+    /// With --record: when the pipeline began, in seconds since 1970
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    pub(super) since: Option<u64>,
+    /// With --record: how the pipeline ended; without it, it is still running
+    #[arg(long, hide = true, value_name = "CODE")]
+    pub(super) code: Option<u8>,
+    /// With --record: the pipeline's budget
+    #[arg(long, hide = true, value_name = "TIME", value_parser = duration)]
+    pub(super) budget: Option<Duration>,
+}
+
+/// The stages by their names.
+fn stage_parser() -> impl TypedValueParser<Value = Stage> {
+    let by_name = |name: String| Stage::ALL.into_iter().find(|stage| stage.name() == name);
+    PossibleValuesParser::new(Stage::ALL.map(Stage::name))
+        .map(move |name| by_name(name).expect("it is one of the names"))
 }
 
 #[derive(Args, Debug)]
@@ -295,9 +315,6 @@ pub(super) struct GcArguments {
     /// Say what would be removed, and remove nothing
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Do not count generations after this one: they are about to be made again
-    #[arg(long, value_name = "G")]
-    pub(super) generation: Option<u32>,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
@@ -353,9 +370,8 @@ pub(super) enum DatasetCommand {
         /// The format
         #[arg(long, value_enum)]
         format: ExportFormat,
-        /// The file
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
+        #[command(flatten)]
+        output: OutputArguments,
     },
     /// Make one dataset of several, which its manifest names
     #[command(
@@ -366,9 +382,20 @@ pub(super) enum DatasetCommand {
         #[arg(required = true, value_name = "DIR")]
         datasets: Vec<PathBuf>,
         /// The dataset folder to make, which must not exist
-        #[arg(long, value_name = "DIR")]
+        #[arg(long, value_name = "DIR", value_parser = folder)]
         output: PathBuf,
     },
+}
+
+/// A file to write.
+#[derive(Args, Debug)]
+pub(super) struct OutputArguments {
+    /// A new file; `-` for stdout. A named pipe is written to
+    #[arg(long, value_name = "FILE")]
+    pub(super) output: PathBuf,
+    /// Overwrite a file of the same format
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 /// Other programs' formats of positions.
@@ -390,7 +417,7 @@ pub(super) struct ImportArguments {
     #[arg(long, value_enum)]
     pub(super) format: DatasetFormat,
     /// The dataset folder, which must not exist
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(super) output: PathBuf,
     /// Leave bad records out: each is named, and they are counted
     #[arg(long)]
@@ -398,7 +425,7 @@ pub(super) struct ImportArguments {
     /// Search the positions without a score so deep
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
     pub(super) label_depth: Option<u8>,
-    /// With --label-depth: the model that searches [default: champion, else builtin:square-weights]
+    /// With --label-depth: the model that searches [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL", requires = "label_depth")]
     pub(super) model: Option<String>,
     /// The registry for version ids and `champion`
@@ -417,6 +444,14 @@ pub(super) enum DatasetFormat {
     Parquet,
     /// A position a line: 64 characters, perhaps the side to move, and its score in discs
     Text,
+}
+
+/// A folder to write: unlike a file it cannot be stdout.
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text == "-" {
+        return Err("`-` is stdout, and this is a folder".into());
+    }
+    Ok(text.into())
 }
 
 /// A share as people write it: `1%` or `0.01`.
@@ -448,9 +483,9 @@ pub(super) enum ModelCommand {
         /// Tell what changed against this model
         #[arg(long, value_name = "MODEL")]
         against: Option<String>,
-        /// The registry for version ids and `champion`
-        #[arg(long, value_name = "REG", default_value = "models/default")]
-        models: PathBuf,
+        /// The registry for version ids and `champion` [default: the model's, else models/default]
+        #[arg(long, value_name = "REG")]
+        models: Option<PathBuf>,
         /// The datasets of the run [default: datasets/RUN beside models/RUN]
         #[arg(long, value_name = "DIR")]
         datasets: Option<PathBuf>,
@@ -495,9 +530,8 @@ pub(super) enum ModelCommand {
         /// The format
         #[arg(long, value_enum)]
         format: ModelFormat,
-        /// The file
-        #[arg(long, value_name = "FILE")]
-        output: PathBuf,
+        #[command(flatten)]
+        output: OutputArguments,
         /// With mpc-dat: write deviations of this many sigmas
         #[arg(long, default_value_t = 1.4, value_name = "T")]
         t: f64,
@@ -517,9 +551,9 @@ pub(super) enum ModelFormat {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --json")]
+#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --moves --json")]
 pub(super) struct EvalArguments {
-    /// Positions in OBF, one a line
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., whose last position counts; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     /// The model [default: champion, else builtin:champion]
@@ -531,9 +565,16 @@ pub(super) struct EvalArguments {
     /// Solve exactly from this many empty squares
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub(super) exact_empties: u8,
-    /// Selective search: the confidence of a cut, 50 to 99 %, or 100 for full width
-    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
-    pub(super) mpc_level: u8,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas [default: 100,
+    /// or generate.mpc_level of --config]
+    #[arg(long, value_name = "LEVEL")]
+    pub(super) mpc_level: Option<LevelSetting>,
+    /// Search as this config says: with its table [selective], if it has one, and its generate.mpc_level
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Give the value of every legal move, and the value by which the search orders it
+    #[arg(long)]
+    pub(super) moves: bool,
     /// The registry for version ids and `champion`
     #[arg(long, value_name = "REG", default_value = "models/default")]
     pub(super) models: PathBuf,
@@ -542,7 +583,7 @@ pub(super) struct EvalArguments {
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma solve positions.obf --threads 1 --json")]
 pub(super) struct SolveArguments {
-    /// Positions in OBF, one a line
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., whose last position counts; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(super) input: PathBuf,
     /// The model that orders the moves [default: champion, else builtin:champion]
@@ -561,9 +602,12 @@ pub(super) enum ShardCommand {
         after_help = "Example: renma shard plan plan.json --config configs/default.toml --shards 8 --output datasets/try/selfplay/generation=0001"
     )]
     Plan {
-        /// The plan to write
+        /// The plan to write: a new file; `-` for stdout
         #[arg(value_name = "PLAN")]
         plan: PathBuf,
+        /// Overwrite another plan
+        #[arg(long)]
+        force: bool,
         /// How many shards; fewer if there are fewer parts
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         shards: u32,
@@ -646,7 +690,7 @@ pub(super) struct BenchSearchArguments {
     /// The model
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
     pub(super) model: String,
-    /// Selective search: the confidence of a cut, 50 to 99 %, or 100 for full width
-    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
-    pub(super) mpc_level: u8,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
+    #[arg(long, default_value = "100", value_name = "LEVEL")]
+    pub(super) mpc_level: LevelSetting,
 }

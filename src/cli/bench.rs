@@ -2,17 +2,18 @@
 
 use super::arguments::{BenchCommand, BenchSearchArguments};
 use super::output::{print_json, say, thousands};
-use super::session::{Session, Stopwatch, level, load_run_model};
+use super::session::{Session, Stopwatch, level, load_run_model, warn_without_statistics};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
-use crate::engine::board::perft::perft;
+use crate::engine::board::perft::perft_until;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
 use crate::engine::game::Game;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::Searcher;
+use crate::pipeline::StageError;
 use crate::pipeline::generate::{GenerateConfig, GenerateTask, generate};
 use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::{TrainTask, fit};
@@ -35,7 +36,7 @@ pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()
 
 fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
     let stopwatch = Stopwatch::start();
-    let nodes = perft(Position::START, depth);
+    let nodes = perft_until(Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     say(&format!(
         "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass being a ply, last ply counted in bulk",
@@ -71,15 +72,17 @@ fn random_positions(count: u32, empties: Option<u8>) -> Vec<Position> {
 fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
     let mpc = level(arguments.mpc_level)?;
     let model = load_model(&arguments.model, Path::new("models/default"))?;
+    warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions, endgame.then_some(arguments.depth));
-    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS);
+    let context = session.context();
+    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let stopwatch = Stopwatch::start();
     let limits = Limits { mpc, ..Limits::full_width(arguments.depth) };
     let mut nodes = 0;
     for &position in &positions {
         searcher.clear();
         let result = if endgame { searcher.solve(position) } else { searcher.search(position, limits) };
-        nodes += result.nodes;
+        nodes += result.unless_stopped().map_err(StageError::from)?.nodes;
     }
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     let rate = positions.len() as f64 / cpu_seconds;

@@ -80,6 +80,7 @@ fn over_parts<T: Send>(
             .map(|index| {
                 context.check()?;
                 let result = check(index)?;
+                context.check()?;
                 context.progress.advance(1, 0);
                 Ok(result)
             })
@@ -95,9 +96,10 @@ fn verify(session: &Session, dataset: &Dataset, fast: bool) -> anyhow::Result<Ve
     }
     merge::check_recipe(dataset)?;
     let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
-    let parts = over_parts(session.context(), "verify", dataset, |index| {
+    let context = session.context();
+    let parts = over_parts(context, "verify", dataset, |index| {
         check_footers(dataset, index, &settings)?;
-        Ok(verify_part(dataset, index, fast)?)
+        Ok(verify_part(dataset, index, fast, context.stop)?)
     })?;
     let mut total = Verified::default();
     for part in parts {
@@ -125,8 +127,9 @@ fn remake_games(
 
 fn resolve_rows(session: &Session, dataset: &Dataset, sample: (u64, f64)) -> anyhow::Result<u64> {
     let model = Builtin::Champion.model();
-    let resolve = |index| Ok(resolve_part(dataset, index, sample, &model)?);
-    let counts = over_parts(session.context(), "resolve", dataset, resolve)?;
+    let context = session.context();
+    let resolve = |index| resolve_part(dataset, index, sample, &model, context);
+    let counts = over_parts(context, "resolve", dataset, resolve)?;
     Ok(counts.iter().sum())
 }
 
@@ -146,9 +149,9 @@ fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactEr
     if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
         return Ok(builtin.model);
     }
-    let documents = Registry::new(registry).documents()?;
-    match documents.into_iter().find(|document| document.content == content) {
-        Some(document) => Ok(LoadedModel::read(&registry.join(document.id))?.model),
+    let versions = Registry::new(registry);
+    match versions.documents()?.into_iter().find(|document| document.content == content) {
+        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
         None => Err(ArtifactError::Conflict {
             path: registry.to_owned(),
             reason: format!(
@@ -202,7 +205,8 @@ fn inspect(session: &Session, dataset: &Dataset) -> anyhow::Result<()> {
     context.progress.begin("inspect", dataset.part_count() as u64, "parts");
     for index in 0..dataset.part_count() {
         context.check()?;
-        inspector.add_part(dataset, index)?;
+        inspector.add_part(dataset, index, context.stop)?;
+        context.check()?;
         let files = &dataset.manifest().parts[index].files;
         for table in [&GAMES, &POSITIONS].into_iter().filter(|table| files.contains_key(table.name)) {
             for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {

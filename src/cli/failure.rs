@@ -25,6 +25,11 @@ pub(super) mod exit_code {
 #[error("{0}")]
 pub(super) struct UsageError(pub(super) String);
 
+/// The exit code of a command that only prints; its error is reported.
+pub(super) fn finish(printed: Result<(), ArtifactError>) -> ExitCode {
+    printed.map_or_else(|error| report(&error.into()), |()| exit_code::DONE.into())
+}
+
 /// Prints an error with its causes and gives its exit code.
 pub(super) fn report(error: &anyhow::Error) -> ExitCode {
     let code = code_of(error);
@@ -56,11 +61,16 @@ pub(super) fn code_of(error: &anyhow::Error) -> u8 {
 
 fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
     if let Some(error) = cause.downcast_ref::<ArtifactError>() {
+        return Some(code_of_artifact(error));
+    }
+    if let Some(error) = cause.downcast_ref::<ConfigError>() {
         return Some(match error {
-            ArtifactError::Missing { .. } | ArtifactError::Conflict { .. } => exit_code::USAGE,
-            ArtifactError::Damaged { .. } | ArtifactError::Unfit { .. } => exit_code::BAD_INPUT,
-            error if error.may_pass() => exit_code::TRY_AGAIN,
-            _ => exit_code::OTHER,
+            ConfigError::Unreadable(source) | ConfigError::Named { source, .. } => match code_of_artifact(source) {
+                // A config and the files it names are arguments rather than input.
+                exit_code::BAD_INPUT => exit_code::USAGE,
+                code => code,
+            },
+            ConfigError::Invalid { .. } => exit_code::USAGE,
         });
     }
     if let Some(error) = cause.downcast_ref::<StageError>() {
@@ -75,6 +85,16 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
             StageError::BudgetSpent => Some(exit_code::BUDGET_SPENT),
         };
     }
-    let usage = cause.is::<ConfigError>() || cause.is::<UsageError>();
-    usage.then_some(exit_code::USAGE)
+    cause.is::<UsageError>().then_some(exit_code::USAGE)
+}
+
+fn code_of_artifact(error: &ArtifactError) -> u8 {
+    match error {
+        ArtifactError::Missing { .. } | ArtifactError::Conflict { .. } | ArtifactError::Refused { .. } => {
+            exit_code::USAGE
+        }
+        ArtifactError::Damaged { .. } | ArtifactError::Unfit { .. } => exit_code::BAD_INPUT,
+        error if error.may_pass() => exit_code::TRY_AGAIN,
+        _ => exit_code::OTHER,
+    }
 }

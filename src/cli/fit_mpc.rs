@@ -3,13 +3,18 @@
 use super::arguments::FitMpcArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::work::{Worked, claim_folder, drop_surplus, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
+use crate::artifact::output::OutputFile;
 use crate::config::load_config;
 use crate::engine::search::mpc::LEVELS;
-use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, samples_step};
+use crate::pipeline::fit_mpc::picture::{PICTURE_FILE, PICTURE_NAMES};
+use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, samples_step, step};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
@@ -20,17 +25,25 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
     let config = load_config(&arguments.config)?;
     let folder = registry_folder(arguments.models.as_deref(), &config.name);
     let model = load_run_model(&arguments.model, &folder, &config)?;
+    let registry = Registry::new(&folder);
     let task = FitMpcTask {
         config: &config.config.fit_mpc,
         seed: config.config.run.seed,
         generation: arguments.generation,
         model: &model,
-        registry: &Registry::new(&folder),
+        registry: &registry,
         output: arguments.output.as_deref(),
         report: arguments.report.as_deref(),
     };
-    if let Some(output) = arguments.output.as_deref().filter(|_| arguments.replace) {
-        make_way("fit-mpc", DatasetKind::Mpc, output, &samples_step(&task))?;
+    if let Some(output) = task.output {
+        claim_folder("fit-mpc", DatasetKind::Mpc, output, arguments.replace, &samples_step(&task))?;
+        if arguments.replace {
+            let asked = (task.config.games, task.config.games.div_ceil(task.config.part_games));
+            drop_surplus("fit-mpc", output, &samples_step(&task), &[&MPC_SAMPLES], asked)?;
+        }
+    }
+    if let Some(report) = task.report {
+        claim_pictures(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
     }
     let _lock = FolderLock::take_named(&folder, FIT_MPC_LOCK_NAME)?;
     let report = fit_mpc(task, session.context())?;
@@ -48,6 +61,15 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
     Ok(Worked::done(Some(&report.id), report.skipped))
 }
 
+/// Checks the places of the pictures before any work is done for them: pictures of a fit are overwritten if they may be,
+/// and nothing else ever is.
+fn claim_pictures(folder: &Path, overwrite: bool) -> Result<(), ArtifactError> {
+    for path in PICTURE_NAMES.map(|name| folder.join(name)) {
+        OutputFile::check(&path, PICTURE_FILE, overwrite, "--replace")?;
+    }
+    Ok(())
+}
+
 fn fit_table(metrics: &FitMpcMetrics) -> String {
     let nodes = &metrics.nodes;
     let mut text = format!("{} statistics in the table", metrics.depths.len());
@@ -63,7 +85,7 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
     let mut rows = vec![["level", "nodes", "of full width", "rms, discs", "same move"].map(str::to_owned).to_vec()];
     for found in &nodes.levels {
         rows.push(vec![
-            found.level.map_or_else(|| format!("{} sigmas", metrics.t), |level| format!("{level} %")),
+            found.level.map_or_else(|| format!("{} sigmas", metrics.margin()), |level| format!("{level} %")),
             thousands(found.nodes),
             format!("{:.1} %", 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64),
             format!("{:.2}", found.rms_difference),
@@ -71,7 +93,7 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
         ]);
     }
     format!(
-        "{text}\ndepth {} of {} positions, {} nodes full width; {} plies more in these nodes at {} %\n{}",
+        "{text}\ndepth {} of {} positions, {} nodes full width; {} plies more in these nodes at {}\n{}",
         nodes.depth,
         nodes.positions,
         thousands(nodes.full_width),

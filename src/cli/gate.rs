@@ -3,8 +3,9 @@
 use super::arguments::GateArguments;
 use super::failure::exit_code;
 use super::output::{print_json, say, thousands};
-use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
+use super::work::{Worked, claim_folder, drop_surplus, run_stage};
+use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
 use crate::config::load_config;
@@ -30,8 +31,15 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         output: &arguments.output,
         recheck: arguments.recheck,
     };
+    let step = step(&task)?;
+    claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step)?;
     if arguments.replace {
-        make_way("gate", DatasetKind::Gate, &arguments.output, &step(&task)?)?;
+        let pairs = task.config.games / 2;
+        let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
+        drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
+    }
+    for player in [&candidate, &baseline] {
+        warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     let report = gate(task, session.context())?;
     say(&describe(&report, arguments.recheck));

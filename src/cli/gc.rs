@@ -3,10 +3,11 @@
 use super::arguments::GcArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, registry_folder};
-use crate::artifact::gc::{GcTask, plan, remove};
-use crate::artifact::model::reference::load_model;
+use crate::artifact::gc::{Removal, plan, remove};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
+use crate::run::lineage::Lineage;
+use crate::run::summary::Finished;
 use serde_json::json;
 use std::path::Path;
 
@@ -15,14 +16,9 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     let registry = Registry::new(&registry_folder(arguments.models.as_deref(), &config.name));
     let datasets = arguments.datasets.clone().unwrap_or_else(|| Path::new("datasets").join(&config.name));
     let run = &config.config.run;
-    let task = GcTask {
-        registry: &registry,
-        datasets: &datasets,
-        keep_generations: run.keep_generations,
-        window: run.window,
-        start: load_model(&run.start, registry.folder())?.content,
-        generation_last: arguments.generation,
-    };
+    let lineage = Lineage::read(&config, &registry, &datasets)?;
+    let finished = Finished::new(&lineage)?;
+    let task = finished.gc_task(&lineage);
     let plan = plan(&task)?;
     if !arguments.dry_run {
         remove(&task, &plan)?;
@@ -44,12 +40,15 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     if !session.json {
         return Ok(());
     }
+    let removed =
+        plan.removals.iter().map(|Removal { path, bytes }| json!({"path": path.to_string_lossy(), "bytes": bytes}));
+    let linked = plan.linked.iter().map(|path| path.to_string_lossy());
     print_json(&json!({
         "dry_run": arguments.dry_run,
         "closed": plan.collected.generation,
         "champion": plan.collected.champion,
-        "removed": plan.removals,
-        "linked": plan.linked,
+        "removed": removed.collect::<Vec<_>>(),
+        "linked": linked.collect::<Vec<_>>(),
         "bytes": bytes,
     }))
 }

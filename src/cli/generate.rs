@@ -2,9 +2,11 @@
 
 use super::arguments::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
-use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
-use super::work::{Worked, make_way, run_stage};
+use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
+use super::work::{Worked, claim_folder, drop_surplus, run_stage};
+use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config;
 use crate::pipeline::generate::{GenerateTask, generate, step};
 use std::process::ExitCode;
@@ -28,9 +30,12 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
         model: &model,
         output: &arguments.output,
     };
+    claim_folder("generate", DatasetKind::Selfplay, &arguments.output, replace, &step(&task))?;
     if replace {
-        make_way("generate", DatasetKind::Selfplay, &arguments.output, &step(&task))?;
+        let asked = (task.config.games, task.config.part_count() as u64);
+        drop_surplus("generate", &arguments.output, &step(&task), &[&GAMES, &POSITIONS], asked)?;
     }
+    warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     let output = arguments.output.display();

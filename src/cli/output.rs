@@ -1,18 +1,66 @@
 //! Text for people on stderr, results for machines on stdout.
 
+use super::failure::UsageError;
+use super::session::Session;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::output::{FileKind, OutputFile, stream};
 use crate::pipeline::generate::recheck::share_found;
 use serde::Serialize;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// How errors name the standard output.
+const STDOUT: &str = "stdout";
 
 /// How surely a check by sample is said to find what is false.
 pub(super) const FOUND: f64 = 0.95;
 
 /// Prints a line on stdout; a closed pipe is not an error.
-pub(super) fn print(text: &str) -> io::Result<()> {
-    match writeln!(io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
+    stream(io::stdout().lock(), Path::new(STDOUT), |writer| writeln!(writer, "{text}")).map(|_| ())
+}
+
+/// Prints the help or the version on stdout; a closed pipe is not an error.
+pub(super) fn print_help(help: &clap::Error) -> Result<(), ArtifactError> {
+    let print = |writer: &mut dyn Write| help.print().and_then(|()| writer.flush());
+    stream(io::stdout(), Path::new(STDOUT), print).map(|_| ())
+}
+
+/// What `--output` names: a file, or stdout.
+pub(super) enum Output {
+    Stdout,
+    File(OutputFile),
+}
+
+impl Output {
+    /// Checks the name before any work is done for it.
+    pub(super) fn open(session: &Session, path: &Path, kind: FileKind, force: bool) -> anyhow::Result<Self> {
+        if !is_stdout(path) {
+            return Ok(Self::File(OutputFile::open(path, kind, force)?));
+        }
+        if session.json {
+            let reason = format!("--json and {} both write to stdout: choose one", path.display());
+            return Err(UsageError(reason).into());
+        }
+        Ok(Self::Stdout)
     }
+
+    /// Writes all of it. `false`: the reader of a pipe closed it first, which is no error.
+    pub(super) fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
+        match self {
+            Self::File(file) => file.write(write),
+            Self::Stdout => stream(BufWriter::new(io::stdout().lock()), Path::new(STDOUT), write),
+        }
+    }
+}
+
+fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// An output as messages name it.
+pub(super) fn output_name(path: &Path) -> &Path {
+    if is_stdout(path) { Path::new(STDOUT) } else { path }
 }
 
 /// Prints a result as one line of JSON on stdout.

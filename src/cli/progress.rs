@@ -15,6 +15,8 @@ struct Task {
     name: String,
     unit: String,
     total: u64,
+    /// Items that were there when the task began: they do not count for its rate.
+    before: u64,
     done: u64,
     rows: u64,
     note: String,
@@ -52,8 +54,9 @@ impl Task {
         if 0 < self.rows {
             text += &format!(", {:.0} positions/s", self.rows as f64 / seconds);
         }
-        if 0 < self.done && self.done < self.total {
-            let left = (self.total - self.done) as f64 / rate;
+        let rest = self.total.saturating_sub(self.before + self.done);
+        if 0 < self.done && 0 < rest {
+            let left = rest as f64 / rate;
             text += &format!(", {} left", clock(Duration::from_secs_f64(left)));
         }
         if !self.note.is_empty() {
@@ -63,7 +66,7 @@ impl Task {
     }
 
     fn line(&self) -> String {
-        let (done, total) = (thousands(self.done), thousands(self.total));
+        let (done, total) = (thousands(self.before + self.done), thousands(self.total));
         format!("{}: {done} of {total} {}, {}", self.name, self.unit, self.rates())
     }
 }
@@ -90,8 +93,18 @@ impl Progress for Watcher {
         });
         let now = Instant::now();
         let (name, unit, note) = (name.into(), unit.into(), String::new());
-        let task = Task { name, unit, total, done: 0, rows: 0, note, began: now, told: now, bar };
+        let task = Task { name, unit, total, before: 0, done: 0, rows: 0, note, began: now, told: now, bar };
         self.with_task(|current| *current = Some(task));
+    }
+
+    fn resume(&self, items: u64) {
+        self.with_task(|current| {
+            let Some(task) = current else { return };
+            task.before += items;
+            if let Some(bar) = &task.bar {
+                bar.set_position(task.before);
+            }
+        });
     }
 
     fn advance(&self, items: u64, rows: u64) {
@@ -101,7 +114,7 @@ impl Progress for Watcher {
             task.rows += rows;
             if let Some(bar) = &task.bar {
                 bar.set_message(task.rates());
-                bar.set_position(task.done);
+                bar.set_position(task.before + task.done);
             } else if self.mode == ProgressMode::Plain && SECONDS_BETWEEN_LINES <= task.told.elapsed().as_secs() {
                 task.told = Instant::now();
                 say(&task.line());

@@ -1,36 +1,71 @@
 //! `renma promote`.
 
-use super::arguments::PromoteArguments;
+use super::arguments::{PromoteArguments, WorkArguments};
 use super::output::{print_json, say};
 use super::session::Session;
 use super::work::{Worked, run_stage};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
-use crate::pipeline::promote::{PromoteReport, promote, rollback};
+use crate::pipeline::promote::{PromoteReport, RollbackError, promote, rollback};
+use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "promote", None, &arguments.work, || work(session, arguments))
+    // A promotion is done at once: there is nothing that a budget could stop.
+    let limits = WorkArguments { budget: None, since: None, log: arguments.log.clone() };
+    run_stage(session, "promote", None, &limits, || work(session, arguments))
 }
 
 fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worked> {
     let report = match &arguments.model {
         Some(name) => promote_model(name, arguments)?,
-        None => rollback(&Registry::new(&named_registry(arguments)))?,
+        None => return roll_back(session, &Registry::new(&named_registry(arguments))),
     };
-    let champion = report.champion.as_deref().unwrap_or("none");
-    let before = report.before.as_deref().unwrap_or("none");
+    tell(session, &report)?;
+    Ok(worked(&report))
+}
+
+/// Takes a promotion back; each call takes back one more, so no error after that may invite another.
+fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<Worked> {
+    match rollback(registry) {
+        Ok(report) => match tell(session, &report) {
+            Ok(()) => Ok(worked(&report)),
+            Err(error) => Err(took_effect(&report, &error)),
+        },
+        Err(RollbackError::Unchanged(error)) => Err(error.into()),
+        Err(RollbackError::TookEffect(report, error)) => Err(took_effect(&report, &error.into())),
+    }
+}
+
+/// An error that ends with 1: the cause is part of its text and not chained, since a cause has an exit code that says
+/// whether to try again.
+fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
+    let [champion, before] = champions(report);
+    anyhow!(
+        "the rollback took effect: the champion is {champion}, before {before}; what failed is only what came after: \
+         {error:#}\ndo not repeat it: that would take another promotion back"
+    )
+}
+
+fn tell(session: &Session, report: &PromoteReport) -> anyhow::Result<()> {
+    let [champion, before] = champions(report);
     if report.skipped {
         say(&format!("promote: done before; the champion is {champion}"));
     } else {
         say(&format!("promote: the champion is {champion}, before {before}"));
     }
-    if session.json {
-        print_json(&report)?;
-    }
-    Ok(Worked::done(report.champion.as_deref(), report.skipped))
+    if session.json { print_json(report) } else { Ok(()) }
+}
+
+/// The champion of now and the one before, as people read them.
+fn champions(report: &PromoteReport) -> [String; 2] {
+    [report.champion, report.before].map(|id| id.map_or("none".to_owned(), |id| id.to_string()))
+}
+
+fn worked(report: &PromoteReport) -> Worked {
+    Worked::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped)
 }
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {

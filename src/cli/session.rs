@@ -8,7 +8,9 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
-use crate::pipeline::Context;
+use crate::engine::search::mpc::MpcLevel;
+use crate::pipeline::search_settings::LevelSetting;
+use crate::pipeline::{Context, StageError};
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,12 +81,32 @@ pub(super) fn model_or_champion(
     }
 }
 
-/// The model that a command without a run names, else the registry's champion, else square weights.
-pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<LoadedModel, ArtifactError> {
-    match named {
-        Some(name) => load_model(name, models),
-        None => Ok(load_champion(models)?.unwrap_or_else(|| LoadedModel::builtin(Builtin::Champion))),
+/// A model that a command without a run works with.
+pub(super) struct ChosenModel {
+    pub(super) model: LoadedModel,
+    /// Why it is this one, if none was named.
+    pub(super) note: Option<String>,
+}
+
+impl ChosenModel {
+    /// Says which model it is, unless the user did.
+    pub(super) fn announce(&self, command: &str) {
+        if let Some(note) = &self.note {
+            say(&format!("{command}: with {} ({note})", self.model.id));
+        }
     }
+}
+
+/// The model that a command without a run names, else the registry's champion, else the shipped one.
+pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+    if let Some(name) = named {
+        return Ok(ChosenModel { model: load_model(name, models)?, note: None });
+    }
+    let (model, note) = match load_champion(models)? {
+        Some(champion) => (champion, format!("the champion of {}", models.display())),
+        None => (LoadedModel::builtin(Builtin::Champion), format!("no champion in {}", models.display())),
+    };
+    Ok(ChosenModel { model, note: Some(note) })
 }
 
 /// The model that a command names; before its first promotion, the champion of a run is its start.
@@ -100,9 +122,33 @@ pub(super) fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id()) >> 32
 }
 
-/// A level from a percentage on the command line.
-pub(super) fn level(percent: u8) -> Result<crate::engine::search::mpc::MpcLevel, UsageError> {
-    crate::pipeline::mpc_level("--mpc-level", percent).map_err(|error| UsageError(error.to_string()))
+/// A level on the command line.
+pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
+    setting.level("--mpc-level").map_err(|error| UsageError(error.to_string()))
+}
+
+/// Warns if a level was set for a model that has no statistics to cut with.
+pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model: &LoadedModel) {
+    if level != LevelSetting::Percent(100) && model.model.mpc.is_empty() {
+        let name = model.id;
+        say(&format!("warning: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
+    }
+}
+
+/// Waits for what may never come, such as the end of a pipe, but not beyond Ctrl-C.
+pub(super) fn wait_for<T: Send + 'static>(
+    context: Context<'_>,
+    get: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StageError> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    // When the wait is given up, nobody hears what comes of it.
+    std::thread::spawn(move || sender.send(get()).unwrap_or_default());
+    loop {
+        if let Ok(value) = receiver.recv_timeout(Duration::from_millis(20)) {
+            return Ok(value);
+        }
+        context.check()?;
+    }
 }
 
 /// Wall and processor time since a moment.

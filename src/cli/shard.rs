@@ -2,9 +2,10 @@
 
 use super::arguments::{GenerateArguments, ShardCommand};
 use super::failure::UsageError;
-use super::output::{finding_text, print_json, say, thousands};
+use super::output::{Output, finding_text, output_name, print_json, say, thousands};
 use super::session::{Session, Stopwatch, fresh_seed, model_or_champion, registry_folder};
-use crate::cluster::plan::{LoadedPlan, Plan};
+use super::work::check_begun;
+use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::config::load_config;
 use crate::pipeline::generate::finish::finish_parts;
 use crate::pipeline::generate::{GenerateTask, generate_parts};
@@ -13,13 +14,19 @@ use std::path::Path;
 
 pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<()> {
     match command {
-        ShardCommand::Plan { plan, shards, task } => write_plan(session, &plan, shards, &task),
+        ShardCommand::Plan { plan, force, shards, task } => write_plan(session, &plan, force, shards, &task),
         ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard),
         ShardCommand::Finish { plan, seed } => finish(session, &plan, seed),
     }
 }
 
-fn write_plan(session: &Session, path: &Path, shards: u32, arguments: &GenerateArguments) -> anyhow::Result<()> {
+fn write_plan(
+    session: &Session,
+    path: &Path,
+    force: bool,
+    shards: u32,
+    arguments: &GenerateArguments,
+) -> anyhow::Result<()> {
     let config = load_config(&arguments.config)?;
     let registry = registry_folder(arguments.models.as_deref(), &config.name);
     let task = GenerateTask {
@@ -30,11 +37,22 @@ fn write_plan(session: &Session, path: &Path, shards: u32, arguments: &GenerateA
         model: &model_or_champion(arguments.model.as_deref(), &registry, &config)?,
         output: &arguments.output,
     };
+    check_begun(task.output)?;
     let plan = Plan::new(task, shards as usize)?;
-    plan.write(path)?;
+    if !plan.is_in(path) {
+        let written =
+            Output::open(session, path, PLAN_FILE, force)?.write(|writer| writer.write_all(plan.text().as_bytes()))?;
+        if !written {
+            return Ok(());
+        }
+    }
     let (parts, games) = (thousands(plan.config.part_count() as u64), thousands(plan.config.games));
-    say(&format!("shard plan: {games} games in {parts} parts and {} shards: {}", plan.shards.len(), path.display()));
-    if session.json { print_json(&json!({"plan": path, "shards": plan.shards.len()})) } else { Ok(()) }
+    let (shards, output) = (plan.shards.len(), output_name(path).display());
+    say(&format!("shard plan: {games} games in {parts} parts and {shards} shards: {output}"));
+    if !session.json {
+        return Ok(());
+    }
+    print_json(&json!({"plan": path.to_string_lossy(), "shards": plan.shards.len()}))
 }
 
 fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {

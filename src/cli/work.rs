@@ -4,14 +4,18 @@ use super::arguments::WorkArguments;
 use super::failure::{code_of, exit_code};
 use super::output::say;
 use super::session::{Session, Stopwatch};
+use crate::artifact::dataset::folder::{part_indices, part_path};
+use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::publish::{exists, remove_folder};
+use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
 use crate::artifact::run::recipe_of;
 use crate::artifact::run_log::{CallOutcome, CallRecord, append_call};
 use crate::artifact::step::Step;
+use crate::artifact::table::Table;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -75,20 +79,80 @@ pub(super) fn run_stage(
     result.map(|worked| ExitCode::from(worked.code))
 }
 
-/// Removes a dataset folder that holds the result of another step; one that holds ours, nothing, or data of another
-/// kind stays, and the stage has its say.
-pub(super) fn make_way(stage: &str, kind: DatasetKind, folder: &Path, step: &Step) -> Result<(), ArtifactError> {
-    let same_kind = match Manifest::read_any(folder) {
+/// Checks the dataset folder of a stage before its work. With `replace` one that holds the result of another step is
+/// removed; one that holds ours, nothing, or data of another kind stays, and the stage has its say.
+pub(super) fn claim_folder(
+    stage: &str,
+    kind: DatasetKind,
+    folder: &Path,
+    replace: bool,
+    step: &Step,
+) -> Result<(), ArtifactError> {
+    let begun = check_begun(folder)?;
+    let is_kind = match Manifest::read_any(folder) {
         Ok(manifest) => manifest.kind == kind,
         // Only self-play leaves parts of positions behind before it has a manifest.
-        Err(_) => kind == DatasetKind::Selfplay || !exists(&folder.join(POSITIONS.name))?,
+        Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
+            kind == DatasetKind::Selfplay || !exists(&folder.join(POSITIONS.name))?
+        }
+        Err(error) => return Err(error),
     };
-    if !same_kind || recipe_of(folder)?.is_none_or(|found| found == step.id) {
+    if !(replace && is_kind && begun.is_some_and(|found| found != step.id)) {
+        return Ok(());
+    }
+    if is_link(folder)? {
+        return Err(ArtifactError::refused("replace", folder, "it is a symbolic link\nname the folder itself"));
+    }
+    let _lock = FolderLock::take(folder)?;
+    check_no_foreign(folder)?;
+    say(&format!("{stage}: {} was made from other inputs; rebuilding it", folder.display()));
+    remove_folder(folder)
+}
+
+/// Removes the parts of a dataset folder of this step beyond those that are asked for now; the others stay.
+pub(super) fn drop_surplus(
+    stage: &str,
+    folder: &Path,
+    step: &Step,
+    tables: &[&Table],
+    (items, parts): (u64, u64),
+) -> Result<(), ArtifactError> {
+    if recipe_of(folder)? != Some(step.id) {
         return Ok(());
     }
     let _lock = FolderLock::take(folder)?;
-    say(&format!("{stage}: {} was made from other inputs; it is made anew", folder.display()));
-    remove_folder(folder)
+    let manifest = folder.join("manifest.json");
+    if exists(&manifest)? && items < Manifest::read_any(folder)?.done {
+        say(&format!("{stage}: {} holds more than the config asks for; the rest is removed", folder.display()));
+        remove_file(&folder.join("verdict.json"))?;
+        remove_file(&manifest)?;
+    }
+    for table in tables {
+        for index in part_indices(folder, table)?.into_iter().filter(|index| parts <= *index) {
+            remove_file(&part_path(folder, table, index as usize))?;
+        }
+    }
+    Ok(())
+}
+
+/// The recipe by which a dataset folder was begun; where it was not, an error if anything is in it.
+pub(super) fn check_begun(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
+    if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
+        return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
+    }
+    let recipe = recipe_of(folder)?;
+    if recipe.is_none() {
+        check_no_foreign(folder)?;
+    }
+    Ok(recipe)
+}
+
+/// An error if a folder holds what no stage wrote.
+fn check_no_foreign(folder: &Path) -> Result<(), ArtifactError> {
+    let Some(foreign) = first_foreign(folder)? else { return Ok(()) };
+    let name = foreign.strip_prefix(folder).unwrap_or(&foreign).display();
+    let reason = format!("it holds {name}, which renma did not write\nmove it away, or choose another --output");
+    Err(ArtifactError::refused("write", folder, reason))
 }
 
 /// Seconds since 1970, UTC.

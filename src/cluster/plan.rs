@@ -3,7 +3,8 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::{LoadedModel, load_model};
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::output::FileKind;
+use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::openings::{Book, OpeningChoice};
 use crate::pipeline::generate::{ALGORITHM, GenerateConfig, GenerateTask, step};
@@ -17,6 +18,16 @@ const FORMAT: u32 = 2;
 
 /// The stage that is cut into shards.
 const STAGE: &str = "generate";
+
+/// A sealed plan, of this format or another.
+pub const PLAN_FILE: FileKind = FileKind {
+    name: "a plan",
+    matches: |path| match read_sealed::<Value>(path) {
+        Ok(plan) => Ok(plan.get("stage").is_some() && plan.get("shards").is_some()),
+        Err(ArtifactError::Damaged { .. }) => Ok(false),
+        Err(error) => Err(error),
+    },
+};
 
 /// The content of a plan's file. Its paths are relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,9 +72,10 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// A bad setting.
+    /// A bad setting, or a folder with a name that a plan cannot hold.
     pub fn new(task: GenerateTask<'_>, shard_count: usize) -> Result<Self, StageError> {
         task.config.check()?;
+        let output = PathBuf::from(text_of(task.output)?);
         let parts = task.config.part_count();
         let count = shard_count.clamp(1, parts);
         let edge = |shard: usize| (parts as u128 * shard as u128 / count as u128) as usize;
@@ -77,11 +89,11 @@ impl Plan {
             seed: task.seed,
             generation: task.generation,
             model: match &task.model.folder {
-                Some(folder) => folder.display().to_string(),
-                None => task.model.id.clone(),
+                Some(folder) => text_of(folder)?.to_owned(),
+                None => task.model.id.to_string(),
             },
             model_content: task.model.content,
-            output: task.output.to_owned(),
+            output,
             shards: (0..count).map(|shard| edge(shard)..edge(shard + 1)).collect(),
         })
     }
@@ -109,14 +121,26 @@ impl Plan {
         Ok(())
     }
 
-    /// Publishes the plan's file.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
-    pub fn write(&self, path: &Path) -> Result<(), ArtifactError> {
-        write_sealed(path, self)
+    /// The text of the plan's file.
+    #[must_use]
+    pub fn text(&self) -> String {
+        seal(self)
     }
+
+    /// Whether a file holds this very plan.
+    #[must_use]
+    pub fn is_in(&self, path: &Path) -> bool {
+        // What cannot be read is not this plan; writing it says what is wrong with the path.
+        read_sealed::<Self>(path).is_ok_and(|plan| plan == *self)
+    }
+}
+
+/// A folder as a plan names it: a plan is JSON, and so are its names.
+fn text_of(folder: &Path) -> Result<&str, StageError> {
+    folder.to_str().ok_or_else(|| {
+        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
+        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
+    })
 }
 
 impl LoadedPlan {

@@ -3,6 +3,7 @@
 //! A search depends on its position, limits, model and the prior content of its table alone. Scores are millidiscs from the side to move.
 
 pub mod limits;
+pub mod move_values;
 pub mod mpc;
 pub mod searcher;
 pub mod selective;

@@ -3,11 +3,16 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::parse_features;
 use crate::artifact::model::version::pattern_set_hash;
-use crate::artifact::publish::{publish_bytes, read_bounded};
+use crate::artifact::model::weights_file::spread;
+use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::publish::read_bounded;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Bytes of a weight.
+const WEIGHT_SIZE: usize = 4;
 
 const FEATURES: &str = include_str!("../../configs/features/es-cube.toml");
 
@@ -15,27 +20,51 @@ fn es_cube() -> PatternSet {
     parse_features(FEATURES).expect("the shipped features file is sound")
 }
 
-/// Writes the weights of a model whose patterns and phase are those of es-cube.
+/// A file of the size of `eval.dat`.
+pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
+    name: "an eval.dat of 42,608 weights",
+    matches: |path| {
+        let size = es_cube().feature_count() as u64 * WEIGHT_SIZE as u64;
+        Ok(first_bytes(path, size + 1)?.len() as u64 == size)
+    },
+};
+
+/// The bytes of `eval.dat` for a model whose patterns and phase are those of es-cube.
 ///
 /// # Errors
 ///
-/// Other patterns, or whatever the system refuses.
-pub fn export_es_cube_eval(evaluation: &Evaluation, path: &Path) -> Result<(), ArtifactError> {
+/// Why the model does not fit: it has other patterns.
+pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
-        let reason =
-            format!("the model has the patterns `{}`: eval.dat holds es-cube in one phase", evaluation.set().name());
-        return Err(ArtifactError::unfit(path, reason));
+        return Err(format!(
+            "the model has the patterns `{}`: eval.dat holds es-cube in one phase",
+            evaluation.set().name()
+        ));
     }
-    let bytes: Vec<u8> = evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect();
-    publish_bytes(path, &bytes)
+    Ok(evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect())
 }
 
-/// Reads weights; mirrors must be equal.
+/// Weights as another program wrote them.
+#[derive(Clone, Debug)]
+pub struct ImportedEval {
+    /// The weights at canonical places, and at their mirrors.
+    pub evaluation: Evaluation,
+    /// Mirrors that had another weight in the file.
+    pub mirrors_differing: u64,
+    /// Mirrors that there are.
+    pub mirrors: u64,
+}
+
+/// Reads weights. A configuration and its mirrors share the weight of the smallest index.
+///
+/// The published C program writes files whose mirrors differ. It learns at the smallest index and then copies the weight to
+/// the index that it visited, so the other mirrors keep the weight of their last visit; and its table of the mirrors of short
+/// diagonals has some that are not.
 ///
 /// # Errors
 ///
-/// A missing file, one of another size, weights beyond 16 bits, or mirrors that differ.
-pub fn import_es_cube_eval(path: &Path) -> Result<Evaluation, ArtifactError> {
+/// A missing file, one of another size, or weights beyond 16 bits.
+pub fn import_es_cube_eval(path: &Path) -> Result<ImportedEval, ArtifactError> {
     let set = es_cube();
     let expected = set.feature_count() * 4;
     let bytes = read_bounded(path, 1 << 30)?;
@@ -50,27 +79,65 @@ pub fn import_es_cube_eval(path: &Path) -> Result<Evaluation, ArtifactError> {
             ArtifactError::damaged(path, format!("byte {}: weight {weight} is beyond ±32767", index * 4))
         })?);
     }
-    Evaluation::new(Arc::new(set), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))
+    let written = weights.clone();
+    spread(&set, &mut weights);
+    let mirrors_differing = weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64;
+    let mirrors = (0..).zip(set.canonical()).filter(|(feature, canonical)| feature != *canonical).count() as u64;
+    let evaluation =
+        Evaluation::new(Arc::new(set), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
+    Ok(ImportedEval { evaluation, mirrors_differing, mirrors })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::publish::publish_bytes;
 
     #[test]
-    fn weights_survive_the_file_and_strangers_are_refused() {
+    fn weights_survive_the_file_and_other_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("eval.dat");
         let set = Arc::new(es_cube());
         let weights = set.canonical().iter().map(|&canonical| (canonical % 40_001) as i16).collect();
         let evaluation = Evaluation::new(set, weights).unwrap();
-        export_es_cube_eval(&evaluation, &path).unwrap();
-        assert_eq!(import_es_cube_eval(&path).unwrap().weights(), evaluation.weights());
+        publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
+        assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
+        let imported = import_es_cube_eval(&path).unwrap();
+        assert_eq!((imported.evaluation.weights(), imported.mirrors_differing), (evaluation.weights(), 0));
         let mut bytes = std::fs::read(&path).unwrap();
-        bytes[4] ^= 1;
-        publish_bytes(&path, &bytes).unwrap();
-        assert!(import_es_cube_eval(&path).unwrap_err().to_string().contains("mirror"));
         publish_bytes(&path, &bytes[1..]).unwrap();
         assert!(import_es_cube_eval(&path).is_err());
+        assert!(!(ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
+        bytes[2] = 1;
+        publish_bytes(&path, &bytes).unwrap();
+        assert!(import_es_cube_eval(&path).unwrap_err().to_string().contains("beyond"));
+    }
+
+    #[test]
+    fn the_weight_at_the_smallest_index_counts_where_mirrors_differ() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("eval.dat");
+        let set = es_cube();
+        // LINE4: b4 or g4 alone is ours, b4 being the second of eight squares; the smaller index has g4.
+        let [smaller, larger] = [3, 3_usize.pow(6)];
+        assert_eq!(set.canonical()[larger], smaller as u32);
+        let mut words = vec![0_i32; set.feature_count()];
+        (words[smaller], words[larger]) = (120, 117);
+        let write = |words: &[i32]| {
+            publish_bytes(&path, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+            import_es_cube_eval(&path).unwrap()
+        };
+        let imported = write(&words);
+        assert_eq!(imported.mirrors_differing, 1);
+        assert_eq!(
+            imported.mirrors,
+            set.canonical().iter().zip(0..).filter(|(canonical, feature)| *canonical < feature).count() as u64
+        );
+        let weights = imported.evaluation.weights();
+        assert_eq!((weights[smaller], weights[larger]), (120, 120));
+        assert_eq!(weights.iter().filter(|&&weight| weight != 0).count(), 2);
+        words[larger] = 120;
+        let same = write(&words);
+        assert_eq!((same.mirrors_differing, same.evaluation.weights()), (0, weights));
     }
 }

@@ -1,31 +1,28 @@
 //! OBF: a position a line.
 
 use crate::artifact::dataset::rows::DatasetRow;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::read_bounded;
+use crate::artifact::output::{FileKind, first_bytes};
 use crate::engine::board::notation::{ColoredPosition, ObfLine, parse_obf};
 use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::DISC;
 use std::io::{self, Write};
-use std::path::Path;
 
-/// Reads the positions of a file, in order.
-///
-/// # Errors
-///
-/// A missing file, the first line that is no position, or a file without positions.
-pub fn read_obf(path: &Path) -> Result<Vec<ObfLine>, ArtifactError> {
-    let bytes = read_bounded(path, 1 << 30)?;
-    let mut positions = Vec::new();
-    for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
-        let bad = |reason: String| ArtifactError::damaged(path, format!("line {}, {reason}", number + 1));
-        let line = std::str::from_utf8(line).map_err(|error| bad(format!("byte {}: not text", error.valid_up_to())))?;
-        positions.extend(parse_obf(line).map_err(|error| bad(error.to_string()))?);
-    }
-    if positions.is_empty() {
-        return Err(ArtifactError::unfit(path, "it holds no position"));
-    }
-    Ok(positions)
+/// A longer line is not OBF: 64 squares, the side to move and at most some 30 scored moves.
+const LINE_SIZE_MAX: u64 = 1 << 10;
+
+/// A file that begins with a position.
+pub const OBF_FILE: FileKind = FileKind {
+    name: "an OBF file of positions",
+    matches: |path| {
+        let bytes = first_bytes(path, LINE_SIZE_MAX)?;
+        let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        Ok(std::str::from_utf8(line).is_ok_and(|line| parse_obf(line).is_ok_and(|position| position.is_some())))
+    },
+};
+
+/// Reads a line, or gives the byte within it and the reason; `None` for a comment or an empty line.
+pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
+    parse_obf(line).map_err(|error| (error.byte, error.reason))
 }
 
 /// Writes a row of a dataset as a line: the position, and the best move with its score if both are known, rounded to whole
@@ -34,7 +31,7 @@ pub fn read_obf(path: &Path) -> Result<Vec<ObfLine>, ArtifactError> {
 /// # Errors
 ///
 /// Whatever the system refuses, or a row that is no position.
-pub fn write_obf_row(writer: &mut impl Write, row: &DatasetRow) -> io::Result<()> {
+pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
     let colored = ColoredPosition::from_boards(row.black, row.white, row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;

@@ -1,8 +1,8 @@
 //! Positions in anybody's Parquet: `black`, `white` and `black_to_move` with `score` (millidiscs) or `result` (discs).
 //!
 //! The columns of `positions` (docs/datasets.md) are taken by name, whatever integers they are stored as, and others are
-//! passed over. Neighboring rows with one `game_id` are one game, so that training never splits it; without that column
-//! every row is a game of its own.
+//! passed over. Neighboring rows with one `game_id` are one game, so that training never splits it; rows with an id that
+//! came before other games are bad. Without that column every row is a game of its own.
 
 use super::records::{BadRecord, Place, Records, SIZE_MAX};
 use crate::artifact::dataset::positions::POSITIONS;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
 
-/// Games are cut here, so that a file with one `game_id` throughout needs no more memory than another.
+/// No game has so many rows, not even with all its mirror images; a file with one `game_id` throughout is no game.
 const GAME_ROWS_MAX: usize = 1 << 12;
 
 /// Reads the positions of a file.
@@ -62,43 +62,92 @@ pub fn read_parquet(path: &Path) -> Result<Records, ArtifactError> {
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
     let reader = reader.ok_or_else(|| damaged("the Parquet reader gave up on it".into()))?;
     let reader = reader.map_err(|error| damaged(error.to_string()))?;
-    let mut games = Games { reader: Some(reader), record: 0, rows: VecDeque::new() };
+    let mut games = Games {
+        reader: Some(reader),
+        record: 0,
+        rows: VecDeque::new(),
+        ready: VecDeque::new(),
+        ids: IdSet::default(),
+        last: None,
+    };
     Ok(Records { total, notes, iter: Box::new(std::iter::from_fn(move || games.next_game())) })
 }
 
-/// A row with the `game_id` that its source gave it; no row where the side to move has no move.
-type SourceRow = (Option<i64>, Option<DatasetRow>);
+/// A row of the file.
+struct SourceRow {
+    /// Its number, counted from 1.
+    record: u64,
+    /// The `game_id` that its source gave it.
+    id: Option<i64>,
+    /// Its position; none where the side to move has no move.
+    position: Result<Option<DatasetRow>, BadRecord>,
+}
 
 struct Games {
     /// None at the end of the file.
     reader: Option<ParquetRecordBatchReader>,
     /// Rows read.
     record: u64,
-    rows: VecDeque<Result<SourceRow, BadRecord>>,
+    rows: VecDeque<SourceRow>,
+    /// Bad rows of the game that was read last, and the game itself.
+    ready: VecDeque<Result<ImportedGame, BadRecord>>,
+    /// The ids of all games so far.
+    ids: IdSet,
+    /// The id of the last game.
+    last: Option<i64>,
 }
 
 impl Games {
-    /// Neighboring rows of one game; a bad row is told before the rest of its game.
+    /// The next game or bad row. A game stays one game without its bad rows, which are told before it.
     fn next_game(&mut self) -> Option<Result<ImportedGame, BadRecord>> {
-        let (id, row) = match self.next_row()? {
-            Ok(row) => row,
-            Err(bad) => return Some(Err(bad)),
-        };
-        let mut rows: Vec<DatasetRow> = row.into_iter().collect();
-        while id.is_some() && rows.len() < GAME_ROWS_MAX {
-            match self.next_row() {
-                Some(Ok((next, row))) if next == id => rows.extend(row),
-                Some(other) => {
-                    self.rows.push_front(other);
-                    break;
-                }
-                None => break,
+        if self.ready.is_empty() {
+            let row = self.next_row()?;
+            match row.id {
+                Some(id) if !self.ids.insert(id) => self.ready.push_back(Err(self.repeated(row, id))),
+                _ => self.read_game(row),
             }
         }
-        Some(Ok(ImportedGame { rows, ..ImportedGame::default() }))
+        self.ready.pop_front()
     }
 
-    fn next_row(&mut self) -> Option<Result<SourceRow, BadRecord>> {
+    /// Reads the neighbors of a row that belong to its game.
+    fn read_game(&mut self, first: SourceRow) {
+        self.last = first.id;
+        let mut rows = Vec::new();
+        let (mut sound, mut count) = (0, 0);
+        let mut next = Some(first);
+        while let Some(row) = next {
+            count += 1;
+            match row.position {
+                Ok(position) => {
+                    sound += 1;
+                    rows.extend(position);
+                }
+                Err(bad) => self.ready.push_back(Err(bad)),
+            }
+            next = if row.id.is_none() || count == GAME_ROWS_MAX { None } else { self.next_row() };
+            if let Some(other) = next.take_if(|row| row.id != self.last) {
+                self.rows.push_front(other);
+            }
+        }
+        if 0 < sound {
+            self.ready.push_back(Ok(ImportedGame { rows, ..ImportedGame::default() }));
+        }
+    }
+
+    /// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of
+    /// a game and learn the other.
+    fn repeated(&self, row: SourceRow, id: i64) -> BadRecord {
+        let reason = if self.last == Some(id) {
+            format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")
+        } else {
+            format!("game_id {id} occurs again after other games: sort the rows by game_id")
+        };
+        let place = Place::Column("game_id".to_owned());
+        row.position.err().unwrap_or(BadRecord { record: row.record, place, reason })
+    }
+
+    fn next_row(&mut self) -> Option<SourceRow> {
         while self.rows.is_empty() {
             let reader = self.reader.as_mut()?;
             match guarded(|| reader.next()) {
@@ -115,19 +164,18 @@ impl Games {
         self.reader = None;
         let reason = format!("the rest cannot be decoded: {reason}");
         let place = Place::Column("black".to_owned());
-        self.rows.push_back(Err(BadRecord { record: self.record + 1, place, reason }));
+        let record = self.record + 1;
+        self.rows.push_back(SourceRow { record, id: None, position: Err(BadRecord { record, place, reason }) });
     }
 
     fn add_batch(&mut self, batch: &RecordBatch) {
         let columns = Columns::new(batch);
         for row in 0..batch.num_rows() {
             self.record += 1;
-            let bad = |(name, reason): (&str, String)| BadRecord {
-                record: self.record,
-                place: Place::Column(name.to_owned()),
-                reason,
-            };
-            self.rows.push_back(columns.row(row).map_err(bad));
+            let record = self.record;
+            let bad = |(name, reason): BadValue| BadRecord { record, place: Place::Column(name.to_owned()), reason };
+            let (id, position) = (columns.number("game_id", row), columns.position(row).map_err(bad));
+            self.rows.push_back(SourceRow { record, id, position });
         }
     }
 }
@@ -179,16 +227,15 @@ impl Columns {
         }
     }
 
-    fn row(&self, row: usize) -> Result<SourceRow, BadValue> {
+    fn position(&self, row: usize) -> Result<Option<DatasetRow>, BadValue> {
         let black = self.required("black", row)?.cast_unsigned();
         let white = self.required("white", row)?.cast_unsigned();
         let black_to_move = self.flag("black_to_move", row)?;
         let black_to_move = black_to_move.ok_or_else(|| ("black_to_move", "the value is missing".to_owned()))?;
         let colored = ColoredPosition::from_boards(black, white, black_to_move);
         let colored = colored.ok_or_else(|| ("black", "black and white share a square".to_owned()))?;
-        let id = self.number("game_id", row);
         if colored.position.legal_moves() == 0 {
-            return Ok((id, None));
+            return Ok(None);
         }
         // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
         let ply = self.label("ply", row)?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
@@ -207,6 +254,40 @@ impl Columns {
             return Err(("empties", format!("it is {empties}, the board has {}", labeled.empties)));
         }
         labeled.check().map_err(|reason| ("score", reason))?;
-        Ok((id, Some(labeled)))
+        Ok(Some(labeled))
+    }
+}
+
+/// Numbers that were seen, as ranges without gaps between: few, where ids ascend.
+#[derive(Default)]
+struct IdSet(BTreeMap<i64, i64>); // the first and the last of each range
+
+impl IdSet {
+    /// Adds a number; false if it was there.
+    fn insert(&mut self, id: i64) -> bool {
+        let before = self.0.range(..=id).next_back().map(|(&first, &last)| (first, last));
+        if before.is_some_and(|(_, last)| id <= last) {
+            return false;
+        }
+        let joined = before.filter(|(_, last)| *last == id - 1).map_or(id, |(first, _)| first);
+        let after = id.checked_add(1).and_then(|next| self.0.remove(&next));
+        self.0.insert(joined, after.unwrap_or(id));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_set_of_ids_is_a_set_and_neighbors_are_one_range() {
+        let (mut ids, mut plain) = (IdSet::default(), BTreeSet::new());
+        let edges = [i64::MAX, i64::MIN, i64::MAX - 1, i64::MIN + 1, -1, 0, i64::MAX];
+        for id in (0..500).map(|step| step * 37 % 101 - 50).chain(edges) {
+            assert_eq!(ids.insert(id), plain.insert(id), "{id}");
+        }
+        assert_eq!(ids.0, BTreeMap::from([(i64::MIN, i64::MIN + 1), (-50, 50), (i64::MAX - 1, i64::MAX)]));
     }
 }

@@ -3,7 +3,8 @@
 use super::records::{Records, lines, replay, without_comment};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::notation::parse_moves;
+use crate::engine::board::notation::{ObfLine, parse_moves};
+use crate::engine::game::Game;
 use std::path::Path;
 
 /// Reads the games of a file; one that does not reach its end has no result.
@@ -21,11 +22,26 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
         return Ok(None);
     }
     let moves = parse_moves(text).map_err(|error| (error.byte, error.reason))?;
-    let byte = |place: Option<usize>| {
-        let letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
-        letters.step_by(2).nth(place.unwrap_or(0)).map_or(0, |(byte, _)| byte)
-    };
-    replay(&moves, None).map(Some).map_err(|(place, reason)| (byte(place), reason))
+    replay(&moves, None).map(Some).map_err(|(place, reason)| (byte_of(text, place.unwrap_or(0)), reason))
+}
+
+/// The position after the last move of a line, or the byte within the line and the reason; `None` for no game.
+pub(super) fn read_last_position(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
+    let text = without_comment(line);
+    if text.trim_start().is_empty() {
+        return Ok(None);
+    }
+    let mut game = Game::new();
+    for (place, square) in parse_moves(text).map_err(|error| (error.byte, error.reason))?.into_iter().enumerate() {
+        game.play(square).map_err(|error| (byte_of(text, place), error.to_string()))?;
+    }
+    Ok(Some(ObfLine { colored: game.current(), moves: Vec::new() }))
+}
+
+/// Where a move stands in a line.
+fn byte_of(text: &str, place: usize) -> usize {
+    let letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+    letters.step_by(2).nth(place).map_or(0, |(byte, _)| byte)
 }
 
 #[cfg(test)]

@@ -75,12 +75,15 @@ fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)
     if let Some(place) = numbers[count..].iter().position(|&number| number != 0) {
         return Err((MOVES + count + place, "a move follows the end of the game".into()));
     }
+    if count == 0 {
+        return Err((MOVES, "it has no moves".into()));
+    }
     let mut moves = Vec::with_capacity(count);
     for (place, &number) in numbers[..count].iter().enumerate() {
         let (row, column) = ((number / 10).wrapping_sub(1), (number % 10).wrapping_sub(1));
         let square = Square::at(column, row);
         moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is no square: 11 to 88 expected")))?);
     }
-    let result = 2 * black as i8 - 64;
+    let result = (2 * i16::from(black) - 64) as i8;
     replay(&moves, Some(result)).map_err(|(place, reason)| (place.map_or(SCORE, |place| MOVES + place), reason))
 }

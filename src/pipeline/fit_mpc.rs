@@ -5,23 +5,27 @@ pub mod compare;
 pub mod held_out;
 mod line;
 mod parts;
-mod picture;
+pub mod picture;
 pub mod sample;
 mod seed;
 mod sums;
 
-use super::{Context, StageError, check_parts, check_range, mpc_level};
+use super::search_settings::LevelSetting;
+use super::{Context, StageError, check_parts, check_range};
+use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
-use crate::artifact::publish::sweep;
+use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::step::Step;
-use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcLevel, MpcTable};
+use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable};
+use crate::engine::search::searcher::Stopped;
 use choice::{Costs, Fits, choose, source_shallow};
 use compare::{NodesSaved, compare, costs, some_positions};
 use held_out::{HeldOut, folds_of, held_out};
@@ -31,9 +35,10 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use sample::{Sample, Sampler};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// Goes up when the same inputs would give another table.
-const ALGORITHM: u32 = 3;
+pub const ALGORITHM: u32 = 3;
 
 /// The shallow depths of the source for deep depths 3 to 16.
 const SHALLOW_DEPTHS: [u8; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
@@ -50,7 +55,7 @@ const DEEP_MAX: u8 = SHALLOW_FIRST + SHALLOW_DEPTHS.len() as u8 - 1;
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct FitMpcConfig {
     pub method: Method,
-    pub level: u8,
+    pub level: LevelSetting,
     pub t: f64,
     pub depth_max: u8,
     pub end_empties: u8,
@@ -89,7 +94,7 @@ impl FitMpcConfig {
     ///
     /// The first key that is out of range.
     pub fn check(&self) -> Result<(), StageError> {
-        mpc_level("fit_mpc.level", self.level)?;
+        self.level.level("fit_mpc.level")?;
         check_range("fit_mpc.t", self.t, 0.0, 10.0)?;
         check_range("fit_mpc.depth_max", self.depth_max, SHALLOW_FIRST, DEEP_MAX)?;
         check_range("fit_mpc.end_empties", self.end_empties, 0, END_RANGES[END_RANGES.len() - 1][1])?;
@@ -198,8 +203,8 @@ impl DepthFit {
 /// The figures of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitMpcMetrics {
-    /// The level in percent for which probes were chosen.
-    pub level: u8,
+    /// The level for which probes were chosen.
+    pub level: LevelSetting,
     /// The margin in sigmas that searches of the source's form used while fitting.
     pub t: f64,
     /// The statistics, by depth.
@@ -208,6 +213,14 @@ pub struct FitMpcMetrics {
     pub held_out: Vec<HeldOut>,
     /// What the table saves.
     pub nodes: NodesSaved,
+}
+
+impl FitMpcMetrics {
+    /// The margin in sigmas of the searches that have no percentage.
+    #[must_use]
+    pub const fn margin(&self) -> f64 {
+        if let LevelSetting::Sigmas { t } = self.level { t } else { self.t }
+    }
 }
 
 /// What the stage did.
@@ -234,6 +247,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let step = step(&task).id;
     let recipe = Recipe::new(&task);
     let _lock = task.output.map(FolderLock::take).transpose()?;
+    sweep_dead(&task)?;
     let is_finished = |output| recipe.is_finished(&task, output);
     let samples_missing = task.output.map(is_finished).transpose()? == Some(false);
     let pictures_missing = task.report.map(picture::are_there).transpose()? == Some(false);
@@ -241,7 +255,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics)
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
-        return Ok(FitMpcReport { skipped: true, id: made.id, content: made.content, metrics });
+        return Ok(FitMpcReport { skipped: true, id: made.id.to_string(), content: made.content, metrics });
     }
     context.check_border()?;
     let fitted = context.pool()?.install(|| match task.config.method {
@@ -275,10 +289,17 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     };
     let content = model.content_hash();
     let id = match task.registry.made_by(step)? {
-        Some(made) => made.id,
-        None => task.registry.publish(&model, &origin)?,
+        Some(made) => made.id.to_string(),
+        None => task.registry.publish(&model, &origin)?.to_string(),
     };
     Ok(FitMpcReport { skipped: false, id, content, metrics })
+}
+
+/// Removes what dead processes left where this stage writes.
+fn sweep_dead(task: &FitMpcTask<'_>) -> Result<(), ArtifactError> {
+    sweep(task.registry.folder())?;
+    task.output.map_or(Ok(()), |output| sweep_dataset(output, &[&MPC_SAMPLES]))?;
+    task.report.map_or(Ok(()), sweep_own)
 }
 
 /// What decides the statistics: the same settings make the same version.
@@ -326,15 +347,15 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
     context.progress.end();
     let parts = parts?;
     let folds = Folds { seed: task.seed, count: task.config.folds };
-    let folds_of_samples = folds_of(&parts, folds);
-    let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None };
-    let fits = fit_pairs(pool, task.config.depth_max);
+    let folds_of_samples = folds_of(&parts, folds, context.stop)?;
+    let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None, stop: context.stop };
+    let fits = fit_pairs(pool, task.config.depth_max)?;
     let first = table_of(&first_choice(&fits))?;
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
-    let level = MpcLevel::from_percent(task.config.level).expect("the config was checked");
-    let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max);
-    let held_out = held_out(&parts, &folds_of_samples, task.config.folds, &chosen);
+    let level = task.config.level.checked();
+    let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max, context.stop)?;
+    let held_out = held_out(pool, task.config.folds, &chosen)?;
     Ok((chosen, held_out, parts))
 }
 
@@ -342,19 +363,20 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
 #[must_use]
 pub fn fit_samples(parts: &[Vec<Sample>], depth_max: u8) -> Vec<DepthFit> {
     let folds: Vec<Vec<u32>> = parts.iter().map(|part| vec![0; part.len()]).collect();
-    let fits = fit_pairs(Pool { parts, folds: &folds, without: None }, depth_max);
-    fits.into_values().flatten().collect()
+    let never = AtomicBool::new(false);
+    let fits = fit_pairs(Pool { parts, folds: &folds, without: None, stop: &never }, depth_max);
+    fits.expect("nothing stops the fit").into_values().flatten().collect()
 }
 
 /// The fits of every pair of depths, on the threads of the current pool.
-fn fit_pairs(pool: Pool<'_>, depth_max: u8) -> Fits {
+fn fit_pairs(pool: Pool<'_>, depth_max: u8) -> Result<Fits, Stopped> {
     let mut pairs: Vec<Pair> = (1..=depth_max)
         .flat_map(|deep| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow }))
         .collect();
     if pool.parts.iter().flatten().any(|sample| sample.end.is_some()) {
         pairs.extend((0..depth_max).map(|shallow| Pair { deep: Deep::End, shallow }));
     }
-    pairs.into_par_iter().map(|pair| (pair, fit_pair(pool, pair))).collect()
+    pairs.into_par_iter().map(|pair| Ok((pair, fit_pair(pool, pair)?))).collect()
 }
 
 /// Static values and the source's shallow depths: with these the costs of searches are measured.
@@ -384,14 +406,12 @@ fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
 
 /// The samples of every part, those that the output folder holds already and the others searched now.
 fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Vec<Vec<Sample>>, StageError> {
-    if let Some(output) = task.output {
-        sweep(&output.join(MPC_SAMPLES.name))?;
-    }
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
+        context.check()?;
         let found = task.output.map(|output| recipe.find(task.config, output, range)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
-            context.progress.advance(range.count, samples.len() as u64);
+            context.progress.resume(range.count);
             entries.push(entry);
             parts.push(samples);
             continue;
@@ -415,10 +435,10 @@ fn make_part(task: FitMpcTask<'_>, range: PartRange, context: Context<'_>) -> Re
         .ids()
         .into_par_iter()
         .map_init(
-            || Sampler::new(task, &no_table),
+            || Sampler::new(task, &no_table, context.stop),
             |sampler, game| {
                 context.check()?;
-                let samples = sampler.samples(game);
+                let samples = sampler.samples(game)?;
                 context.progress.advance(1, samples.len() as u64);
                 Ok(samples)
             },

@@ -12,8 +12,9 @@ mod recipe;
 mod rule;
 mod sprt;
 
-use super::{Context, StageError, check_parts, check_range, mpc_level};
-use crate::artifact::dataset::folder::part_path;
+use super::search_settings::{LevelSetting, SelectiveConfig};
+use super::{Context, StageError, check_parts, check_range};
+use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
 use crate::artifact::dataset::part_range::PartRange;
@@ -21,7 +22,7 @@ use crate::artifact::dataset::verdict::{OpeningCounts, VERDICT_FORMAT, VerdictFi
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::{remove_file, sweep};
+use crate::artifact::publish::remove_file;
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::Step;
 use avoided::Avoided;
@@ -35,7 +36,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Goes up when the same inputs would give other games or another verdict.
-const ALGORITHM: u32 = 2;
+pub const ALGORITHM: u32 = 2;
 
 /// How a match becomes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +67,11 @@ pub struct GateConfig {
     pub depth: u8,
     pub nodes: u64,
     pub exact_empties: u8,
-    pub mpc_level: u8,
+    pub mpc_level: LevelSetting,
     pub table_bits: u8,
+    /// The table `[selective]` of the config; without it recipes are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 impl GateConfig {
@@ -101,7 +105,8 @@ impl GateConfig {
         check_range("gate.nodes", self.nodes, 0, 1 << 40)?;
         check_range("gate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("gate.table_bits", self.table_bits, 8, 28)?;
-        mpc_level("gate.mpc_level", self.mpc_level).map(|_| ())
+        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
+        self.mpc_level.level("gate.mpc_level").map(|_| ())
     }
 }
 
@@ -153,14 +158,14 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         return recheck::recheck(&task, &recipe, &avoided, context);
     }
     let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &[&GATE_GAMES])?;
     if let Some(verdict) = recipe.finished(&task)? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_border()?;
     let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
-    let found = find_batches(&task, &recipe, &ranges)?;
+    let found = find_batches(&task, &recipe, &ranges, context)?;
     withdraw(task.output)?;
-    sweep(&task.output.join(GATE_GAMES.name))?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
         let path = part_path(task.output, &GATE_GAMES, range.index);
         Ok(part_of(range, GATE_GAMES.write(&path, &to_batch(rows), &recipe.footer(range, openings))?))
@@ -195,9 +200,11 @@ fn find_batches(
     task: &GateTask<'_>,
     recipe: &Recipe,
     ranges: &[PartRange],
-) -> Result<BTreeMap<usize, Batch>, ArtifactError> {
+    context: Context<'_>,
+) -> Result<BTreeMap<usize, Batch>, StageError> {
     let mut found = BTreeMap::new();
     for range in ranges {
+        context.check()?;
         if let Some(batch) = recipe.find(task, range)? {
             found.insert(range.index, batch);
         }

@@ -7,16 +7,17 @@ mod play;
 pub mod recheck;
 pub mod recipe;
 
-use super::{Context, StageError, check_parts, check_range, mpc_level};
-use crate::artifact::dataset::folder::part_path;
+use super::search_settings::{LevelSetting, SelectiveConfig};
+use super::{Context, StageError, check_parts, check_range};
+use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::sweep;
 use crate::artifact::step::Step;
+use crate::artifact::table::Table;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use openings::{Book, OpeningChoice, Openings};
 use parts::Parts;
@@ -33,6 +34,9 @@ pub const ALGORITHM: u32 = 1;
 
 /// With more plies there are too many openings to take in turn.
 const ALL_PLIES_MAX: u8 = 7;
+
+/// What a dataset of self-play consists of.
+const TABLES: [&Table; 2] = [&GAMES, &POSITIONS];
 
 /// The `[generate]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,9 +55,12 @@ pub struct GenerateConfig {
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
-    pub mpc_level: u8,
+    pub mpc_level: LevelSetting,
     pub label_from_ply: u8,
     pub table_bits: u8,
+    /// The table `[selective]` of the config; without it recipes are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selective: Option<SelectiveConfig>,
 }
 
 impl GenerateConfig {
@@ -66,6 +73,7 @@ impl GenerateConfig {
         if self.games == 0 {
             return Err(StageError::Setting("generate.games = 0: at least one game is needed".into()));
         }
+        check_range("generate.games", self.games, 1, 1 << 40)?;
         check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
         match (self.openings == OpeningChoice::Book, self.book.is_empty()) {
             (true, true) => {
@@ -89,7 +97,8 @@ impl GenerateConfig {
         check_range("generate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("generate.label_from_ply", self.label_from_ply, 0, 60)?;
         check_range("generate.table_bits", self.table_bits, 8, 28)?;
-        mpc_level("generate.mpc_level", self.mpc_level).map(|_| ())
+        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
+        self.mpc_level.level("generate.mpc_level").map(|_| ())
     }
 
     /// The number of parts that the games fill.
@@ -166,16 +175,14 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     task.config.check()?;
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &TABLES)?;
     if let Some(manifest) = recipe.finished(task.output)? {
         return Ok(report(&manifest, &Written::default()));
     }
     context.check_border()?;
-    for table in [&GAMES, &POSITIONS] {
-        sweep(&task.output.join(table.name))?;
-    }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     let missing = parts.missing();
-    let mut written = play_missing(task, &recipe, &missing, context)?;
+    let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
     let manifest = manifest_of(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?);
     manifest.write(task.output)?;
     Ok(report(&manifest, &written))
@@ -198,9 +205,11 @@ pub fn generate_parts(
     if recipe.finished(task.output)?.is_some() {
         return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
     }
-    let missing = Parts::find(task.output, &recipe, wanted)?.missing();
+    sweep_dataset(task.output, &TABLES)?;
+    let parts = Parts::find(task.output, &recipe, wanted, context)?;
+    let (missing, games) = (parts.missing(), parts.games());
     let Written { games: games_played, positions: positions_written, nodes, .. } =
-        play_missing(task, &recipe, &missing, context)?;
+        play_missing(task, &recipe, &missing, games, context)?;
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
 }
 
@@ -258,10 +267,12 @@ fn play_missing(
     task: GenerateTask<'_>,
     recipe: &Recipe,
     missing: &[PartRange],
+    wanted: u64,
     context: Context<'_>,
 ) -> Result<Written, StageError> {
-    let games = missing.iter().map(|part| part.count).sum();
-    context.progress.begin("generate", games, "games");
+    let games: u64 = missing.iter().map(|part| part.count).sum();
+    context.progress.begin("generate", wanted, "games");
+    context.progress.resume(wanted - games);
     let written = play_parts(task, recipe, missing, context);
     context.progress.end();
     let written = written?;
@@ -326,11 +337,13 @@ fn play_games(
     (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
-    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model);
+    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model, context.stop);
     let mut lot = Lot::with_capacity(LOT_GAMES);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
         let Some(id) = claims.next(context) else { break };
-        lot.push(player.play(id));
+        // A game whose search was stopped has not been played.
+        let Ok(game) = player.play(id) else { break };
+        lot.push(game);
         if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
             return;
         }
@@ -348,7 +361,8 @@ fn write_parts(
 ) -> Result<Written, StageError> {
     let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
     let mut written = Written::default();
-    for game in receiver.into_iter().flatten() {
+    // A part takes a moment to write: those that wait are left to the next call when this one is to stop.
+    for game in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
         context.progress.advance(1, game.positions.len() as u64);
         written.nodes += game.nodes;
         let index = (game.game.game_id / task.config.part_games) as usize;

@@ -5,10 +5,12 @@ use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::champion::{ChampionFile, Promotion};
+use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
 use serde::Serialize;
+use std::path::Path;
 
 /// What the stage did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,9 +18,24 @@ pub struct PromoteReport {
     /// Whether the promotion had been made already.
     pub skipped: bool,
     /// The champion before, if there was one.
-    pub before: Option<String>,
+    pub before: Option<VersionId>,
     /// The champion now, if there is one.
-    pub champion: Option<String>,
+    pub champion: Option<VersionId>,
+}
+
+/// Why taking a promotion back failed.
+#[derive(Debug)]
+pub enum RollbackError {
+    /// The champion is what it was: trying again is safe.
+    Unchanged(StageError),
+    /// The champion has moved, but perhaps not in a way that outlives a loss of power.
+    TookEffect(PromoteReport, ArtifactError),
+}
+
+impl From<ArtifactError> for RollbackError {
+    fn from(error: ArtifactError) -> Self {
+        Self::Unchanged(error.into())
+    }
 }
 
 /// Makes a version of the registry its champion: on a gate's verdict, or by hand.
@@ -34,53 +51,110 @@ pub fn promote(
     verdict: Option<&VerdictFile>,
 ) -> Result<PromoteReport, StageError> {
     let folder = registry.folder();
-    if model.folder.as_deref().and_then(|path| path.parent()) != Some(folder) {
-        let reason = format!("{} is not one of its versions", model.id);
-        return Err(ArtifactError::unfit(folder, reason).into());
-    }
+    let id = version_in(registry, model)?;
     if let Some(verdict) = verdict {
         if verdict.candidate.content != model.content {
-            let reason = format!("the verdict is on {}, not on {}", verdict.candidate.id, model.id);
+            let reason = format!("the verdict is on {}, not on {id}", verdict.candidate.id);
             return Err(StageError::Setting(reason));
         }
         if verdict.verdict != Verdict::Accepted {
-            let reason = format!("{} was not accepted by its gate: the champion stays", model.id);
+            let reason = format!("{id} was not accepted by its gate: the champion stays");
             return Err(StageError::Setting(reason));
         }
     }
     let _lock = FolderLock::take(folder)?;
     let mut file = ChampionFile::read(folder)?;
-    let before = file.champion().map(|promotion| promotion.id.clone());
+    let before = file.champion().map(|promotion| promotion.id);
     let gate = verdict.map(|verdict| verdict.step);
     let acted = gate.is_some_and(|gate| file.acted.contains(&gate));
-    let unchanged = before.as_ref() == Some(&model.id);
-    if acted || unchanged {
-        return Ok(PromoteReport { skipped: true, champion: before.clone(), before });
+    if acted || before == Some(id) {
+        return Ok(PromoteReport { skipped: true, before, champion: before });
     }
-    file.history.push(Promotion { id: model.id.clone(), content: model.content, gate });
+    file.history.push(Promotion { id, content: model.content, gate });
     file.acted.extend(gate);
     file.write(folder)?;
-    Ok(PromoteReport { skipped: false, before, champion: Some(model.id.clone()) })
+    Ok(PromoteReport { skipped: false, before, champion: Some(id) })
+}
+
+/// Which version of a registry a model is, by the folder that it was read from.
+fn version_in(registry: &Registry, model: &LoadedModel) -> Result<VersionId, ArtifactError> {
+    let folder = model.folder.as_deref().filter(|folder| folder.parent() == Some(registry.folder()));
+    folder.and_then(VersionId::of_folder).ok_or_else(|| {
+        let name = folder.map_or(model.id.to_string(), |folder| folder.display().to_string());
+        ArtifactError::unfit(registry.folder(), format!("{name} is not one of its versions"))
+    })
 }
 
 /// Takes the last promotion back.
 ///
 /// # Errors
 ///
-/// A registry without a champion, or whatever the system refuses.
-pub fn rollback(registry: &Registry) -> Result<PromoteReport, StageError> {
+/// A registry without a champion, or whatever the system refuses, before or after the champion has moved.
+pub fn rollback(registry: &Registry) -> Result<PromoteReport, RollbackError> {
+    rollback_with(registry, ChampionFile::write)
+}
+
+fn rollback_with(
+    registry: &Registry,
+    write: impl FnOnce(&ChampionFile, &Path) -> Result<(), ArtifactError>,
+) -> Result<PromoteReport, RollbackError> {
     let folder = registry.folder();
     let path = folder.join("champion.json");
     if !exists(&path)? {
         return Err(ArtifactError::Missing { path }.into());
     }
     let _lock = FolderLock::take(folder)?;
-    let mut file = ChampionFile::read(folder)?;
-    if file.history.is_empty() {
+    let old = ChampionFile::read(folder)?;
+    let mut file = old.clone();
+    let Some(last) = file.history.pop() else {
         return Err(ArtifactError::unfit(&path, "it names no champion to take back").into());
+    };
+    let champion = file.champion().map(|promotion| promotion.id);
+    let report = PromoteReport { skipped: false, before: Some(last.id), champion };
+    match write(&file, folder) {
+        Ok(()) => Ok(report),
+        // The file may have its new name and only the folder not be synced: then another try takes back one more.
+        Err(error) if ChampionFile::read(folder).is_ok_and(|found| found == old) => Err(error.into()),
+        Err(error) => Err(RollbackError::TookEffect(report, error)),
     }
-    let before = file.history.pop().map(|promotion| promotion.id);
-    file.write(folder)?;
-    let champion = file.champion().map(|promotion| promotion.id.clone());
-    Ok(PromoteReport { skipped: false, before, champion })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::hash::ContentHash;
+    use std::io;
+
+    /// A registry with two promotions, and the champion after a rollback whose write goes like this.
+    fn rolled_back(
+        write: impl FnOnce(&ChampionFile, &Path) -> Result<(), ArtifactError>,
+    ) -> (Result<PromoteReport, RollbackError>, Option<VersionId>) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = ChampionFile::default();
+        for id in ["v0002", "v0004"] {
+            let content = ContentHash::of(id.as_bytes());
+            file.history.push(Promotion { id: id.parse().unwrap(), content, gate: None });
+        }
+        file.write(folder.path()).unwrap();
+        let result = rollback_with(&Registry::new(folder.path()), write);
+        (result, ChampionFile::read(folder.path()).unwrap().champion().map(|promotion| promotion.id))
+    }
+
+    fn full_disk(folder: &Path) -> ArtifactError {
+        ArtifactError::io("sync", folder, io::ErrorKind::StorageFull.into())
+    }
+
+    #[test]
+    fn a_rollback_that_took_effect_before_an_error_is_told_from_one_that_did_not() {
+        let id = |text: &str| Some(text.parse::<VersionId>().unwrap());
+        let expected = PromoteReport { skipped: false, before: id("v0004"), champion: id("v0002") };
+        let (result, champion) = rolled_back(ChampionFile::write);
+        assert_eq!((result.unwrap(), champion), (expected.clone(), id("v0002")));
+        let (result, champion) = rolled_back(|_, folder| Err(full_disk(folder)));
+        assert!(matches!(result, Err(RollbackError::Unchanged(_))), "{result:?}");
+        assert_eq!(champion, id("v0004"));
+        let (result, champion) = rolled_back(|file, folder| file.write(folder).and(Err(full_disk(folder))));
+        assert!(matches!(&result, Err(RollbackError::TookEffect(report, _)) if *report == expected), "{result:?}");
+        assert_eq!(champion, id("v0002"));
+    }
 }

@@ -15,6 +15,7 @@ use crate::artifact::model::document::{DatasetEntry, ModelKind, Origin, dataset_
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::{Model, pattern_set_hash};
+use crate::artifact::publish::temporary::sweep;
 use crate::artifact::step::Step;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
@@ -27,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Goes up when the same inputs would give other weights.
-const ALGORITHM: u32 = 1;
+pub const ALGORITHM: u32 = 1;
 
 /// How weights are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,6 +175,11 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     }
     context.check_border()?;
     let _lock = FolderLock::take_named(task.registry.folder(), TRAIN_LOCK_NAME)?;
+    // Another training of this step may have ended between the look and the lock.
+    if let Some(made) = task.registry.made_by(step)? {
+        return skipped(made);
+    }
+    sweep(task.registry.folder())?;
     let set = read_rows(task, &datasets, context)?;
     if set.training.is_empty() {
         return Err(no_rows(task, &set));
@@ -190,7 +196,8 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
     };
-    let id = task.registry.publish(&model, &origin)?;
+    context.check()?;
+    let id = task.registry.publish(&model, &origin)?.to_string();
     checkpoint.remove()?;
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
 }
@@ -220,7 +227,7 @@ fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
         let path = made.folder.unwrap_or_default().join("model.json");
         ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}"))
     })?;
-    Ok(TrainReport { skipped: true, id: made.id, content: made.content, metrics })
+    Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
 /// What decides the weights: the same settings make the same version.
@@ -250,6 +257,15 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
         games: manifest.done,
         positions: manifest.rows(POSITIONS.name),
     }
+}
+
+/// The epochs behind a training of this step that was stopped, if there is one.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn epochs_done(registry: &Path, step: ContentHash) -> Result<Option<u32>, ArtifactError> {
+    Checkpoint::new(registry, step).epochs()
 }
 
 /// The weights and visits that training begins with.
@@ -287,8 +303,8 @@ fn fit_from(
     let judged = if held_out { &set.validation } else { &set.training };
     let initial = initial_model(task);
     let baseline = task.parent.map_or(&initial.evaluation, |parent| &parent.model.evaluation);
-    let before = pool.install(|| errors(baseline, judged));
-    let mut learner = Learner::new(initial, task.config, task.seed, set);
+    let before = pool.install(|| errors(baseline, judged, context))?;
+    let mut learner = Learner::new(initial, task.config, task.seed, set, context)?;
     context.progress.begin("train", u64::from(task.config.epochs), "epochs");
     let result = pool.install(|| learner.run(checkpoint, context));
     context.progress.end();
@@ -302,7 +318,7 @@ fn fit_from(
         held_out,
         updates: set.training.len() as u64 * u64::from(task.config.epochs),
         before,
-        after: pool.install(|| errors(&model.evaluation, judged)),
+        after: pool.install(|| errors(&model.evaluation, judged, context))?,
     };
     Ok((model, metrics))
 }

@@ -25,6 +25,23 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
+/// What makes a run of the smoke config take a fraction of a second. It is then too small to promote its models.
+const TINY: [(&str, &str); 13] = [
+    ("generate.games", "60"),
+    ("generate.part_games", "20"),
+    ("generate.exploration", "0.01"),
+    ("generate.play_depth", "2"),
+    ("generate.label_depth", "2"),
+    ("generate.exact_empties", "8"),
+    ("train.ratio_decay", "1.0"),
+    ("train.blend", "0.5"),
+    ("train.epochs", "4"),
+    ("gate.mode", "\"games\""),
+    ("gate.games", "40"),
+    ("gate.batch_pairs", "10"),
+    ("gate.exact_empties", "6"),
+];
+
 impl Workspace {
     pub(crate) fn new() -> Self {
         let workspace = Self { folder: tempfile::tempdir().unwrap() };
@@ -45,9 +62,12 @@ impl Workspace {
     }
 
     /// Writes `configs/NAME.toml`: a shipped config with other values for some keys, named `table.key`.
+    ///
+    /// The smoke config is taken with the numbers of [`TINY`].
     pub(crate) fn config(&self, name: &str, base: &str, changes: &[(&str, &str)]) -> String {
         let path = format!("configs/{name}.toml");
-        self.write(&path, with_keys(&shipped(&format!("{base}.toml")), changes));
+        let smaller: &[(&str, &str)] = if base == "smoke" { &TINY } else { &[] };
+        self.write(&path, with_keys(&shipped(&format!("{base}.toml")), &[smaller, changes].concat()));
         path
     }
 
@@ -71,6 +91,13 @@ impl Workspace {
         outcome.stdout.trim_end().to_owned()
     }
 
+    /// Runs the program with options of its own before these arguments.
+    pub(crate) fn command_with(&self, options: &[&str], arguments: &str) -> Outcome {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_renma"));
+        command.current_dir(self.root()).args(options).args(arguments.split_whitespace()).stdin(Stdio::null());
+        command.output().unwrap().into()
+    }
+
     /// Starts the program, to be killed or interrupted.
     pub(crate) fn start(&self, arguments: &str) -> Child {
         let arguments: Vec<&str> = arguments.split_whitespace().collect();
@@ -85,6 +112,29 @@ pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
 
 /// As [`pipeline`], with options for every call of the program.
 pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_options: &str) -> Outcome {
+    pipeline_command(workspace, options, program_options).output().unwrap().into()
+}
+
+/// As [`pipeline`], called from another folder.
+pub(crate) fn pipeline_from(workspace: &Workspace, folder: &str, options: &str) -> Outcome {
+    pipeline_command(workspace, options, "").current_dir(workspace.path(folder)).output().unwrap().into()
+}
+
+/// Starts the loop in a process group of its own, to be killed by [`kill_group`].
+pub(crate) fn start_pipeline(workspace: &Workspace, options: &str) -> Child {
+    use std::os::unix::process::CommandExt;
+    let mut command = pipeline_command(workspace, options, "");
+    command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills a child with everything that it started.
+pub(crate) fn kill_group(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    assert!(Command::new("kill").args(["-9", "--", &group]).status().unwrap().success());
+    child.wait().unwrap();
+}
+
+fn pipeline_command(workspace: &Workspace, options: &str, program_options: &str) -> Command {
     let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
     workspace.write("pipeline.sh", script);
     workspace.write("bin/cargo", "#!/bin/sh\n");
@@ -99,7 +149,7 @@ pub(crate) fn pipeline_with(workspace: &Workspace, options: &str, program_option
     let mut command = Command::new("bash");
     command.arg(workspace.path("pipeline.sh")).args(options.split_whitespace()).stdin(Stdio::null());
     command.current_dir(workspace.root()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
-    command.output().unwrap().into()
+    command
 }
 
 impl From<Output> for Outcome {

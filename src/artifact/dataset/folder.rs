@@ -6,6 +6,9 @@ use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{self, POSITIONS, PositionRow};
 use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::is_folder;
+use crate::artifact::publish::parent;
+use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::table::{FileEntry, Table, read_listed};
 use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
@@ -27,6 +30,38 @@ pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
 #[must_use]
 pub fn part_name_path(folder: &Path, table: &str, index: usize) -> PathBuf {
     folder.join(table).join(part_name(index))
+}
+
+/// The numbers of the parts of a table that lie in a folder, in no order.
+///
+/// # Errors
+///
+/// Whatever the system refuses; a folder that is not there has none.
+pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactError> {
+    let folder = folder.join(table.name);
+    if !is_folder(&folder)? {
+        return Ok(Vec::new());
+    }
+    let failed = |source| ArtifactError::io("read", &folder, source);
+    let mut indices = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let digits = name.to_str().and_then(|name| name.strip_prefix("part-")?.strip_suffix(".parquet"));
+        indices.extend(digits.and_then(|digits| digits.parse::<u64>().ok()));
+    }
+    Ok(indices)
+}
+
+/// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
+/// stays.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactError> {
+    sweep_own(parent(folder))?;
+    sweep_own(folder)?;
+    tables.iter().try_for_each(|table| sweep(&folder.join(table.name)))
 }
 
 impl Dataset {

@@ -6,6 +6,7 @@ use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The width of a bin of the histograms, in discs.
 pub const BIN_DISCS: i32 = 8;
@@ -154,16 +155,15 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// Adds the rows of a part.
+    /// Adds the rows of a part, as far as it gets before `stop` is raised.
     ///
     /// # Errors
     ///
     /// Damage of any kind.
-    pub fn add_part(&mut self, dataset: &Dataset, index: usize) -> Result<(), ArtifactError> {
+    pub fn add_part(&mut self, dataset: &Dataset, index: usize, stop: &AtomicBool) -> Result<(), ArtifactError> {
         self.games += dataset.manifest().parts[index].count;
-        for row in dataset.rows(index)? {
-            self.add_row(&row);
-        }
+        let rows = dataset.rows(index)?;
+        rows.iter().take_while(|_| !stop.load(Ordering::Relaxed)).for_each(|row| self.add_row(row));
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::bounds::check_manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::exists;
+use crate::artifact::publish::{check_folder, exists};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::{FileEntry, Footer};
@@ -16,6 +16,9 @@ pub const FORMAT: u32 = 1;
 
 /// The version of a dataset of MPC samples.
 pub const MPC_FORMAT: u32 = 2;
+
+/// The most parts that a dataset has: five digits number them, and a manifest of so many can be read.
+pub const PARTS_MAX: usize = 100_000;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
@@ -145,8 +148,9 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses.
+    /// More than [`PARTS_MAX`] parts, or whatever the system refuses.
     pub fn write(&self, folder: &Path) -> Result<(), ArtifactError> {
+        check_part_count(folder, self.parts.len())?;
         write_sealed(&folder.join("manifest.json"), self)
     }
 
@@ -171,9 +175,7 @@ impl Manifest {
     /// No manifest, a damaged one, one of another format, or one of a dataset that cannot be.
     pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
-        if !exists(folder)? {
-            return Err(ArtifactError::Missing { path: folder.to_owned() });
-        }
+        check_folder(folder)?;
         if !exists(&path)? {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
         }
@@ -216,6 +218,19 @@ impl Manifest {
         let reason = format!("it holds the data of another run: {differing}\nchoose another --output");
         Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
     }
+}
+
+/// An error if a dataset would have too many parts.
+///
+/// # Errors
+///
+/// More than [`PARTS_MAX`].
+pub fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError> {
+    if parts <= PARTS_MAX {
+        return Ok(());
+    }
+    let reason = format!("it would have {parts} parts, and a dataset has {PARTS_MAX} at most");
+    Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
 }
 
 /// The content hash of a dataset, from those of its files in order.

@@ -2,14 +2,17 @@
 
 use super::folder::{Dataset, part_path};
 use super::games::GAMES;
-use super::manifest::DatasetKind;
+use super::manifest::{DatasetKind, part_name};
 use super::positions::POSITIONS;
 use super::rows::{DatasetGame, DatasetRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::engine::board::notation::{ColoredPosition, parse_moves};
 use crate::engine::game::Game;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What was checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -25,20 +28,24 @@ pub struct Verified {
 /// What is wrong with a dataset.
 type Finding = ArtifactError;
 
-/// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows.
+/// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows. It ends soon after
+/// `stop` is raised, and says nothing about the rest.
 ///
 /// # Errors
 ///
 /// The first thing that does not fit, with its row.
-pub fn verify_part(dataset: &Dataset, index: usize, fast: bool) -> Result<Verified, Finding> {
+pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<Verified, Finding> {
     let games = dataset.game_rows(index)?;
     let rows = dataset.rows(index)?;
     let path = part_path(dataset.folder(), &POSITIONS, index);
     for (number, row) in rows.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Verified::default());
+        }
         row.check().map_err(|reason| Finding::damaged(&path, format!("row {number}: {reason}")))?;
     }
     match games {
-        Some(games) => verify_games(dataset, index, &games, &rows, fast),
+        Some(games) => verify_games(dataset, index, (&games, &rows), fast, stop),
         None => verify_lone_positions(dataset, index, &rows),
     }
 }
@@ -46,9 +53,9 @@ pub fn verify_part(dataset: &Dataset, index: usize, fast: bool) -> Result<Verifi
 fn verify_games(
     dataset: &Dataset,
     index: usize,
-    games: &[DatasetGame],
-    rows: &[DatasetRow],
+    (games, rows): (&[DatasetGame], &[DatasetRow]),
     fast: bool,
+    stop: &AtomicBool,
 ) -> Result<Verified, Finding> {
     let part = &dataset.manifest().parts[index];
     let games_path = part_path(dataset.folder(), &GAMES, index);
@@ -59,6 +66,9 @@ fn verify_games(
     }
     let mut rest = rows;
     for (id, game) in (part.first..).zip(games) {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Verified::default());
+        }
         if game.game_id != id {
             return Err(Finding::damaged(
                 &games_path,
@@ -162,7 +172,8 @@ fn text(number: Option<impl ToString>) -> String {
     number.map_or("none".to_owned(), |number| number.to_string())
 }
 
-/// Files in the tables' folders that are no part of the dataset.
+/// Files in the tables' folders that are no part of the dataset. Hidden ones are nobody's data: a name that begins with a
+/// dot is that of a lock, of a temporary file or of a file manager.
 ///
 /// # Errors
 ///
@@ -171,15 +182,17 @@ pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in [&GAMES, &POSITIONS] {
         let folder = dataset.folder().join(table.name);
-        if dataset.manifest().parts.iter().all(|part| !part.files.contains_key(table.name)) && !exists(&folder)? {
+        let parts = dataset.manifest().parts.iter().enumerate();
+        let listed = parts.filter(|(_, part)| part.files.contains_key(table.name));
+        let known: HashSet<OsString> = listed.map(|(index, _)| part_name(index).into()).collect();
+        if known.is_empty() && !exists(&folder)? {
             continue;
         }
         let failed = |source| ArtifactError::io("read", &folder, source);
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let known = (0..dataset.part_count()).any(|index| part_path(dataset.folder(), table, index) == path);
-            if !known {
-                strangers.push(path);
+            let name = entry.map_err(failed)?.file_name();
+            if !known.contains(&name) && !name.as_encoded_bytes().starts_with(b".") {
+                strangers.push(folder.join(name));
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
-use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, content_of};
+use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, check_part_count, content_of};
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{Draft, exists};
+use crate::artifact::publish::temporary::sweep_own;
+use crate::artifact::publish::{Draft, exists, is_folder, is_link, parent};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A part is written when it has so many rows, and the game that reached it is complete.
@@ -41,6 +43,8 @@ pub struct Provenance {
 pub struct DatasetWriter {
     draft: Draft,
     output: PathBuf,
+    /// The last part of `output`.
+    name: OsString,
     kind: DatasetKind,
     recipe: ContentHash,
     parts: Vec<Part>,
@@ -59,10 +63,16 @@ pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manif
     if !exists(output)? {
         return Ok(None);
     }
+    if !is_folder(output)? {
+        return Err(taken(output, "it exists and is not a folder"));
+    }
     match Manifest::read_any(output) {
         Ok(manifest) if manifest.recipe == recipe => Ok(Some(manifest)),
         Ok(_) => Err(taken(output, "it holds a dataset of other origin")),
-        Err(_) => Err(taken(output, "it exists and holds no sound dataset")),
+        Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
+            Err(taken(output, "it exists and holds no sound dataset"))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -78,13 +88,15 @@ impl DatasetWriter {
     ///
     /// A name that is taken, or whatever the system refuses.
     pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
-        if exists(output)? {
+        if is_link(output)? || exists(output)? {
             return Err(taken(output, "it exists already"));
         }
-        let parent = output.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        let name = output.file_name().ok_or_else(|| taken(output, "it is not a name for a folder"))?;
+        sweep_own(parent(output))?;
         Ok(Self {
-            draft: Draft::new(parent)?,
+            draft: Draft::new(parent(output))?,
             output: output.to_owned(),
+            name: name.to_owned(),
             kind,
             recipe,
             parts: Vec::new(),
@@ -126,7 +138,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses.
+    /// More parts than a dataset can have, or whatever the system refuses.
     pub fn add_part(
         &mut self,
         count: u64,
@@ -134,6 +146,7 @@ impl DatasetWriter {
         mut rows: Vec<DatasetRow>,
     ) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.done);
+        check_part_count(&self.output, index + 1)?;
         let mut footer = base_footer(self.recipe);
         footer.insert("renma.first_game".into(), first.to_string());
         footer.insert("renma.games".into(), count.to_string());
@@ -180,8 +193,6 @@ impl DatasetWriter {
             parents: provenance.parents,
         };
         manifest.write(self.draft.path())?;
-        let name = self.output.file_name().and_then(std::ffi::OsStr::to_str);
-        let name = name.ok_or_else(|| taken(&self.output, "it is no name for a folder"))?;
-        if self.draft.publish(name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
+        if self.draft.publish(&self.name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
     }
 }

@@ -41,6 +41,18 @@ impl Builtin {
         }
     }
 
+    /// The one with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|builtin| builtin.name() == name)
+    }
+
+    /// All names, in a row.
+    #[must_use]
+    pub fn names() -> String {
+        Self::ALL.map(Self::name).join(", ")
+    }
+
     /// The model alone.
     #[must_use]
     pub fn model(self) -> Model {

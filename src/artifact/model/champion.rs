@@ -1,5 +1,6 @@
 //! `champion.json`: which version of a registry is its best, and every promotion before.
 
+use super::name::VersionId;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::seal::{read_sealed_or_default, write_sealed};
@@ -14,7 +15,7 @@ const FORMAT: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub struct Promotion {
     /// The version that became champion.
-    pub id: String,
+    pub id: VersionId,
     /// The hash of its content.
     pub content: ContentHash,
     /// The step id of the gate that accepted it; none for a promotion by hand.

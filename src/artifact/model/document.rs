@@ -1,5 +1,6 @@
 //! `model.json`: what a version is, what it was made from, and a hash of each of its files.
 
+use super::name::{ModelName, VersionId};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,7 @@ pub enum ModelKind {
 #[serde(deny_unknown_fields)]
 pub struct ParentEntry {
     /// Its version id or built-in name.
-    pub id: String,
+    pub id: ModelName,
     /// The hash of its content.
     pub content: ContentHash,
 }
@@ -83,8 +84,8 @@ pub struct Origin {
 pub struct ModelDocument {
     /// [`FORMAT`], or an older one from [`FORMAT_MIN`].
     pub format: u32,
-    /// The version id, `v0001` and so on.
-    pub id: String,
+    /// The version id, which is also the name of the folder in a registry.
+    pub id: VersionId,
     /// Where it came from.
     #[serde(flatten)]
     pub origin: Origin,

@@ -44,9 +44,21 @@ pub fn read_features(path: &Path) -> Result<PatternSet, ArtifactError> {
 ///
 /// The place and the reason why it is no pattern set.
 pub fn parse_features(text: &str) -> Result<PatternSet, String> {
-    let file: FeaturesFile = toml::from_str(text).map_err(|error| error.to_string())?;
+    let file: FeaturesFile = toml::from_str(text).map_err(|error| reason(text, &error))?;
     let patterns = file.pattern.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
     PatternSet::new(&file.name, patterns, file.phase_starts).map_err(|error| error.to_string())
+}
+
+/// What the parser says, on one line and in words.
+fn reason(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().replace('\n', ", ");
+    let words = match message.split_once(" field ") {
+        Some(("missing", name)) => format!("{name} is missing"),
+        Some(("unknown", name)) => format!("there is no key {name}"),
+        _ => message,
+    };
+    let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+    line.map_or_else(|| words.clone(), |line| format!("line {line}: {words}"))
 }
 
 fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
@@ -88,6 +100,20 @@ pub fn features_text(set: &PatternSet) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_fault_is_told_on_one_line_with_its_number() {
+        let text = "name = \"a\"\nphase_starts = [4]\n[[pattern]]\nname = \"b\"\nsqares = \"a1\"\n";
+        for (from, to, expected) in [
+            ("", "", "line 5: there is no key `sqares`, expected one of `name`, `squares`, `parity`"),
+            ("name = \"a\"\n", "", "line 1: `name` is missing"),
+            ("\"a\"\n", "\"a\n", "line 1: invalid basic string, expected `\"`"),
+        ] {
+            let text =
+                if from.is_empty() { text.to_owned() } else { text.replace("sqares", "squares").replacen(from, to, 1) };
+            assert_eq!(parse_features(&text).unwrap_err(), expected);
+        }
+    }
+
     const ES_CUBE: &str = include_str!("../../../configs/features/es-cube.toml");
 
     #[test]
@@ -114,7 +140,10 @@ mod tests {
         for (change, reason) in [
             (("a4 b4", "a4 i9"), "`i9` is not a square"),
             (("parity = true", "parity = false"), "needs either"),
-            (("squares = \"a4", "square = \"a4"), "unknown field `square`"),
+            (
+                ("squares = \"a4", "square = \"a4"),
+                "line 8: there is no key `square`, expected one of `name`, `squares`",
+            ),
         ] {
             let error = parse_features(&ES_CUBE.replacen(change.0, change.1, 1)).unwrap_err();
             assert!(error.contains(reason), "{error}");

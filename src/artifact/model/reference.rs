@@ -3,6 +3,8 @@
 use super::builtin::Builtin;
 use super::champion::ChampionFile;
 use super::document::{ModelDocument, ParentEntry};
+use super::name::{ModelName, VersionId};
+use super::registry::Registry;
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -11,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// A model with its name and, if it lies on disk, where.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
-    /// A version id or the name of a built-in.
-    pub id: String,
+    /// What its document calls it, or the name of the built-in. Never part of a path: `folder` says where it lies.
+    pub id: ModelName,
     /// The hash of its content.
     pub content: ContentHash,
     /// The model itself.
@@ -28,24 +30,24 @@ impl LoadedModel {
     #[must_use]
     pub fn builtin(builtin: Builtin) -> Self {
         let (model, document) = builtin.load();
-        Self { id: builtin.name().to_owned(), content: model.content_hash(), model, document, folder: None }
+        Self { id: ModelName::Builtin(builtin), content: model.content_hash(), model, document, folder: None }
     }
 
     /// How lineage names this model.
     #[must_use]
     pub fn as_parent(&self) -> ParentEntry {
-        ParentEntry { id: self.id.clone(), content: self.content }
+        ParentEntry { id: self.id, content: self.content }
     }
 
-    /// Reads a version's folder.
+    /// Reads a version's folder, or a copy of one under any name that is not a version id.
     ///
     /// # Errors
     ///
-    /// A missing or damaged one.
+    /// A missing or damaged one, or one under the id of another version.
     pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
         let (model, document) = Model::read(folder)?;
         Ok(Self {
-            id: document.id.clone(),
+            id: ModelName::Version(document.id),
             content: document.content,
             model,
             folder: Some(folder.to_owned()),
@@ -54,36 +56,29 @@ impl LoadedModel {
     }
 }
 
-/// Whether a text has the form of a version id: `v` and at least four digits.
-#[must_use]
-pub fn is_version_id(text: &str) -> bool {
-    text.strip_prefix('v').is_some_and(|digits| 4 <= digits.len() && digits.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
 /// Loads the model that `name` means, with `registry` for version ids and `champion`.
 ///
 /// # Errors
 ///
 /// A name that means nothing here, or a missing or damaged model.
 pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactError> {
-    if let Some(builtin) = Builtin::ALL.into_iter().find(|builtin| builtin.name() == name) {
+    if let Some(builtin) = Builtin::named(name) {
         return Ok(LoadedModel::builtin(builtin));
     }
     if name.starts_with("builtin:") {
-        let names = Builtin::ALL.map(Builtin::name).join(", ");
         return Err(ArtifactError::Conflict {
             path: name.into(),
-            reason: format!("there is no such built-in model\nchoose one of {names}"),
+            reason: format!("there is no such built-in model\nchoose one of {}", Builtin::names()),
         });
     }
     if name == "champion" {
         let champion = load_champion(registry)?;
         return champion.ok_or_else(|| ArtifactError::Missing { path: registry.join("champion.json") });
     }
-    if is_version_id(name) {
-        return LoadedModel::read(&registry.join(name));
+    match name.parse::<VersionId>() {
+        Ok(id) => LoadedModel::read(&Registry::new(registry).folder_of(id)),
+        Err(_) => LoadedModel::read(Path::new(name)),
     }
-    LoadedModel::read(Path::new(name))
 }
 
 /// The champion of a registry, if it has one.
@@ -94,7 +89,7 @@ pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactEr
 pub fn load_champion(registry: &Path) -> Result<Option<LoadedModel>, ArtifactError> {
     let file = ChampionFile::read(registry)?;
     let Some(champion) = file.champion() else { return Ok(None) };
-    let loaded = LoadedModel::read(&registry.join(&champion.id))?;
+    let loaded = LoadedModel::read(&Registry::new(registry).folder_of(champion.id))?;
     if loaded.content != champion.content {
         let reason = format!("{} is not the model that was promoted", champion.id);
         return Err(ArtifactError::damaged(&registry.join("champion.json"), reason));

@@ -2,10 +2,12 @@
 
 use super::collected::CollectedFile;
 use super::document::{ModelDocument, Origin};
-use super::reference::{LoadedModel, is_version_id};
+use super::name::VersionId;
+use super::reference::LoadedModel;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{Draft, exists};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,12 +31,18 @@ impl Registry {
         &self.folder
     }
 
-    /// The ids of all versions, oldest first.
+    /// The folder of a version.
+    #[must_use]
+    pub fn folder_of(&self, id: VersionId) -> PathBuf {
+        self.folder.join(id.to_string())
+    }
+
+    /// The ids of all versions, oldest first: what is called otherwise is not a version.
     ///
     /// # Errors
     ///
     /// Whatever the system refuses; a registry that is not there yet is empty.
-    pub fn ids(&self) -> Result<Vec<String>, ArtifactError> {
+    pub fn ids(&self) -> Result<Vec<VersionId>, ArtifactError> {
         let failed = |source| ArtifactError::io("read", &self.folder, source);
         if !exists(&self.folder)? {
             return Ok(Vec::new());
@@ -42,19 +50,19 @@ impl Registry {
         let mut ids = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
-            ids.extend(name.to_str().filter(|name| is_version_id(name)).map(str::to_owned));
+            ids.extend(name.to_str().and_then(|name| name.parse::<VersionId>().ok()));
         }
-        ids.sort_by_key(|id| version_number(id));
+        ids.sort_unstable();
         Ok(ids)
     }
 
-    /// The `model.json` of every version, oldest first.
+    /// The `model.json` of every version, oldest first; each is of the version that its folder is called after.
     ///
     /// # Errors
     ///
     /// A damaged one.
     pub fn documents(&self) -> Result<Vec<ModelDocument>, ArtifactError> {
-        self.ids()?.iter().map(|id| read_document(&self.folder.join(id))).collect()
+        self.ids()?.into_iter().map(|id| read_document(&self.folder_of(id))).collect()
     }
 
     /// The version that this step made, if it has been done.
@@ -64,39 +72,41 @@ impl Registry {
     /// A damaged version.
     pub fn made_by(&self, step: ContentHash) -> Result<Option<LoadedModel>, ArtifactError> {
         let document = self.documents()?.into_iter().find(|document| document.origin.step == step);
-        document.map(|document| LoadedModel::read(&self.folder.join(document.id))).transpose()
+        document.map(|document| LoadedModel::read(&self.folder_of(document.id))).transpose()
     }
 
-    /// The highest number that a version has or had, 0 before the first: numbers are not given twice.
+    /// The highest version that there is or was, none before the first: numbers are not given twice.
     ///
     /// # Errors
     ///
     /// A damaged `collected.json`, or whatever the system refuses.
-    pub fn version_last(&self) -> Result<u64, ArtifactError> {
-        let here = self.ids()?.last().map_or(0, |id| version_number(id));
-        Ok(here.max(CollectedFile::read(&self.folder)?.version_last))
+    pub fn version_last(&self) -> Result<Option<VersionId>, ArtifactError> {
+        Ok(self.ids()?.last().copied().max(CollectedFile::read(&self.folder)?.version_last))
     }
 
     /// Publishes a model as the next version and gives its id.
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses; then there is no new version.
-    pub fn publish(&self, model: &Model, origin: &Origin) -> Result<String, ArtifactError> {
+    /// A registry whose numbers are used up, or whatever the system refuses; then there is no new version.
+    pub fn publish(&self, model: &Model, origin: &Origin) -> Result<VersionId, ArtifactError> {
         loop {
-            let number = self.version_last()? + 1;
-            let id = format!("v{number:04}");
+            let id = self.next_id()?;
+            sweep(&self.folder)?;
             let mut draft = Draft::new(&self.folder)?;
-            model.write(draft.path(), &id, origin)?;
-            if draft.publish(&id)? {
+            model.write(draft.path(), id, origin)?;
+            if draft.publish(&id.to_string())? {
                 return Ok(id);
             }
         }
     }
-}
 
-/// The number of a version id.
-#[must_use]
-pub fn version_number(id: &str) -> u64 {
-    id[1..].parse().unwrap_or(u64::MAX)
+    fn next_id(&self) -> Result<VersionId, ArtifactError> {
+        let Some(last) = self.version_last()? else { return Ok(VersionId::FIRST) };
+        last.next().ok_or_else(|| {
+            let reason =
+                format!("it has {last}, and no version can come after that\nname another registry with --models");
+            ArtifactError::unfit(&self.folder, reason)
+        })
+    }
 }

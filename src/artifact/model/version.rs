@@ -3,10 +3,11 @@
 use super::document::{FORMAT, FORMAT_MIN, ModelDocument, ModelFile, ModelKind, Origin};
 use super::features_file::{features_text, parse_features};
 use super::mpc_file::{self, MPC};
+use super::name::VersionId;
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{exists, publish_bytes, read_bounded};
+use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
@@ -77,7 +78,7 @@ impl Model {
     /// # Errors
     ///
     /// Whatever the system refuses.
-    pub fn write(&self, folder: &Path, id: &str, origin: &Origin) -> Result<(), ArtifactError> {
+    pub fn write(&self, folder: &Path, id: VersionId, origin: &Origin) -> Result<(), ArtifactError> {
         publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);
         WEIGHTS.write_batches(&folder.join("weights.parquet"), batches, &Footer::new())?;
@@ -94,7 +95,7 @@ impl Model {
         }
         let document = ModelDocument {
             format: FORMAT,
-            id: id.to_owned(),
+            id,
             origin: origin.clone(),
             content: self.content_hash(),
             weights: self.weights_hash(),
@@ -159,15 +160,14 @@ impl Model {
     }
 }
 
-/// Reads `model.json` alone.
+/// Reads `model.json` alone. In a folder that is called after a version it must be that of this version; any other name
+/// says nothing, so that a copy of a version can be called as one likes.
 ///
 /// # Errors
 ///
-/// A folder without one, a damaged one, or one of another format.
+/// A folder without one, a damaged one, one of another format, or one of another version than the folder's name says.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
-    if !exists(folder)? {
-        return Err(ArtifactError::Missing { path: folder.to_owned() });
-    }
+    check_folder(folder)?;
     let path = folder.join("model.json");
     if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
@@ -177,7 +177,17 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
         let reason = format!("it has format {}, this renma reads formats {FORMAT_MIN} to {FORMAT}", document.format);
         return Err(ArtifactError::unfit(&path, reason));
     }
-    Ok(document)
+    match VersionId::of_folder(folder) {
+        Some(id) if id != document.id => {
+            let found = document.id;
+            let reason = format!(
+                "it is of {found}, and its folder is called {id}\n\
+                 a version keeps its name: call the folder {found} again, or give a copy a name that is not a version id"
+            );
+            Err(ArtifactError::damaged(&path, reason))
+        }
+        _ => Ok(document),
+    }
 }
 
 fn check_file(folder: &Path, document: &ModelDocument, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {

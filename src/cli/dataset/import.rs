@@ -7,13 +7,12 @@ use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance, written_before};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::model::reference::LoadedModel;
 use crate::cli::arguments::{DatasetFormat, ImportArguments};
 use crate::cli::output::{print_json, say, thousands};
-use crate::cli::session::{Session, Stopwatch, model_or_default};
+use crate::cli::session::{ChosenModel, Session, Stopwatch, model_or_default};
 use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::Searcher;
+use crate::engine::search::searcher::{Searcher, Stopped};
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::parquet::read_parquet;
 use crate::exchange::records::Records;
@@ -23,6 +22,7 @@ use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 /// Goes up when the same file would give another dataset.
@@ -31,12 +31,15 @@ const ALGORITHM: u32 = 1;
 /// A table of 2^16 entries a thread.
 const TABLE_BITS: u8 = 16;
 
-/// Games that are labeled together; a stop is noticed between two lots.
+/// Rows of the games that are labeled together.
 const LOT_ROWS: usize = 1 << 14;
+
+/// Bytes of the input that are hashed between two looks at the stop flag.
+const BYTES_BETWEEN_CHECKS: u64 = 1 << 26;
 
 /// Who labels, and how deep.
 struct Labeler {
-    model: LoadedModel,
+    chosen: ChosenModel,
     depth: u8,
 }
 
@@ -51,16 +54,22 @@ struct Counts {
 
 pub(super) fn run(session: &Session, arguments: &ImportArguments) -> anyhow::Result<()> {
     let labeler = match arguments.label_depth {
-        Some(depth) => Some(Labeler { model: model_or_default(arguments.model.as_deref(), &arguments.models)?, depth }),
+        Some(depth) => {
+            let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+            Some(Labeler { chosen, depth })
+        }
         None => None,
     };
     let stopwatch = Stopwatch::start();
     let mut records = read(arguments.format, &arguments.input)?;
-    let config = config(arguments, labeler.as_ref())?;
+    let config = config(arguments, labeler.as_ref(), session.context())?;
     let recipe = recipe(&config, labeler.as_ref());
     if let Some(manifest) = written_before(&arguments.output, recipe)? {
         say(&format!("dataset import: {} holds this already", arguments.output.display()));
         return report(session, arguments, &manifest, None);
+    }
+    if let Some(labeler) = &labeler {
+        labeler.chosen.announce("dataset import");
     }
     for note in &records.notes {
         say(&format!("dataset import: {}: {note}", arguments.input.display()));
@@ -75,7 +84,7 @@ pub(super) fn run(session: &Session, arguments: &ImportArguments) -> anyhow::Res
         let reason = format!("it has no position to import in {} records", counts.records);
         return Err(ArtifactError::unfit(&arguments.input, reason).into());
     }
-    let models = labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.model.content)).collect();
+    let models = labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.chosen.model.content)).collect();
     let manifest = writer.finish(Provenance { models, config, parents: Vec::new(), asked: counts.records })?;
     let (games, positions) = (thousands(manifest.done), thousands(manifest.rows(POSITIONS.name)));
     let what = if manifest.bytes(GAMES.name) == 0 { "groups of positions" } else { "games" };
@@ -114,6 +123,7 @@ fn write(
     let mut lot: Vec<ImportedGame> = Vec::new();
     let mut rows = 0;
     loop {
+        context.check()?;
         let record = records.iter.next();
         let ended = record.is_none();
         match record {
@@ -134,7 +144,6 @@ fn write(
         }
         counts.records += u64::from(!ended);
         if LOT_ROWS <= rows || ended {
-            context.check()?;
             if let Some(labeler) = labeler {
                 counts.labeled += label(labeler, &mut lot, context)?;
             }
@@ -149,14 +158,14 @@ fn write(
 
 /// Searches the positions without a score, game by game, each with an empty table; gives how many.
 fn label(labeler: &Labeler, games: &mut [ImportedGame], context: Context<'_>) -> Result<u64, StageError> {
-    let model = &labeler.model.model;
-    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
+    let model = &labeler.chosen.model.model;
+    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let label_game = |searcher: &mut Searcher<'_>, game: &mut ImportedGame| {
         context.check()?;
         searcher.clear();
         let mut count = 0;
         for row in game.rows.iter_mut().filter(|row| row.score.is_none()) {
-            label_row(searcher, labeler, row);
+            label_row(searcher, labeler, row)?;
             count += 1;
         }
         Ok(count)
@@ -166,22 +175,34 @@ fn label(labeler: &Labeler, games: &mut [ImportedGame], context: Context<'_>) ->
     Ok(counts?.iter().sum())
 }
 
-fn label_row(searcher: &mut Searcher<'_>, labeler: &Labeler, row: &mut DatasetRow) {
+fn label_row(searcher: &mut Searcher<'_>, labeler: &Labeler, row: &mut DatasetRow) -> Result<(), Stopped> {
     let position = row.position().expect("a record was checked when it was read");
-    let result = searcher.search(position, Limits::full_width(labeler.depth));
+    let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
     row.score = Some(result.score);
-    row.static_score = Some(labeler.model.model.evaluation.static_value(position));
+    row.static_score = Some(labeler.chosen.model.model.evaluation.static_value(position));
     row.depth = Some(result.depth);
     row.exact = Some(result.exact);
     row.best_move = result.best_move.map(Square::number);
+    Ok(())
 }
 
 /// What was asked for, as the manifest keeps it; the file is named by its content.
-fn config(arguments: &ImportArguments, labeler: Option<&Labeler>) -> Result<serde_json::Value, ArtifactError> {
+fn config(
+    arguments: &ImportArguments,
+    labeler: Option<&Labeler>,
+    context: Context<'_>,
+) -> Result<serde_json::Value, StageError> {
     let failed = |source| ArtifactError::io("read", &arguments.input, source);
     let mut hasher = blake3::Hasher::new();
-    let file = std::fs::File::open(&arguments.input).map_err(failed)?;
-    hasher.update_reader(file).map_err(failed)?;
+    let mut file = std::fs::File::open(&arguments.input).map_err(failed)?;
+    loop {
+        context.check()?;
+        let before = hasher.count();
+        hasher.update_reader(file.by_ref().take(BYTES_BETWEEN_CHECKS)).map_err(failed)?;
+        if hasher.count() == before {
+            break;
+        }
+    }
     let format = match arguments.format {
         DatasetFormat::Wthor => "wthor",
         DatasetFormat::Transcripts => "transcripts",
@@ -202,7 +223,7 @@ fn recipe(config: &serde_json::Value, labeler: Option<&Labeler>) -> ContentHash 
     hasher.field("stage", b"import").field("algorithm", &ALGORITHM.to_le_bytes());
     hasher.field("config", config.to_string().as_bytes());
     if let Some(labeler) = labeler {
-        hasher.field("labeler", labeler.model.content.to_string().as_bytes());
+        hasher.field("labeler", labeler.chosen.model.content.to_string().as_bytes());
     }
     hasher.finish()
 }
@@ -218,7 +239,7 @@ fn report(
     }
     print_json(&json!({
         "skipped": counts.is_none(),
-        "output": arguments.output,
+        "output": arguments.output.to_string_lossy(),
         "games": manifest.done,
         "positions": manifest.rows(POSITIONS.name),
         "records": manifest.asked,

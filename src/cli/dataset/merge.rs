@@ -2,7 +2,7 @@
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest, check_part_count};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::writer::{DatasetWriter, Provenance, written_before};
 use crate::artifact::error::ArtifactError;
@@ -32,10 +32,11 @@ pub(super) fn run(session: &Session, folders: &[PathBuf], output: &Path) -> anyh
         say(&format!("dataset merge: {} holds this already", output.display()));
         return report(session, output, &manifest, true);
     }
+    let parts = datasets.iter().map(Dataset::part_count).sum();
+    check_part_count(output, parts)?;
     let mut writer = DatasetWriter::new(output, kind, recipe)?;
     let context = session.context();
-    let parts = datasets.iter().map(|dataset| dataset.part_count() as u64).sum();
-    context.progress.begin("merge", parts, "parts");
+    context.progress.begin("merge", parts as u64, "parts");
     for dataset in &datasets {
         for index in 0..dataset.part_count() {
             context.check()?;
@@ -86,7 +87,7 @@ fn report(session: &Session, output: &Path, manifest: &Manifest, skipped: bool) 
     }
     print_json(&json!({
         "skipped": skipped,
-        "output": output,
+        "output": output.to_string_lossy(),
         "games": manifest.done,
         "positions": manifest.rows(POSITIONS.name),
         "bytes": manifest.bytes(GAMES.name) + manifest.bytes(POSITIONS.name),

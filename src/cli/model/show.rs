@@ -6,6 +6,7 @@ use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::document::{DatasetEntry, ModelDocument, ModelKind, Origin};
+use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
@@ -13,7 +14,8 @@ use crate::artifact::publish::exists;
 use crate::artifact::run::{RunGate, gates, generation_folder, generations};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
-use crate::cli::status::{train_metrics, verdict_word};
+use crate::cli::status::verdict_word;
+use crate::run::summary::train_metrics;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,13 +29,13 @@ struct DatasetLink {
     games: u64,
     positions: u64,
     /// Where it lies, if it is still there.
-    folder: Option<PathBuf>,
+    folder: Option<String>,
 }
 
 /// What changed from one model to another.
 #[derive(Debug, Serialize)]
 struct Changes {
-    against: String,
+    against: ModelName,
     /// Config keys and figures with both values, the other model's first.
     config: BTreeMap<String, [Value; 2]>,
     metrics: BTreeMap<String, [Value; 2]>,
@@ -59,7 +61,7 @@ pub(super) fn show(
     let children = documents
         .iter()
         .filter(|document| document.origin.parent.as_ref().is_some_and(|parent| parent.content == loaded.content));
-    let children: Vec<&str> = children.map(|document| document.id.as_str()).collect();
+    let children: Vec<VersionId> = children.map(|document| document.id).collect();
     let is_player = |gate: &&RunGate| {
         [&gate.verdict.candidate, &gate.verdict.baseline].iter().any(|player| player.content == loaded.content)
     };
@@ -67,14 +69,14 @@ pub(super) fn show(
     let history = ChampionFile::read(models)?.history;
     let promotion = history.iter().rposition(|promotion| promotion.content == loaded.content);
     let standing = standings(datasets)?.into_iter().find(|standing| standing.content == loaded.content);
-    let error = train_metrics(&documents, &loaded.id).map(|metrics| metrics.after.mae);
+    let metrics = loaded.document.as_ref().and_then(|document| train_metrics(&documents, document));
     let changes =
         against.map(|other| load_model(other, models)).transpose()?.map(|other| changes(&loaded, &other, &documents));
     let set = loaded.model.evaluation.set();
     if session.json {
         let met = met
             .iter()
-            .map(|gate| json!({"generation": gate.generation, "folder": gate.folder, "verdict": gate.verdict}));
+            .map(|gate| json!({"generation": gate.generation, "folder": gate.folder.to_string_lossy(), "verdict": gate.verdict}));
         return print_json(&json!({
             "id": loaded.id,
             "content": loaded.content,
@@ -83,7 +85,8 @@ pub(super) fn show(
             "phases": set.phase_count(),
             "weights": loaded.model.evaluation.weights().len(),
             "mpc_entries": loaded.model.mpc.entries().len(),
-            "mae": error,
+            "mae": metrics.as_ref().map(|metrics| metrics.after.mae),
+            "held_out": metrics.as_ref().map(|metrics| metrics.held_out),
             "elo": standing.map(|standing| standing.rating),
             "champion": promotion.is_some_and(|place| place + 1 == history.len()),
             "promoted": promotion.is_some(),
@@ -104,7 +107,10 @@ pub(super) fn show(
         let kind = format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short());
         row("kind", &kind)
     }));
-    rows.extend(error.map(|error| row("error", &format!("{error:.2} discs on held-out games"))));
+    rows.extend(metrics.map(|metrics| {
+        let judged = if metrics.held_out { "held-out games" } else { "the training rows: no games were held out" };
+        row("error", &format!("{:.2} discs on {judged}", metrics.after.mae))
+    }));
     rows.extend(standing.map(|standing| row("Elo", &format!("{} on the ladder of all gates", standing.text()))));
     rows.extend(promotion.map(|place| {
         let now = if place + 1 == history.len() { "champion" } else { "champion before" };
@@ -118,7 +124,7 @@ pub(super) fn show(
             .map(|parent| row("parent", &format!("{} ({})", parent.id, parent.content.short()))),
     );
     rows.extend(trained_on.iter().map(|link| row("trained on", &link.text())));
-    rows.extend(children.iter().map(|child| row("child", child)));
+    rows.extend(children.iter().map(|child| row("child", &child.to_string())));
     rows.extend(played.iter().map(|link| row("played", &link.text())));
     rows.extend(met.iter().map(|gate| row("gate", &gate_text(gate))));
     rows.extend(changes.iter().flat_map(Changes::rows));
@@ -132,7 +138,7 @@ fn row(name: &str, text: &str) -> Vec<String> {
 
 impl DatasetLink {
     fn text(&self) -> String {
-        let place = self.folder.as_ref().map_or("gone".to_owned(), |folder| folder.display().to_string());
+        let place = self.folder.as_ref().map_or("gone", String::as_str);
         let (games, positions) = (thousands(self.games), thousands(self.positions));
         format!(
             "generation {}: {games} games, {positions} positions ({}), {place}",
@@ -163,7 +169,7 @@ fn trained_on(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<Datas
     let entries = loaded.document.iter().flat_map(|document| &document.origin.datasets);
     entries
         .map(|entry| {
-            let folder = folder_of(entry, datasets)?;
+            let folder = folder_of(entry, datasets)?.map(|folder| folder.to_string_lossy().into_owned());
             let DatasetEntry { generation, content, games, positions, .. } = *entry;
             Ok(DatasetLink { generation, content, games, positions, folder })
         })
@@ -191,7 +197,8 @@ fn played(loaded: &LoadedModel, datasets: &Path) -> anyhow::Result<Vec<DatasetLi
         if manifest.models.values().any(|player| *player == loaded.content) {
             let (content, games) = (manifest.content, manifest.done);
             let positions = manifest.rows("positions");
-            links.push(DatasetLink { generation, content, games, positions, folder: Some(folder) });
+            let folder = Some(folder.to_string_lossy().into_owned());
+            links.push(DatasetLink { generation, content, games, positions, folder });
         }
     }
     Ok(links)
@@ -204,7 +211,7 @@ fn changes(loaded: &LoadedModel, other: &LoadedModel, documents: &[ModelDocument
     let pairs = evaluations[0].weights().iter().zip(evaluations[1].weights());
     let differences: Vec<i32> = pairs.map(|(before, after)| i32::from(*after) - i32::from(*before)).collect();
     Changes {
-        against: other.id.clone(),
+        against: other.id,
         config: differing(&before, &after, |origin| &origin.config),
         metrics: differing(&before, &after, |origin| &origin.metrics),
         weights_changed: same_patterns.then(|| differences.iter().filter(|&&change| change != 0).count() as u64),
@@ -264,7 +271,7 @@ fn collect_leaves(value: &Value, path: &str, leaves: &mut BTreeMap<String, Value
 
 impl Changes {
     fn rows(&self) -> Vec<Vec<String>> {
-        let mut rows = vec![row("against", &self.against)];
+        let mut rows = vec![row("against", &self.against.to_string())];
         for (name, values) in [("config", &self.config), ("figure", &self.metrics)] {
             let text = |value: &Value| match value.as_f64().filter(|_| value.is_f64()) {
                 Some(number) => format!("{number:.4}"),

@@ -4,6 +4,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::ladder::{Match, Rating, ladder};
 use crate::artifact::model::builtin::Builtin;
+use crate::artifact::model::name::ModelName;
 use crate::artifact::run::gates;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::cli) struct Standing {
     /// Its version id or built-in name.
-    pub(in crate::cli) id: String,
+    pub(in crate::cli) id: ModelName,
     pub(in crate::cli) content: ContentHash,
     #[serde(flatten)]
     pub(in crate::cli) rating: Rating,
@@ -32,7 +33,7 @@ pub(in crate::cli) fn standings(datasets: &Path) -> Result<Vec<Standing>, Artifa
     let gates = gates(datasets)?;
     let Some(first) = gates.first() else { return Ok(Vec::new()) };
     let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
-    let anchor = players().find(|player| player.id == Builtin::SquareWeights.name());
+    let anchor = players().find(|player| player.id == ModelName::Builtin(Builtin::SquareWeights));
     let anchor = anchor.unwrap_or(&first.verdict.baseline).content;
     let matches: Vec<Match> = gates
         .iter()
@@ -42,13 +43,13 @@ pub(in crate::cli) fn standings(datasets: &Path) -> Result<Vec<Standing>, Artifa
             pairs: gate.verdict.score.pairs,
         })
         .collect();
-    let mut names: BTreeMap<ContentHash, &str> = BTreeMap::new();
+    let mut names: BTreeMap<ContentHash, ModelName> = BTreeMap::new();
     players().for_each(|player| {
-        names.entry(player.content).or_insert(&player.id);
+        names.entry(player.content).or_insert(player.id);
     });
     let rated = ladder(&matches, anchor).into_iter();
     let mut standings: Vec<Standing> =
-        rated.map(|(content, rating)| Standing { id: names[&content].to_owned(), content, rating }).collect();
+        rated.map(|(content, rating)| Standing { id: names[&content], content, rating }).collect();
     standings.sort_by(|left, right| right.rating.elo.total_cmp(&left.rating.elo));
     Ok(standings)
 }

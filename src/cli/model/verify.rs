@@ -11,7 +11,8 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::collected::CollectedFile;
 use crate::artifact::model::document::{ModelDocument, ParentEntry};
-use crate::artifact::model::reference::{LoadedModel, is_version_id, load_champion};
+use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::reference::{LoadedModel, load_champion};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::run::{RunGate, gates};
 use crate::cli::output::{print_json, say};
@@ -24,19 +25,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
-    let ids = Registry::new(models).ids()?;
+    let registry = Registry::new(models);
+    let ids = registry.ids()?;
     let context = session.context();
-    let read = |id: &String| {
+    let read = |&id: &VersionId| {
         context.check()?;
-        let loaded = LoadedModel::read(&models.join(id))?;
+        let loaded = LoadedModel::read(&registry.folder_of(id))?;
         Ok::<ModelDocument, StageError>(loaded.document.expect("a version has a document"))
     };
     let documents: Vec<ModelDocument> = ids.iter().map(read).collect::<Result<_, _>>()?;
-    CollectedFile::read(models)?;
     let champion = load_champion(models)?.map(|champion| champion.id);
-    check_history(models, &documents)?;
+    check_champions(models, &documents)?;
     for document in &documents {
-        let path = models.join(&document.id).join("model.json");
+        let path = registry.folder_of(document.id).join("model.json");
         document.origin.parent.iter().try_for_each(|parent| check_player(&path, "parent", parent, &documents))?;
     }
     let gates = gates(datasets)?;
@@ -57,26 +58,40 @@ pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyho
     if !session.json {
         return Ok(());
     }
-    let gates: Vec<&PathBuf> = gates.iter().map(|gate| &gate.folder).collect();
+    let folders: Vec<_> = folders.iter().map(|folder| folder.to_string_lossy()).collect();
+    let gates: Vec<_> = gates.iter().map(|gate| gate.folder.to_string_lossy()).collect();
     print_json(
         &json!({"versions": ids, "champion": champion, "datasets": folders, "datasets_gone": gone, "gates": gates}),
     )
 }
 
-/// Every champion, of now and before, must be there: a rollback brings it back.
-fn check_history(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
+/// Every champion, of now and before, must be there, since a rollback brings it back, and so must be who plays the first
+/// generation that is not closed.
+fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
     let path = models.join("champion.json");
     for promotion in ChampionFile::read(models)?.history {
-        match documents.iter().find(|document| document.id == promotion.id) {
-            None => return Err(ArtifactError::damaged(&path, format!("it names {}, which is gone", promotion.id))),
-            Some(document) if document.content != promotion.content => {
-                let reason = format!("{} is not the model that was promoted", promotion.id);
-                return Err(ArtifactError::damaged(&path, reason));
-            }
-            Some(_) => {}
-        }
+        check_is_there(&path, promotion.id, promotion.content, documents)?;
     }
-    Ok(())
+    let player = CollectedFile::read(models)?.champion;
+    match player.as_ref().and_then(|player| Some((player.id.version()?, player.content))) {
+        Some((id, content)) => check_is_there(&models.join("collected.json"), id, content, documents),
+        None => Ok(()),
+    }
+}
+
+fn check_is_there(
+    path: &Path,
+    id: VersionId,
+    content: ContentHash,
+    documents: &[ModelDocument],
+) -> Result<(), ArtifactError> {
+    match documents.iter().find(|document| document.id == id) {
+        None => Err(ArtifactError::damaged(path, format!("it names {id}, which is gone"))),
+        Some(document) if document.content != content => {
+            Err(ArtifactError::damaged(path, format!("it names {id} with another content than that version has")))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 /// A version that is named must be the one of that name, if it is still there.
@@ -86,7 +101,7 @@ fn check_player(
     player: &ParentEntry,
     documents: &[ModelDocument],
 ) -> Result<(), ArtifactError> {
-    let named = documents.iter().find(|document| is_version_id(&player.id) && document.id == player.id);
+    let named = documents.iter().find(|document| ModelName::Version(document.id) == player.id);
     match named {
         Some(document) if document.content != player.content => {
             let reason = format!("its {role} {} has another content than the version of that name", player.id);
@@ -139,7 +154,9 @@ fn verify_dataset(session: &Session, folder: &Path) -> Result<u64, StageError> {
     let check = |index| {
         context.check()?;
         check_footers(&dataset, index, &settings)?;
-        Ok(verify_part(&dataset, index, true)?.positions)
+        let verified = verify_part(&dataset, index, true, context.stop)?;
+        context.check()?;
+        Ok(verified.positions)
     };
     context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().map(check).sum::<Result<u64, StageError>>())
 }

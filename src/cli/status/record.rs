@@ -1,16 +1,16 @@
 //! `run.json`: one call of the pipeline for machines. It holds times, so it is no artifact.
 
-use super::RunStatus;
+use super::RatedStatus;
 use crate::artifact::publish::publish_bytes;
 use crate::artifact::run_log::{CallRecord, RUN_LOG_NAME, read_calls};
-use crate::cli::arguments::StatusArguments;
+use crate::cli::arguments::PipelineArguments;
 use crate::cli::failure::exit_code;
 use crate::cli::work::{unix_seconds, utc};
 use serde::Serialize;
 use std::path::Path;
 
 /// The version of the file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The budget of a call.
 #[derive(Debug, Serialize)]
@@ -27,28 +27,28 @@ struct RunRecord<'a> {
     began: String,
     ended: String,
     seconds: u64,
-    /// The pipeline's exit code, as with `--exit-verdict`.
-    code: u8,
-    /// `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
+    /// The pipeline's exit code, as with `--exit-verdict`; none while it is running.
+    code: Option<u8>,
+    /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
     outcome: &'static str,
     budget: Option<BudgetState>,
     /// The calls of the stages, in order.
     stages: Vec<CallRecord>,
     #[serde(flatten)]
-    status: &'a RunStatus,
+    status: &'a RatedStatus,
 }
 
 /// Replaces the record of a run.
 pub(super) fn write(
     path: &Path,
-    arguments: &StatusArguments,
+    arguments: &PipelineArguments,
     registry: &Path,
-    status: &RunStatus,
+    status: &RatedStatus,
 ) -> anyhow::Result<()> {
     let now = unix_seconds();
     let since = arguments.since.unwrap_or(now);
     let seconds = now.saturating_sub(since);
-    let code = arguments.code.unwrap_or(exit_code::DONE);
+    let code = arguments.code;
     let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
     let record = RunRecord {
         format: FORMAT,
@@ -60,7 +60,7 @@ pub(super) fn write(
         budget: arguments.budget.map(|budget| BudgetState {
             seconds: budget.as_secs(),
             seconds_left: budget.as_secs().saturating_sub(seconds),
-            spent: code == exit_code::BUDGET_SPENT,
+            spent: code == Some(exit_code::BUDGET_SPENT),
         }),
         stages: calls.into_iter().filter(|call| since <= call.began).collect(),
         status,
@@ -70,7 +70,8 @@ pub(super) fn write(
     Ok(publish_bytes(path, text.as_bytes())?)
 }
 
-const fn outcome(code: u8) -> &'static str {
+const fn outcome(code: Option<u8>) -> &'static str {
+    let Some(code) = code else { return "running" };
     match code {
         exit_code::DONE => "accepted",
         exit_code::REJECTED => "rejected",

@@ -114,8 +114,11 @@ pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
 pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
     let (mut black, mut white) = (0_u64, 0_u64);
     let bytes = text.as_bytes();
-    if bytes.len() < 64 {
-        return Err(error(bytes.len(), "the board ends early: 64 characters of `X O -` expected"));
+    let length = bytes.iter().position(u8::is_ascii_whitespace).unwrap_or(bytes.len());
+    // The side to move may follow the board without a blank.
+    let side_length = length.saturating_sub(64);
+    if length < 64 || 1 < side_length || side_length == 1 && !text[length..].trim().is_empty() {
+        return Err(error(length.min(64), format!("the board has {length} characters, 64 expected: `X`, `O` and `-`")));
     }
     for (square, &character) in Square::all().zip(bytes) {
         match character {
@@ -184,12 +187,28 @@ mod tests {
         let board = "-".repeat(64);
         for (line, byte) in [
             ("XO".to_string(), 2),
+            (format!("{} X;", &board[1..]), 63),
+            (format!("-{board} X;"), 64),
+            (format!("{board}--"), 64),
             (board.replacen('-', "?", 5).replacen('?', "-", 4), 4),
             (board.clone(), 64),
             (format!("{board} X; z9:3"), 67),
             (format!("{board} X; a1:99"), 67),
         ] {
             assert_eq!(parse_obf(&line).unwrap_err().byte, byte, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_board_of_another_length_says_how_long_it_is() {
+        for length in [0, 63, 65, 66] {
+            let reason = parse_obf(&format!("{} X;", "-".repeat(length))).map(|_| ());
+            let expected = format!("the board has {length} characters, 64 expected");
+            // Without a board the line is blank up to the side to move.
+            assert!(reason.clone().unwrap_err().reason.starts_with(&expected), "{reason:?}");
+        }
+        for side in ["X;", " X;", "O", "   O ;"] {
+            assert!(parse_obf(&format!("{}{side}", "-".repeat(64))).is_ok(), "{side}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use super::position::Position;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of paths of `depth` plies. A pass is a ply; a game that has ended counts once.
 ///
@@ -10,6 +11,24 @@ use super::position::Position;
 #[must_use]
 pub fn perft(position: Position, depth: u8) -> u64 {
     perft_with(KernelChoice::detect(), position, depth)
+}
+
+/// Depths up to this are counted without a look at the stop flag: some milliseconds of work.
+const DEPTH_UNSTOPPED: u8 = 6;
+
+/// As [`perft`]; `None` if `stop` is raised meanwhile.
+#[must_use]
+pub fn perft_until(position: Position, depth: u8, stop: &AtomicBool) -> Option<u64> {
+    if stop.load(Ordering::Relaxed) {
+        return None;
+    }
+    if depth <= DEPTH_UNSTOPPED || position.is_over() {
+        return Some(perft(position, depth));
+    }
+    if position.legal_moves() == 0 {
+        return perft_until(position.pass(), depth - 1, stop);
+    }
+    position.children().map(|(_, next)| perft_until(next, depth - 1, stop)).sum()
 }
 
 /// As [`perft`], with a kernel of the caller's choice.
@@ -71,5 +90,8 @@ mod tests {
                 assert_eq!(perft_with(kernel, Position::START, depth), count, "{} depth {depth}", kernel.name());
             }
         }
+        let never = AtomicBool::new(false);
+        assert_eq!(perft_until(Position::START, 10, &never), Some(known[10]));
+        assert_eq!(perft_until(Position::START, 60, &AtomicBool::new(true)), None);
     }
 }

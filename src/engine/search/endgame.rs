@@ -71,17 +71,28 @@ pub(super) fn root_window<K: Kernel>(
 ) -> (i32, Option<Square>) {
     run.nodes += 1;
     let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
-    if GUIDED_EMPTIES_MIN <= node.empties {
-        guided_order::<K>(run, node, &mut candidates, first);
-    } else {
-        order(node, &mut candidates, first);
-    }
+    root_order::<K>(run, node, &mut candidates, first);
     let (value, best) = best_child::<K, OpenWindow, true>(run, node, &mut candidates, alpha, beta);
     if !run.stopped {
         let known = run.known(value * DISC, best, alpha * DISC, beta * DISC, node.empties as u8);
         run.table.put(Key::new(node.position()), &known);
     }
     (value, best)
+}
+
+/// Orders the moves of a root.
+#[inline(always)]
+pub(super) fn root_order<K: Kernel>(
+    run: &mut Run<'_>,
+    node: &EndNode,
+    candidates: &mut Candidates,
+    first: Option<Square>,
+) {
+    if GUIDED_EMPTIES_MIN <= node.empties {
+        guided_order::<K>(run, node, candidates, first);
+    } else {
+        order(node, candidates, first);
+    }
 }
 
 /// Searches a node by the means that its number of empty squares calls for.

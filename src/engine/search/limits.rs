@@ -1,6 +1,7 @@
 //! How far a search goes.
 
 use super::mpc::MpcLevel;
+use super::selective::Selective;
 
 /// The deepest search: every empty square of the first position.
 pub const DEPTH_MAX: u8 = 60;
@@ -18,12 +19,15 @@ pub struct Limits {
     pub nodes: Option<u64>,
     /// How sure a selective cut must be.
     pub mpc: MpcLevel,
+    /// Forward pruning and extensions of the search by depth; exact searches know none.
+    pub selective: Selective,
 }
 
 impl Limits {
     /// A full-width search of this depth, without an endgame solver.
     #[must_use]
     pub const fn full_width(depth: u8) -> Self {
-        Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc: MpcLevel::FullWidth }
+        let (mpc, selective) = (MpcLevel::FullWidth, Selective::NONE);
+        Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc, selective }
     }
 }

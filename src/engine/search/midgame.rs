@@ -178,12 +178,10 @@ pub(super) fn best_child<K: Kernel, W: Window, P: Policy>(
             run.table.prefetch(Key::new(Position::new_unchecked(player, opponent)));
         }
         play::<K>(run, node, &candidate);
-        let mut value = low + 1;
-        if !W::OPEN || turn != 0 {
-            value = -child::<K, NullWindow, P>(run, node, &candidate, -low - 1, -low, depth - 1);
-        }
-        if W::OPEN && (turn == 0 || (low < value && value < beta)) {
-            value = -child::<K, OpenWindow, P>(run, node, &candidate, -beta, -low, depth - 1);
+        let mut value = reply::<K, W, P>(run, node, &candidate, (low, beta), depth - 1, turn == 0);
+        if P::ON && begin_extension(run, node, candidate.flips, value, beta, depth) {
+            value = reply::<K, W, P>(run, node, &candidate, (low, beta), depth - 1 + EXTENSION_PLIES, turn == 0);
+            end_extension(run);
         }
         if run.stopped {
             return (alpha, None);
@@ -196,6 +194,26 @@ pub(super) fn best_child<K: Kernel, W: Window, P: Policy>(
         }
     }
     (best_value, best)
+}
+
+/// What a move that was played is worth to the mover: the first one in the whole window, another if it beats `low`.
+#[inline(always)]
+fn reply<K: Kernel, W: Window, P: Policy>(
+    run: &mut Run<'_>,
+    node: &Node,
+    candidate: &Candidate,
+    (low, beta): (i32, i32),
+    depth: u8,
+    is_first: bool,
+) -> i32 {
+    let mut value = low + 1;
+    if !W::OPEN || !is_first {
+        value = -child::<K, NullWindow, P>(run, node, candidate, -low - 1, -low, depth);
+    }
+    if W::OPEN && (is_first || (low < value && value < beta)) {
+        value = -child::<K, OpenWindow, P>(run, node, candidate, -beta, -low, depth);
+    }
+    value
 }
 
 /// What a move is worth to the mover by a full-window search of `depth` plies after it.
@@ -276,7 +294,7 @@ fn frontier<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, beta: i32) -> 
         for square in Squares(node.moves & class) {
             let candidate = Candidate::new::<K>(node.player, node.opponent, square.index());
             let mut value = value_after::<K>(run, node, &candidate, 0);
-            if P::ON && begin_extension(run, node, candidate.flips, value, beta) {
+            if P::ON && begin_extension(run, node, candidate.flips, value, beta, 1) {
                 value = -child::<K, OpenWindow, P>(run, node, &candidate, -beta, SCORE_MAX, EXTENSION_PLIES);
                 end_extension(run);
             }

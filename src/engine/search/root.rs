@@ -28,21 +28,24 @@ pub(super) struct Iteration {
 }
 
 kernel_entry! {
-    /// The value of any position at exactly `depth`, searched with a full window.
-    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 = value_at_depth_body
+    /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
+    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> Option<i32> = value_at_depth_body
 }
 
 #[inline(always)]
-fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> i32 {
+fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Position, depth: u8) -> Option<i32> {
     let depth = depth.min(position.empties());
+    run.allow_stop(None);
     let node = root_node::<K>(run, position);
-    if node.moves == 0 {
-        return passed::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
-    }
-    for depth in 2..depth {
-        open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
-    }
-    open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    let value = if node.moves == 0 {
+        passed::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    } else {
+        for depth in 2..depth {
+            open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth);
+        }
+        open_window::<K, P>(run, &node, -SCORE_MAX, SCORE_MAX, depth)
+    };
+    (!run.stopped).then_some(value)
 }
 
 kernel_entry! {
@@ -95,6 +98,25 @@ fn iterate_body<K: Kernel, P: Policy>(
         last = iteration;
     }
     last
+}
+
+kernel_entry! {
+    /// The legal moves of a position with the values by which a search of this depth, or an exact one, sorts them before it
+    /// knows any better.
+    pub(super) fn root_orders(run: &mut Run<'_>, position: Position, depth: u8, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body
+}
+
+#[inline(always)]
+fn root_orders_body<K: Kernel>(run: &mut Run<'_>, position: Position, depth: u8, is_exact: bool) -> Vec<(Square, i32)> {
+    let node = root_node::<K>(run, position);
+    let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
+    if is_exact {
+        endgame::root_order::<K>(run, &EndNode::root::<K>(position), &mut candidates, None);
+    } else {
+        order::<K, OpenWindow>(run, &node, &mut candidates, None, -SCORE_MAX, depth);
+    }
+    let moves = candidates.as_slice().iter();
+    moves.filter_map(|candidate| Some((Square::new(candidate.square)?, candidate.order))).collect()
 }
 
 fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {

@@ -80,6 +80,12 @@ impl<'r> Run<'r> {
         self.sureness = Sureness::new(self.level);
     }
 
+    /// From now on the search prunes and extends as `extras` say.
+    pub(super) fn use_extras(&mut self, extras: &'r mut Extras) {
+        self.extras = Some(extras);
+        self.sureness = Sureness::PRUNED;
+    }
+
     /// From now on the search stops at `nodes_max` nodes or when the flag is raised.
     pub(super) fn allow_stop(&mut self, nodes_max: Option<u64>) {
         self.nodes_max = nodes_max.unwrap_or(u64::MAX);

@@ -2,7 +2,7 @@
 
 use super::limits::{DEPTH_MAX, Limits};
 use super::mpc::{MpcLevel, MpcTable};
-use super::root::{Iteration, iterate, solve, value_at_depth};
+use super::root::{Iteration, iterate, root_orders, solve, value_at_depth};
 use super::run::{Hits, PLIES, Run};
 use super::selective::{Extras, Met, Plain, Selective, Wanted, WithExtras};
 use super::table::{Key, Table};
@@ -11,7 +11,7 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::{DISC, Evaluation, SCORE_MAX};
 use crate::engine::eval::incremental::Accumulator;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The least won score: with empties counted for the winner, scores are even.
 const WIN_MIN: i32 = 2 * DISC;
@@ -31,9 +31,30 @@ pub struct SearchResult {
     pub nodes: u64,
     /// Best play from here as far as it is known, passes left out.
     pub line: Vec<Square>,
-    /// Whether the search reached its limits rather than being stopped.
+    /// Whether the search got as far as it was to, rather than being ended by its node limit or the stop flag.
     pub complete: bool,
+    /// Whether the stop flag ended it.
+    pub stopped: bool,
 }
+
+impl SearchResult {
+    /// The result, unless the stop flag ended the search: what it knew by then depends on the hour.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn unless_stopped(self) -> Result<Self, Stopped> {
+        if self.stopped { Err(Stopped) } else { Ok(self) }
+    }
+}
+
+/// A search was ended by its stop flag, so it has no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the search was stopped")]
+pub struct Stopped;
+
+/// The stop flag of searchers that have none of their own: nothing raises it.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Searches positions with one model; its table carries over from one search to the next until it is cleared.
 pub struct Searcher<'m> {
@@ -43,6 +64,7 @@ pub struct Searcher<'m> {
     table: Table,
     local: Table,
     accumulators: Box<[Accumulator; PLIES]>,
+    stop: &'m AtomicBool,
 }
 
 /// An exact search begins with one by depth that ends this far before the end; 7 to 12 are alike, on FFO 40-44.
@@ -85,7 +107,16 @@ impl<'m> Searcher<'m> {
             table: Table::new(table_bits),
             local: Table::new(LOCAL_TABLE_BITS),
             accumulators,
+            stop: &NEVER,
         }
+    }
+
+    /// The same searcher, whose searches end soon after `stop` is raised: they look at it every few thousand nodes. A flag
+    /// that is not raised changes nothing.
+    #[must_use]
+    pub const fn stopped_by(mut self, stop: &'m AtomicBool) -> Self {
+        self.stop = stop;
+        self
     }
 
     /// Forgets all earlier searches: results are then those of a new searcher.
@@ -99,33 +130,41 @@ impl<'m> Searcher<'m> {
     /// Depth counts moves: a pass is free. When the root has few enough empty squares for `exact_empties` the score is
     /// exact. When it has few enough for `wld_empties` only, the sign of the score is proven and its size comes from the
     /// depth search, at least two discs from zero; a proven draw is exact. A selective search whose depth reaches the end
-    /// of the game cuts on the way to final scores: its score is even, and not exact.
-    pub fn search(&mut self, position: Position, limits: Limits) -> SearchResult {
-        self.search_until(position, limits, &AtomicBool::new(false))
-    }
-
-    /// As [`Searcher::search`], but gives up soon after `stop` is raised and returns what it knew by then.
+    /// of the game cuts on the way to final scores: its score is even, and not exact. One that prunes or extends never is.
     ///
-    /// A first iteration is always finished, so there is a move whenever there is a legal one. Stopped on the way to an
-    /// exact score, the result is that of the selective search by depth which precedes it.
-    pub fn search_until(&mut self, position: Position, limits: Limits, stop: &AtomicBool) -> SearchResult {
+    /// The first iteration is always finished, so there is a move whenever there is a legal one, even if the stop flag is
+    /// raised. Stopped on the way to an exact score, the result is that of the selective search by depth which precedes it.
+    pub fn search(&mut self, position: Position, limits: Limits) -> SearchResult {
         if position.legal_moves() == 0 {
             let passed = position.pass();
             if passed.legal_moves() == 0 {
                 return finished(position);
             }
-            let result = self.search_until(passed, limits, stop);
+            let result = self.search(passed, limits);
             return SearchResult { score: -result.score, best_move: None, nodes: result.nodes + 1, ..result };
         }
+        let mut result = self.search_moves(position, limits);
+        // A node limit may have ended the search just before: it makes no difference to those who are to stop.
+        result.stopped = !result.complete && self.stop.load(Ordering::Relaxed);
+        result
+    }
+
+    /// Searches a position with a legal move.
+    fn search_moves(&mut self, position: Position, limits: Limits) -> SearchResult {
         let kernel = self.kernel;
-        let mut run = self.run(stop);
+        let mut extras = (limits.selective != Selective::NONE).then(|| Extras::new(limits.selective, None));
+        let mut run = self.run();
         if position.empties() <= limits.exact_empties {
             return run.exact_result(kernel, position, limits.nodes);
         }
         run.set_level(limits.mpc);
         let depth = limits.depth.min(position.empties());
         let to_end = depth == position.empties() && END_EMPTIES_MIN <= depth && run.level() != MpcLevel::FullWidth;
-        let result = if to_end {
+        let result = if let Some(extras) = &mut extras {
+            run.use_extras(extras);
+            let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
+            SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) }
+        } else if to_end {
             run.selective_end(kernel, position, limits.nodes)
         } else {
             let iteration = with_kernel!(kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
@@ -141,56 +180,69 @@ impl<'m> Searcher<'m> {
     ///
     /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves ahead, clamped to
     /// ±64,000, or of the final results of games that end sooner.
-    pub fn score_at_depth(&mut self, position: Position, depth: u8, mpc: MpcLevel) -> (i32, u64) {
-        let stop = AtomicBool::new(false);
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn score_at_depth(&mut self, position: Position, depth: u8, mpc: MpcLevel) -> Result<(i32, u64), Stopped> {
         let kernel = self.kernel;
-        let mut run = self.run(&stop);
+        let mut run = self.run();
         run.set_level(mpc);
         run.hits = Hits::Exactly;
         let value = with_kernel!(kernel, value_at_depth::<Plain>(&mut run, position, depth));
-        (value, run.nodes)
+        value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
-    /// As [`Searcher::search`] by depth and nodes alone, with forward pruning and horizon extension. Clear the table before
-    /// and after: its scores are of another kind.
+    /// As [`Searcher::score_at_depth`], with forward pruning and extensions.
     ///
-    /// `None` if the side to move has no move.
-    pub fn search_selective(
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn selective_score_at_depth(
         &mut self,
         position: Position,
-        limits: Limits,
+        depth: u8,
+        mpc: MpcLevel,
         selective: Selective,
-    ) -> Option<SearchResult> {
-        if position.legal_moves() == 0 {
-            return None;
+    ) -> Result<(i32, u64), Stopped> {
+        if selective == Selective::NONE {
+            return self.score_at_depth(position, depth, mpc);
         }
-        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
+        let kernel = self.kernel;
         let mut extras = Extras::new(selective, None);
-        let mut run = self.run(&stop);
-        run.extras = Some(&mut extras);
-        run.set_level(limits.mpc);
-        let depth = limits.depth.min(position.empties());
-        let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
-        Some(SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) })
+        let mut run = self.run();
+        run.set_level(mpc);
+        run.use_extras(&mut extras);
+        run.hits = Hits::Exactly;
+        let value = with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
     /// A null-window node of the tree that a full-width search of this depth visits; `None` if it has none of the depth
     /// wanted. It depends on the position, the depth, the model and what is wanted alone if the table is cleared before.
-    pub fn meet(&mut self, position: Position, depth: u8, wanted: Wanted) -> Option<Met> {
-        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
-        let mut extras = Extras::new(Selective::default(), Some(wanted));
-        let mut run = self.run(&stop);
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn meet(&mut self, position: Position, depth: u8, wanted: Wanted) -> Result<Option<Met>, Stopped> {
+        let kernel = self.kernel;
+        let mut extras = Extras::new(Selective::NONE, Some(wanted));
+        let mut run = self.run();
         run.extras = Some(&mut extras);
         run.hits = Hits::Exactly;
-        with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
-        extras.met()
+        let value = with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        value.map(|_| extras.met()).ok_or(Stopped)
     }
 
-    /// The exact score with the best move and a line that reaches the end of the game.
+    /// The exact score with the best move and a line that reaches the end of the game; less if the stop flag is raised.
     pub fn solve(&mut self, position: Position) -> SearchResult {
         let mut result = self.search(position, Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) });
-        let (kernel, stop) = (self.kernel, AtomicBool::new(false));
-        let mut run = self.run(&stop);
+        if result.stopped {
+            return result;
+        }
+        let kernel = self.kernel;
+        let mut run = self.run();
+        run.allow_stop(None);
         result.line.clear();
         let mut current = if result.best_move.is_none() { position.pass() } else { position };
         let mut score = if result.best_move.is_none() { -result.score } else { result.score };
@@ -204,16 +256,30 @@ impl<'m> Searcher<'m> {
             (current, score) = if passes { (next.pass(), score) } else { (next, -score) };
         }
         result.nodes += run.nodes;
+        (result.complete, result.stopped) = (result.complete && !run.stopped, run.stopped);
         result
     }
 
-    fn run<'r>(&'r mut self, stop: &'r AtomicBool) -> Run<'r> {
+    pub(super) const fn evaluation(&self) -> &Evaluation {
+        self.evaluation
+    }
+
+    /// The legal moves with their order in a search of this depth or an exact one, and the nodes that ordering took.
+    pub(super) fn move_orders(&mut self, position: Position, depth: u8, is_exact: bool) -> (Vec<(Square, i32)>, u64) {
+        let kernel = self.kernel;
+        let mut run = self.run();
+        let depth = depth.min(position.empties());
+        let orders = with_kernel!(kernel, root_orders(&mut run, position, depth, is_exact));
+        (orders, run.nodes)
+    }
+
+    fn run(&mut self) -> Run<'_> {
         Run::new(
             self.evaluation.incremental(),
             self.mpc,
             [&mut self.table, &mut self.local],
             &mut self.accumulators,
-            stop,
+            self.stop,
         )
     }
 }
@@ -221,7 +287,16 @@ impl<'m> Searcher<'m> {
 fn finished(position: Position) -> SearchResult {
     let score = position.final_discs() * DISC;
     let depth = position.empties();
-    SearchResult { score, best_move: None, depth, exact: true, nodes: 1, line: Vec::new(), complete: true }
+    SearchResult {
+        score,
+        best_move: None,
+        depth,
+        exact: true,
+        nodes: 1,
+        line: Vec::new(),
+        complete: true,
+        stopped: false,
+    }
 }
 
 impl Run<'_> {
@@ -281,13 +356,15 @@ impl Run<'_> {
             current = next;
         }
         let exact = depth == position.empties() && self.level() == MpcLevel::FullWidth;
-        SearchResult { score, best_move: Some(best), depth, exact, nodes: self.nodes, line, complete: true }
+        let (best_move, nodes) = (Some(best), self.nodes);
+        SearchResult { score, best_move, depth, exact, nodes, line, complete: true, stopped: false }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::mpc::MpcEntry;
+    use super::super::selective::Extension;
     use super::*;
     use crate::engine::eval::builtin;
 
@@ -315,7 +392,11 @@ mod tests {
         while position.legal_moves() != 0 {
             for depth in 0..5 {
                 let expected = minimax(&evaluation, position, depth);
-                assert_eq!(searcher.score_at_depth(position, depth, MpcLevel::FullWidth).0, expected, "{position:?}");
+                assert_eq!(
+                    searcher.score_at_depth(position, depth, MpcLevel::FullWidth).unwrap().0,
+                    expected,
+                    "{position:?}"
+                );
                 assert_eq!(searcher.search(position, Limits::full_width(depth)).score, expected, "{position:?}");
             }
             turn += 1;
@@ -352,7 +433,7 @@ mod tests {
         let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
         let mut used = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=60) {
-            let limits = Limits { depth: 6, exact_empties: 10, wld_empties: 12, nodes: None, mpc: MpcLevel::P87 };
+            let limits = Limits { exact_empties: 10, wld_empties: 12, mpc: MpcLevel::P87, ..Limits::full_width(6) };
             let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
             used.clear();
             assert_eq!(used.search(position, limits), expected, "{position:?}");
@@ -415,26 +496,48 @@ mod tests {
     fn pruning_searches_fewer_nodes_and_nothing_to_prune_is_the_plain_search() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
-        let limits = Limits::full_width(5);
-        let plain = Selective::default();
-        let mut nodes = [0; 5];
+        let plain = Selective::NONE;
+        let mut nodes = [0; 6];
         for position in positions(20..=50) {
             let forms = [
-                None,
-                Some(plain),
-                Some(Selective { threshold: Some(-4000), ..plain }),
-                Some(Selective { rank: Some(3), ..plain }),
-                Some(Selective { extension: true, ..plain }),
+                plain,
+                Selective { rank: Some(36), ..plain },
+                Selective { threshold: Some(-4000), ..plain },
+                Selective { rank: Some(3), ..plain },
+                Selective { extension: Some(Extension::Horizon), ..plain },
+                Selective { extension: Some(Extension::EveryDepth), ..plain },
             ];
-            let results = forms.map(|form| {
+            let results = forms.map(|selective| {
                 searcher.clear();
-                let Some(form) = form else { return searcher.search(position, limits) };
-                searcher.search_selective(position, limits, form).unwrap()
+                searcher.search(position, Limits { selective, ..Limits::full_width(5) })
             });
             nodes.iter_mut().zip(&results).for_each(|(nodes, result)| *nodes += result.nodes);
             assert_eq!(results[0], results[1], "{position:?}");
         }
-        assert!(nodes[2] < nodes[0] && nodes[3] < nodes[0] && nodes[0] < nodes[4], "{nodes:?}");
+        let [plain, _, threshold, rank, horizon, every_depth] = nodes;
+        assert!(threshold < plain && rank < plain, "{nodes:?}");
+        assert!(plain < horizon && horizon < every_depth && every_depth < 40 * plain, "{nodes:?}");
+    }
+
+    #[test]
+    fn pruned_scores_are_not_exact_and_leave_exact_ones_as_they_are() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 14);
+        let selective = Selective { rank: Some(2), extension: Some(Extension::EveryDepth), ..Selective::NONE };
+        let mut differences = 0;
+        for position in positions(4..=10) {
+            searcher.clear();
+            let expected = searcher.solve(position).score;
+            searcher.clear();
+            let to_end = Limits { selective, ..Limits::full_width(60) };
+            let pruned = searcher.search(position, to_end);
+            assert!(!pruned.exact || position.legal_moves() == 0 && position.is_over(), "{pruned:?}");
+            differences += usize::from(pruned.score != expected);
+            // The table is full of pruned results of the depth that an exact one has.
+            let exact = searcher.search(position, Limits { exact_empties: 10, ..to_end });
+            assert!(exact.exact && exact.score == expected, "{position:?} {exact:?}");
+        }
+        assert!(0 < differences, "nothing was pruned that mattered");
     }
 
     #[test]
@@ -452,7 +555,8 @@ mod tests {
             assert_eq!((limited.score, limited.best_move), (again.score, again.best_move));
         }
         searcher.clear();
-        let stopped = searcher.search_until(Position::START, Limits::full_width(8), &AtomicBool::new(true));
-        assert!(!stopped.complete && stopped.depth == 1);
+        let raised = AtomicBool::new(true);
+        let stopped = searcher.stopped_by(&raised).search(Position::START, Limits::full_width(8));
+        assert!(!stopped.complete && stopped.stopped && stopped.depth == 1);
     }
 }

@@ -1,24 +1,38 @@
-//! What a search can do beyond its plain form: forward pruning and horizon extension, as the shogi books have them, and a
-//! look at the nodes that it meets. Stages play and label without them: the plain policy compiles to nothing.
+//! What a search can do beyond its plain form: forward pruning and extensions, as the shogi books have them, and a look at the
+//! nodes that it meets. The plain policy, by which stages play and label unless a config says otherwise, compiles to nothing.
 
 use super::midgame::{Node, value_after};
 use super::run::{PLIES, Run};
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 
-/// Plies that a horizon extension looks further.
+/// Plies that an extension looks further.
 pub(super) const EXTENSION_PLIES: u8 = 2;
 
-/// Forward pruning and horizon extension; none by default. Scores are then no bounds of anything.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where a search looks two plies further: where the last move lost static value, the reply turns over the disc that it
+/// placed, and the value of the reply does not exceed beta. A line is extended once at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extension {
+    /// Where one ply is left.
+    Horizon,
+    /// At every remaining depth.
+    EveryDepth,
+}
+
+/// Forward pruning and extensions; none by default. Scores are then no bounds of anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Selective {
     /// Leave out moves but the first whose static value is so many millidiscs below that of the position.
     pub threshold: Option<i32>,
     /// Search so many moves of a position only, in the order of the search; at least 1.
     pub rank: Option<u8>,
-    /// At the horizon, look two plies further where the last move lost static value, the reply turns its disc over, and is
-    /// worth less than beta.
-    pub extension: bool,
+    /// Search some replies again, two plies deeper.
+    pub extension: Option<Extension>,
+}
+
+impl Selective {
+    /// The plain search.
+    pub const NONE: Self = Self { threshold: None, rank: None, extension: None };
 }
 
 /// A node to look for in the tree of a search.
@@ -118,7 +132,7 @@ pub(super) struct Moves {
 impl Moves {
     #[inline(always)]
     pub(super) fn of(run: &Run<'_>, value: i32) -> Self {
-        let selective = run.extras.as_ref().map(|extras| extras.selective).unwrap_or_default();
+        let selective = run.extras.as_ref().map_or(Selective::NONE, |extras| extras.selective);
         Self { selective, value }
     }
 
@@ -134,7 +148,7 @@ impl Moves {
         if turn != 0 && self.selective.rank.is_some_and(|rank| usize::from(rank) <= turn) {
             return true;
         }
-        if self.selective.threshold.is_none() && !self.selective.extension {
+        if self.selective.threshold.is_none() && self.selective.extension.is_none() {
             return false;
         }
         let value = value_after::<K>(run, node, candidate, 0);
@@ -148,17 +162,22 @@ impl Moves {
     }
 }
 
-/// Whether a reply at the horizon calls for an extension; then one is under way until [`end_extension`].
+/// Whether a reply in a node with `depth` plies left calls for an extension; then one is under way until [`end_extension`].
 #[inline(always)]
-pub(super) fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: i32, beta: i32) -> bool {
+pub(super) fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: i32, beta: i32, depth: u8) -> bool {
     let Some(extras) = run.extras.as_mut() else { return false };
+    let here = match extras.selective.extension {
+        None => false,
+        Some(Extension::Horizon) => depth == 1,
+        Some(Extension::EveryDepth) => true,
+    };
     let last = extras.last_moves[node.ply];
-    let begins = extras.selective.extension
+    let begins = here
         && !extras.extending
         && last.lost
         && flips & last.disc != 0
         && value <= beta
-        && u32::from(EXTENSION_PLIES) < node.empties();
+        && u32::from(depth + EXTENSION_PLIES) <= node.empties();
     extras.extending |= begins;
     begins
 }

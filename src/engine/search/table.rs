@@ -5,7 +5,7 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::SCORE_MAX;
 
-/// How sure a bound is: 0 for the most selective search, [`Sureness::FULL`] for full width.
+/// How sure a bound is: 1 for the most selective cuts, [`Sureness::FULL`] for full width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sureness(u8);
 
@@ -14,11 +14,13 @@ const STEPS_IN_SIGMA: f64 = 16.0;
 
 impl Sureness {
     pub(super) const FULL: Self = Self(127);
+    /// What forward pruning leaves or an extension finds: it proves nothing to any other search.
+    pub(super) const PRUNED: Self = Self(0);
 
     pub(super) fn new(level: MpcLevel) -> Self {
         match level {
             MpcLevel::FullWidth => Self::FULL,
-            level => Self((level.t() * STEPS_IN_SIGMA).clamp(0.0, 126.0) as u8),
+            level => Self((level.t() * STEPS_IN_SIGMA).clamp(1.0, 126.0) as u8),
         }
     }
 }

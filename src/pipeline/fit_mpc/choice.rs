@@ -1,11 +1,13 @@
 //! Which shallow depths to try at each deep one, and how many: by what they cost and how often they cut.
 
-use super::line::{Deep, END_RANGES, Pair, RANGES};
+use super::line::{Deep, END_RANGES, Pair, RANGES, check};
 use super::sample::Sample;
 use super::{DepthFit, SHALLOW_DEPTHS, SHALLOW_FIRST};
 use crate::engine::eval::evaluation::SCORE_MAX;
 use crate::engine::search::mpc::{MpcEntry, MpcLevel, PROBE_MARGIN, STATIC_MARGIN};
+use crate::engine::search::searcher::Stopped;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 /// The fits of every pair of depths, by range.
 pub(super) type Fits = BTreeMap<Pair, Vec<DepthFit>>;
@@ -41,7 +43,8 @@ pub(super) fn choose(
     costs: &Costs,
     level: MpcLevel,
     probes_max: u8,
-) -> Vec<DepthFit> {
+    stop: &AtomicBool,
+) -> Result<Vec<DepthFit>, Stopped> {
     let mut chosen = Vec::new();
     let deeps: std::collections::BTreeSet<Deep> = fits.keys().map(|pair| pair.deep).collect();
     for deep in deeps {
@@ -60,8 +63,8 @@ pub(super) fn choose(
             };
             let shallow = match deep {
                 _ if MET_MIN <= met.len() => {
-                    let judge = Judge { met: &met, by_depth: &costs.by_depth, deep_cost, level };
-                    judge.greedy(&candidates, probes_max)
+                    let judge = Judge { met: &met, by_depth: &costs.by_depth, deep_cost, level, stop };
+                    judge.greedy(&candidates, probes_max)?
                 }
                 Deep::Depth(depth) => source_shallow(depth).into_iter().filter(|_| 0 < probes_max).collect(),
                 // Nothing is known of searches so near to the end.
@@ -71,7 +74,7 @@ pub(super) fn choose(
             chosen.extend(candidates.iter().filter(wanted).map(|&fit| fit.clone()));
         }
     }
-    chosen
+    Ok(chosen)
 }
 
 /// Counts nodes for one deep depth and range.
@@ -80,29 +83,30 @@ struct Judge<'a> {
     by_depth: &'a [u64],
     deep_cost: u64,
     level: MpcLevel,
+    stop: &'a AtomicBool,
 }
 
 impl Judge<'_> {
-    fn greedy(&self, candidates: &[&DepthFit], probes_max: u8) -> Vec<u8> {
+    fn greedy(&self, candidates: &[&DepthFit], probes_max: u8) -> Result<Vec<u8>, Stopped> {
         let mut shallow: Vec<u8> = Vec::new();
-        let mut cost = self.cost(candidates, &shallow);
+        let mut cost = self.cost(candidates, &shallow)?;
         while shallow.len() < usize::from(probes_max) {
             let others =
                 candidates.iter().map(|fit| fit.shallow).filter(|depth| 0 < *depth && !shallow.contains(depth));
             let with = |depth: u8| [shallow.as_slice(), &[depth]].concat();
-            let Some((next, depth)) = others.map(|depth| (self.cost(candidates, &with(depth)), depth)).min() else {
-                break;
-            };
+            let costs = others.map(|depth| Ok((self.cost(candidates, &with(depth))?, depth)));
+            let costs: Vec<(u64, u8)> = costs.collect::<Result<_, Stopped>>()?;
+            let Some((next, depth)) = costs.into_iter().min() else { break };
             if cost - cost / GAIN_PARTS < next {
                 break;
             }
             (cost, shallow) = (next, with(depth));
         }
-        shallow
+        Ok(shallow)
     }
 
     /// Nodes that all samples take with the static value and these shallow depths as probes.
-    fn cost(&self, candidates: &[&DepthFit], shallow: &[u8]) -> u64 {
+    fn cost(&self, candidates: &[&DepthFit], shallow: &[u8]) -> Result<u64, Stopped> {
         let wanted = candidates.iter().filter(|fit| fit.shallow == 0 || shallow.contains(&fit.shallow));
         let probes: Vec<(MpcEntry, f64)> = wanted
             .map(|fit| {
@@ -110,7 +114,7 @@ impl Judge<'_> {
                 (entry, entry.margin(self.level))
             })
             .collect();
-        self.met.iter().map(|sample| self.sample_cost(sample, &probes)).sum()
+        self.met.iter().map(|sample| check(self.stop).map(|()| self.sample_cost(sample, &probes))).sum()
     }
 
     /// Nodes of the probes of a search until one cuts, and of the deep search if none does.

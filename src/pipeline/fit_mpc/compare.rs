@@ -7,6 +7,7 @@ use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::mpc::{LEVELS, MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
+use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// Searches of one level against full width, at equal depth.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelNodes {
-    /// In percent; `null` is the margin `t` of the config.
+    /// In percent; `null` is a margin in sigmas: that of the config's `level` if it is one, else its `t`.
     pub level: Option<u8>,
     /// Nodes.
     pub nodes: u64,
@@ -60,9 +61,14 @@ pub(super) fn compare(
     let depth = task.config.depth_max;
     let full = search_all(task, table, positions, (depth, MpcLevel::FullWidth), context)?;
     let full_width = full.iter().map(|found| found.nodes).sum();
-    let named = LEVELS.into_iter().chain([task.config.level]).map(|percent| (Some(percent), level(percent)));
+    let (own, margin) = match task.config.level {
+        LevelSetting::Percent(percent) => (Some(percent), task.config.t),
+        LevelSetting::Sigmas { t } => (None, t),
+    };
+    let level = |percent| MpcLevel::from_percent(percent).expect("the config was checked");
+    let named = LEVELS.into_iter().chain(own).map(|percent| (Some(percent), level(percent)));
     let mut levels = Vec::new();
-    for (percent, level) in named.chain([(None, MpcLevel::Sigmas(task.config.t))]) {
+    for (percent, level) in named.chain([(None, MpcLevel::Sigmas(margin))]) {
         let found = search_all(task, table, positions, (depth, level), context)?;
         let pairs = || full.iter().zip(&found);
         let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
@@ -80,7 +86,7 @@ pub(super) fn compare(
     levels.dedup_by_key(|found| found.level);
     let mut depth_gained = 0;
     for gained in 1..=DEPTH_GAINED_MAX {
-        let deeper = (depth + gained, level(task.config.level));
+        let deeper = (depth + gained, task.config.level.checked());
         let found = search_all(task, table, positions, deeper, context)?;
         if full_width < found.iter().map(|found| found.nodes).sum::<u64>() {
             break;
@@ -98,14 +104,10 @@ pub(super) fn costs(
     context: Context<'_>,
 ) -> Result<Vec<u64>, StageError> {
     let mean = |depth: u8| {
-        let found = search_all(task, table, positions, (depth, level(task.config.level)), context)?;
+        let found = search_all(task, table, positions, (depth, task.config.level.checked()), context)?;
         Ok((found.iter().map(|found| found.nodes).sum::<u64>() / found.len().max(1) as u64).max(1))
     };
     (0..=task.config.depth_max).map(mean).collect()
-}
-
-fn level(percent: u8) -> MpcLevel {
-    MpcLevel::from_percent(percent).expect("the config was checked")
 }
 
 /// What a search found.
@@ -123,14 +125,15 @@ fn search_all(
     (depth, mpc): (u8, MpcLevel),
     context: Context<'_>,
 ) -> Result<Vec<Found>, StageError> {
-    let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
+    let evaluation = &task.model.model.evaluation;
+    let new_searcher = || Searcher::new(evaluation, table, task.config.table_bits).stopped_by(context.stop);
     let limits = Limits { mpc, ..Limits::full_width(depth) };
     positions
         .par_iter()
         .map_init(new_searcher, |searcher, &position| {
             context.check()?;
             searcher.clear();
-            let result = searcher.search(position, limits);
+            let result = searcher.search(position, limits).unless_stopped()?;
             let best = result.best_move.map(Square::number);
             Ok(Found { score: result.score, nodes: result.nodes, best })
         })

@@ -1,11 +1,13 @@
 //! How often predictions miss on games that they were not fitted to.
 
 use super::DepthFit;
-use super::line::{Deep, Folds, Pair, Pool, fit_pair};
+use super::line::{Deep, Folds, Pair, Pool, check, fit_pair};
 use super::sample::Sample;
 use crate::engine::search::mpc::{LEVELS, MpcEntry};
+use crate::engine::search::searcher::Stopped;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
 
 /// Misses of the predictions of some kind, each fitted to other games than the one it is tried on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,19 +58,20 @@ impl Counts {
 }
 
 /// Cross-validation by game of the pairs that a table has: overall, by empty squares, by shallow value, and of the end.
-pub(super) fn held_out(parts: &[Vec<Sample>], folds: &[Vec<u32>], fold_count: u32, table: &[DepthFit]) -> Vec<HeldOut> {
+pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> Result<Vec<HeldOut>, Stopped> {
     let mut all = Counts::default();
     let mut by_empties = [(); 3].map(|()| Counts::default());
     let mut by_value = [(); 3].map(|()| Counts::default());
     let mut of_end = Counts::default();
     for pair in table.iter().map(DepthFit::pair).collect::<BTreeSet<Pair>>() {
         for fold in 0..fold_count {
-            let fits = fit_pair(Pool { parts, folds, without: Some(fold) }, pair);
+            let fits = fit_pair(Pool { without: Some(fold), ..pool }, pair)?;
             let is_used =
                 |fit: &&DepthFit| table.iter().any(|used| used.pair() == pair && used.empties_min == fit.empties_min);
             let entries: Vec<MpcEntry> = fits.iter().filter(is_used).flat_map(DepthFit::entries).collect();
-            let samples = parts.iter().flatten().zip(folds.iter().flatten());
+            let samples = pool.parts.iter().flatten().zip(pool.folds.iter().flatten());
             for (sample, _) in samples.filter(|(_, other)| **other == fold) {
+                check(pool.stop)?;
                 let empties = sample.position.empties();
                 let entry = entries.iter().find(|entry| (entry.empties_min..=entry.empties_max).contains(&empties));
                 let (Some(scores), Some(entry)) = (pair.of(sample), entry) else { continue };
@@ -91,10 +94,11 @@ pub(super) fn held_out(parts: &[Vec<Sample>], folds: &[Vec<u32>], fold_count: u3
     if 0 < of_end.pairs {
         groups.push(of_end.named("end".to_owned()));
     }
-    groups
+    Ok(groups)
 }
 
 /// The fold of each sample.
-pub(super) fn folds_of(parts: &[Vec<Sample>], folds: Folds) -> Vec<Vec<u32>> {
-    parts.iter().map(|part| part.iter().map(|sample| folds.of(sample.game)).collect()).collect()
+pub(super) fn folds_of(parts: &[Vec<Sample>], folds: Folds, stop: &AtomicBool) -> Result<Vec<Vec<u32>>, Stopped> {
+    let fold = |sample: &Sample| check(stop).map(|()| folds.of(sample.game));
+    parts.iter().map(|part| part.iter().map(fold).collect()).collect()
 }

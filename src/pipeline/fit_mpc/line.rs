@@ -4,6 +4,8 @@ use super::DepthFit;
 use super::sample::Sample;
 use super::sums::{Deviation, LineSums, ScorePair, Tails};
 use crate::engine::search::mpc::LEVELS;
+use crate::engine::search::searcher::Stopped;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The ranges of empty squares; how well a depth foretells another changes slowly.
 pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
@@ -55,6 +57,8 @@ pub(super) struct Pool<'s> {
     pub(super) folds: &'s [Vec<u32>],
     /// Leaves out the samples of this fold.
     pub(super) without: Option<u32>,
+    /// Raised when the fit is to stop.
+    pub(super) stop: &'s AtomicBool,
 }
 
 /// Which games are held out together.
@@ -82,11 +86,12 @@ impl Pool<'_> {
         [min, max]: [u8; 2],
         add: impl Fn(&mut S, ScorePair),
         merge: impl Fn(&mut S, &S),
-    ) -> S {
+    ) -> Result<S, Stopped> {
         let mut total = S::default();
         for (part, folds) in self.parts.iter().zip(self.folds) {
             let mut sum = S::default();
             for (sample, &fold) in part.iter().zip(folds) {
+                check(self.stop)?;
                 let fits = (min..=max).contains(&sample.position.empties()) && self.without != Some(fold);
                 if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
                     add(&mut sum, scores);
@@ -94,20 +99,28 @@ impl Pool<'_> {
             }
             merge(&mut total, &sum);
         }
-        total
+        Ok(total)
     }
 }
 
+/// An error if a fit is to stop.
+#[inline]
+pub(super) fn check(stop: &AtomicBool) -> Result<(), Stopped> {
+    if stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
+}
+
 /// The fits of a pair in each of its ranges.
-pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Vec<DepthFit> {
+pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stopped> {
     let ranges: &[[u8; 2]] = if pair.deep == Deep::End { &END_RANGES } else { &RANGES };
-    let sums: Vec<LineSums> =
-        ranges.iter().map(|&range| pool.sum(pair, range, LineSums::add, LineSums::merge)).collect();
+    let sums = ranges
+        .iter()
+        .map(|&range| pool.sum(pair, range, LineSums::add, LineSums::merge))
+        .collect::<Result<Vec<LineSums>, Stopped>>()?;
     let all = sums.iter().fold(LineSums::default(), |mut all, sums| {
         all.merge(sums);
         all
     });
-    let shapes: Vec<(DepthFit, Tails)> = ranges
+    let shapes = ranges
         .iter()
         .zip(&sums)
         .map(|(&range, own)| {
@@ -119,7 +132,7 @@ pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Vec<DepthFit> {
             };
             fit_shape(pool, pair, range, sums, used)
         })
-        .collect();
+        .collect::<Result<Vec<(DepthFit, Tails)>, Stopped>>()?;
     let mut all_tails = Tails::default();
     for ((_, tails), own) in shapes.iter().zip(&sums) {
         if SAMPLES_MIN <= own.count {
@@ -136,11 +149,17 @@ pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Vec<DepthFit> {
         });
         DepthFit { quantiles, ..fit }
     });
-    with_quantiles.collect()
+    Ok(with_quantiles.collect())
 }
 
 /// Line and deviation in one range, and how far the samples lie from it.
-fn fit_shape(pool: Pool<'_>, pair: Pair, range: [u8; 2], sums: &LineSums, used: [u8; 2]) -> (DepthFit, Tails) {
+fn fit_shape(
+    pool: Pool<'_>,
+    pair: Pair,
+    range: [u8; 2],
+    sums: &LineSums,
+    used: [u8; 2],
+) -> Result<(DepthFit, Tails), Stopped> {
     let line = sums.line();
     let rest = |scores: ScorePair| {
         (f64::from(scores.deep) - line.slope * f64::from(scores.shallow) - f64::from(line.offset)).abs()
@@ -148,9 +167,9 @@ fn fit_shape(pool: Pool<'_>, pair: Pair, range: [u8; 2], sums: &LineSums, used: 
     let add = |sums: &mut LineSums, scores: ScorePair| {
         sums.add(ScorePair { deep: rest(scores).round() as i32, shallow: scores.shallow.abs() });
     };
-    let deviation = Deviation::of(&pool.sum(pair, used, add, LineSums::merge));
+    let deviation = Deviation::of(&pool.sum(pair, used, add, LineSums::merge)?);
     let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
-    let tails = pool.sum(pair, used, add, Tails::merge);
+    let tails = pool.sum(pair, used, add, Tails::merge)?;
     let fit = DepthFit {
         empties_min: range[0],
         empties_max: range[1],
@@ -166,7 +185,7 @@ fn fit_shape(pool: Pool<'_>, pair: Pair, range: [u8; 2], sums: &LineSums, used: 
         beyond_3: (tails.beyond(3) * 10_000.0).round() / 10_000.0,
         samples: sums.count,
     };
-    (fit, tails)
+    Ok((fit, tails))
 }
 
 #[cfg(test)]

@@ -3,20 +3,29 @@
 use super::sample::Sample;
 use super::{DepthFit, FitMpcMetrics};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::{create_folder, exists, publish_bytes};
 use crate::engine::search::mpc::LEVELS;
 use std::fmt::Write;
 use std::path::Path;
 
-/// The pictures.
-const NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
+/// The files of the pictures in their folder.
+pub const PICTURE_NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
+
+/// A picture as [`Canvas`] begins it.
+pub const PICTURE_FILE: FileKind = FileKind {
+    name: "a picture of a fit",
+    matches: |path| Ok(first_bytes(path, HEAD.len() as u64)? == HEAD.as_bytes()),
+};
+
+const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=";
 
 /// The empty squares of the pictures of one pair of depths.
 const EMPTIES: u8 = 33;
 
 /// Whether a folder holds the pictures already.
 pub(super) fn are_there(folder: &Path) -> Result<bool, ArtifactError> {
-    for name in NAMES {
+    for name in PICTURE_NAMES {
         if !exists(&folder.join(name))? {
             return Ok(false);
         }
@@ -29,10 +38,10 @@ pub(super) fn draw(folder: &Path, metrics: &FitMpcMetrics, parts: &[Vec<Sample>]
     create_folder(folder)?;
     let fits = metrics.depths.iter().filter(|fit| (fit.empties_min..=fit.empties_max).contains(&EMPTIES));
     if let Some(fit) = fits.max_by_key(|fit| (fit.deep, fit.shallow)) {
-        publish_bytes(&folder.join(NAMES[0]), scatter(fit, parts).as_bytes())?;
-        publish_bytes(&folder.join(NAMES[1]), residual(fit, parts).as_bytes())?;
+        publish_bytes(&folder.join(PICTURE_NAMES[0]), scatter(fit, parts).as_bytes())?;
+        publish_bytes(&folder.join(PICTURE_NAMES[1]), residual(fit, parts).as_bytes())?;
     }
-    publish_bytes(&folder.join(NAMES[2]), calibration(metrics).as_bytes())
+    publish_bytes(&folder.join(PICTURE_NAMES[2]), calibration(metrics).as_bytes())
 }
 
 /// A picture with two axes.
@@ -51,7 +60,7 @@ const STEPS: u32 = 8;
 impl Canvas {
     fn new(title: &str, [x_name, y_name]: [&str; 2], x: [f64; 2], y: [f64; 2]) -> Self {
         let text = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
+            "{HEAD}\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
              <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n<g stroke=\"none\" text-anchor=\"middle\">\n"
         );
         let mut canvas = Self { text, x, y };

@@ -9,9 +9,10 @@ use crate::engine::eval::evaluation::SCORE_MAX;
 use crate::engine::game::Game;
 use crate::engine::search::limits::{DEPTH_MAX, Limits};
 use crate::engine::search::mpc::{MpcLevel, MpcTable};
-use crate::engine::search::searcher::Searcher;
+use crate::engine::search::searcher::{Searcher, Stopped};
 use crate::engine::search::selective::Wanted;
 use crate::random::{RandomStream, Stream, stream};
+use std::sync::atomic::AtomicBool;
 
 /// A node of a tree lies so many plies below the root of the search, drawn for each; deeper ones cost more than they tell.
 const PLIES_BELOW_ROOT: [u8; 2] = [1, 2];
@@ -114,35 +115,35 @@ pub(super) struct Sampler<'t> {
 }
 
 impl<'t> Sampler<'t> {
-    pub(super) fn new(task: FitMpcTask<'t>, no_table: &'t MpcTable) -> Self {
+    pub(super) fn new(task: FitMpcTask<'t>, no_table: &'t MpcTable, stop: &'t AtomicBool) -> Self {
         let model = &task.model.model;
-        let new = |mpc| Searcher::new(&model.evaluation, mpc, task.config.table_bits);
+        let new = |mpc| Searcher::new(&model.evaluation, mpc, task.config.table_bits).stopped_by(stop);
         Self { task, player: new(&model.mpc), scorer: new(no_table) }
     }
 
     /// The samples of a game with their scores.
-    pub(super) fn samples(&mut self, game: u64) -> Vec<Sample> {
-        let mut samples = self.positions(game);
+    pub(super) fn samples(&mut self, game: u64) -> Result<Vec<Sample>, Stopped> {
+        let mut samples = self.positions(game)?;
         for sample in &mut samples {
-            self.score(sample);
+            self.score(sample)?;
         }
-        samples
+        Ok(samples)
     }
 
     /// The samples of a game without scores.
-    pub(super) fn positions(&mut self, game: u64) -> Vec<Sample> {
+    pub(super) fn positions(&mut self, game: u64) -> Result<Vec<Sample>, Stopped> {
         let mut rng = stream(self.task.seed, Stream::MpcSample(self.task.generation, game));
-        let positions = self.game_positions(&mut rng);
+        let positions = self.game_positions(&mut rng)?;
         let first = game * positions.len() as u64;
         let samples = (first..).zip(positions).map(|(id, position)| {
-            let (position, met) = self.met(&mut rng, position).unwrap_or((position, None));
-            Sample { id, game, position, met, depths: Vec::new(), end: None }
+            let (position, met) = self.met(&mut rng, position)?.unwrap_or((position, None));
+            Ok(Sample { id, game, position, met, depths: Vec::new(), end: None })
         });
         samples.collect()
     }
 
     /// One position in each of equal ranges of empty squares; a game that ends before the last is played anew.
-    fn game_positions(&mut self, rng: &mut RandomStream) -> Vec<Position> {
+    fn game_positions(&mut self, rng: &mut RandomStream) -> Result<Vec<Position>, Stopped> {
         let config = self.task.config;
         loop {
             let wanted = wanted_empties(config, rng);
@@ -155,14 +156,15 @@ impl<'t> Sampler<'t> {
                 if wanted.get(positions.len()) == Some(&position.empties()) {
                     positions.push(position);
                     if positions.len() == wanted.len() {
-                        return positions;
+                        return Ok(positions);
                     }
                 }
                 let random = game.ply() < config.random_plies || rng.chance(exploration);
                 let square = if random {
                     rng.pick(Squares(position.legal_moves()))
                 } else {
-                    self.player.search(position, Limits::full_width(config.play_depth)).best_move
+                    let limits = Limits::full_width(config.play_depth);
+                    self.player.search(position, limits).unless_stopped()?.best_move
                 };
                 game.play(square.expect("the side to move has a move")).expect("both choices are legal");
             }
@@ -170,7 +172,7 @@ impl<'t> Sampler<'t> {
     }
 
     /// A node of the tree below a position, if the sample is to be one, and there is one deep enough.
-    fn met(&mut self, rng: &mut RandomStream, root: Position) -> Option<(Position, Option<MetIn>)> {
+    fn met(&mut self, rng: &mut RandomStream, root: Position) -> Result<Option<(Position, Option<MetIn>)>, Stopped> {
         let config = self.task.config;
         let between = |rng: &mut RandomStream, [min, max]: [u8; 2]| min + rng.below(u32::from(max - min) + 1) as u8;
         let chosen = rng.chance(config.tree_share);
@@ -178,30 +180,31 @@ impl<'t> Sampler<'t> {
         let above = between(rng, PLIES_BELOW_ROOT);
         let choice = u64::from(rng.below(u32::MAX)) << 32 | u64::from(rng.below(u32::MAX));
         if !chosen || root.empties() < config.depth_max + above {
-            return None;
+            return Ok(None);
         }
         self.scorer.clear();
         let met = self.scorer.meet(root, depth + above, Wanted { depth, choice })?;
         // Passes and earlier iterations may lead nearer to the end.
-        let fits = config.depth_max <= met.position.empties();
-        fits.then_some((met.position, Some(MetIn { depth, alpha: met.alpha })))
+        let met = met.filter(|met| config.depth_max <= met.position.empties());
+        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha }))))
     }
 
     /// Searches a sample full width to every depth, and to the end if that is near.
-    fn score(&mut self, sample: &mut Sample) {
+    fn score(&mut self, sample: &mut Sample) -> Result<(), Stopped> {
         self.scorer.clear();
         let position = sample.position;
         sample.depths = (0..=self.task.config.depth_max)
             .map(|depth| {
-                let (score, nodes) = self.scorer.score_at_depth(position, depth, MpcLevel::FullWidth);
-                Searched { score, nodes }
+                let (score, nodes) = self.scorer.score_at_depth(position, depth, MpcLevel::FullWidth)?;
+                Ok(Searched { score, nodes })
             })
-            .collect();
+            .collect::<Result<_, Stopped>>()?;
         if position.empties() <= self.task.config.end_empties {
             let limits = Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) };
-            let result = self.scorer.search(position, limits);
+            let result = self.scorer.search(position, limits).unless_stopped()?;
             sample.end = Some(Searched { score: result.score, nodes: result.nodes });
         }
+        Ok(())
     }
 }
 

@@ -14,11 +14,11 @@ pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<Dep
     let games: Result<Vec<Vec<Sample>>, StageError> = (0..task.config.games)
         .into_par_iter()
         .map_init(
-            || Sampler::new(task, &no_table),
+            || Sampler::new(task, &no_table, context.stop),
             |sampler, game| {
                 context.check()?;
                 context.progress.advance(1, 0);
-                Ok(sampler.positions(game))
+                Ok(sampler.positions(game)?)
             },
         )
         .collect();
@@ -44,11 +44,12 @@ fn search(
     context: Context<'_>,
 ) -> Result<(), StageError> {
     let level = MpcLevel::Sigmas(task.config.t);
-    let new_searcher = || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits);
+    let new_searcher =
+        || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits).stopped_by(context.stop);
     samples.par_iter_mut().try_for_each_init(new_searcher, |searcher, sample| {
         context.check()?;
         searcher.clear();
-        let (score, nodes) = searcher.score_at_depth(sample.position, depth, level);
+        let (score, nodes) = searcher.score_at_depth(sample.position, depth, level)?;
         sample.depths.push(Searched { score, nodes });
         Ok(())
     })

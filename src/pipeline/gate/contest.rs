@@ -82,12 +82,15 @@ pub(super) fn contest(
     let pool = context.pool()?;
     let over = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_GAMES);
-    context.progress.begin("gate", games.count(), "games");
+    let all: u64 = ranges.iter().map(|range| 2 * range.count).sum();
+    context.progress.begin("gate", all, "games");
+    context.progress.resume(all - games.count());
     let outcome = std::thread::scope(|scope| {
         let collector = scope.spawn(|| {
             let mut result = Ok(());
             // A receiver that is gone stops those who still play.
-            for game in receiver {
+            // A batch takes a moment to write: games that wait are left to the next call when this one is to stop.
+            for game in receiver.into_iter().take_while(|_| !context.stopped()) {
                 result = looks.add(game);
                 if result.is_err() || looks.over() {
                     break;
@@ -202,7 +205,7 @@ impl Schedule<'_> {
         }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };
         if self.openings.count() < wanted {
-            if let Some(candidate) = self.openings.draw() {
+            if let Some(candidate) = self.openings.draw(context) {
                 return Some(Job::Judge(candidate));
             }
             if self.whole {
@@ -222,17 +225,17 @@ fn work(
     over: &AtomicBool,
     context: Context<'_>,
 ) {
-    let mut players = Players::new(task);
+    let mut players = Players::new(task, context.stop);
     let lock = || schedule.lock().unwrap_or_else(PoisonError::into_inner);
     while !context.stopped() && !over.load(Ordering::Relaxed) {
         let Some(job) = lock().next(context) else { return };
         match job {
             Job::Judge(candidate) => {
-                let balanced = players.balanced(&candidate);
+                let Ok(balanced) = players.balanced(&candidate) else { return };
                 lock().openings.judge(candidate.number, balanced);
             }
             Job::Play(id, opening) => {
-                let row = players.play(id, &opening.moves);
+                let Ok(row) = players.play(id, &opening.moves) else { return };
                 if sender.send(PlayedGame { row, openings: opening.counts }).is_err() {
                     return;
                 }

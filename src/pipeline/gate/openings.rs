@@ -7,6 +7,7 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
 use crate::engine::game::Game;
+use crate::pipeline::Context;
 use crate::random::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -82,10 +83,10 @@ impl<'a> Openings<'a> {
         self.found.len() as u64
     }
 
-    /// Draws until there is a candidate to judge, or none is left.
-    pub(super) fn draw(&mut self) -> Option<Candidate> {
+    /// Draws until there is a candidate to judge, none is left, or the run is to stop.
+    pub(super) fn draw(&mut self, context: Context<'_>) -> Option<Candidate> {
         let mut tries = 0;
-        while !self.drawn_out && !self.too_few_balanced() {
+        while !self.drawn_out && !self.too_few_balanced() && !context.stopped() {
             if TRIES_MAX <= tries {
                 self.drawn_out = true;
                 break;

@@ -6,8 +6,9 @@ use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::MpcLevel;
-use crate::engine::search::searcher::Searcher;
+use crate::engine::search::searcher::{Searcher, Stopped};
+use crate::pipeline::search_settings::selective;
+use std::sync::atomic::AtomicBool;
 
 /// Both sides of a match, with what one thread needs to play them.
 pub(super) struct Players<'m> {
@@ -18,29 +19,34 @@ pub(super) struct Players<'m> {
 }
 
 impl<'m> Players<'m> {
-    pub(super) fn new(task: &GateTask<'m>) -> Self {
+    pub(super) fn new(task: &GateTask<'m>, stop: &'m AtomicBool) -> Self {
         let config = task.config;
-        let [candidate, baseline] = [task.candidate, task.baseline]
-            .map(|loaded| Searcher::new(&loaded.model.evaluation, &loaded.model.mpc, config.table_bits));
+        let [candidate, baseline] = [task.candidate, task.baseline].map(|loaded| {
+            let model = &loaded.model;
+            Searcher::new(&model.evaluation, &model.mpc, config.table_bits).stopped_by(stop)
+        });
         let limits = Limits {
             depth: config.depth,
             exact_empties: config.exact_empties,
             wld_empties: 0,
             nodes: (0 < config.nodes).then_some(config.nodes),
-            mpc: MpcLevel::from_percent(config.mpc_level).expect("the config was checked"),
+            mpc: config.mpc_level.checked(),
+            selective: selective(config.selective.as_ref()),
         };
         Self { config: config.clone(), limits, candidate, baseline }
     }
 
     /// Whether the baseline thinks that a position favors nobody too much.
-    pub(super) fn balanced(&mut self, candidate: &Candidate) -> bool {
-        let limits = Limits { mpc: self.limits.mpc, ..Limits::full_width(self.config.balance_depth) };
+    pub(super) fn balanced(&mut self, candidate: &Candidate) -> Result<bool, Stopped> {
+        let Limits { mpc, selective, .. } = self.limits;
+        let limits = Limits { mpc, selective, ..Limits::full_width(self.config.balance_depth) };
         self.baseline.clear();
-        self.baseline.search(candidate.position, limits).score.abs() <= balance_score(&self.config)
+        let result = self.baseline.search(candidate.position, limits).unless_stopped()?;
+        Ok(result.score.abs() <= balance_score(&self.config))
     }
 
-    /// Plays a game from its opening to the end.
-    pub(super) fn play(&mut self, id: u64, opening: &[Square]) -> GateGameRow {
+    /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.
+    pub(super) fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = id.is_multiple_of(2);
         let mut game = Game::from_moves(opening).expect("the opening was played by the rules");
         self.candidate.clear();
@@ -49,17 +55,17 @@ impl<'m> Players<'m> {
             let current = game.current();
             let searcher =
                 if current.black_to_move == candidate_black { &mut self.candidate } else { &mut self.baseline };
-            let square = searcher.search(current.position, self.limits).best_move;
+            let square = searcher.search(current.position, self.limits).unless_stopped()?.best_move;
             game.play(square.expect("the side to move has a move")).expect("the search plays by the rules");
         }
         let black = game.black_discs() as i8;
-        GateGameRow {
+        Ok(GateGameRow {
             game_id: id,
             pair: id / 2,
             candidate_black,
             opening_plies: opening.len() as u8,
             moves: game.transcript(),
             result: if candidate_black { black } else { -black },
-        }
+        })
     }
 }

@@ -4,8 +4,8 @@ use super::openings::Book;
 use super::parts::Parts;
 use super::recheck::{GameSample, Remake};
 use super::recipe::{Recipe, origin_of};
-use super::{GenerateReport, GenerateTask, Written, manifest_of, report};
-use crate::artifact::dataset::folder::Dataset;
+use super::{GenerateReport, GenerateTask, TABLES, Written, manifest_of, report};
+use crate::artifact::dataset::folder::{Dataset, sweep_dataset};
 use crate::artifact::dataset::footers::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
@@ -49,11 +49,12 @@ pub fn finish_parts(
     task.config.check()?;
     let recipe = Recipe::new(&task);
     let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &TABLES)?;
     if let Some(manifest) = recipe.finished(task.output)? {
         let dataset = report(&manifest, &Written::default());
         return Ok(FinishReport { dataset, games_remade: 0, sample_seed });
     }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count())?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     if let Some(part) = parts.missing().first() {
         return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
     }
@@ -81,7 +82,7 @@ fn check_parts(
     let check = |index: usize| {
         context.check()?;
         check_footers(dataset, index, &settings)?;
-        verify_part(dataset, index, false)?;
+        verify_part(dataset, index, false, context.stop)?;
         let count = remake.part(index, context);
         context.progress.advance(1, 0);
         count

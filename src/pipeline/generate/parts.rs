@@ -9,6 +9,7 @@ use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{FileEntry, Footer, Table};
+use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -22,10 +23,16 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Looks which of the `wanted` parts a folder holds. One that is damaged or shorter than asked is made again.
-    pub(super) fn find(folder: &Path, recipe: &Recipe, wanted: Range<usize>) -> Result<Self, ArtifactError> {
+    pub(super) fn find(
+        folder: &Path,
+        recipe: &Recipe,
+        wanted: Range<usize>,
+        context: Context<'_>,
+    ) -> Result<Self, StageError> {
         let ranges = PartRange::some(recipe.games, recipe.part_games, wanted);
         let mut done = BTreeMap::new();
         for range in &ranges {
+            context.check()?;
             if let Some(part) = find_part(folder, recipe, range)? {
                 done.insert(range.index, part);
             }
@@ -33,15 +40,20 @@ impl Parts {
         Ok(Self { ranges, done })
     }
 
+    /// Games of all wanted parts.
+    pub(super) fn games(&self) -> u64 {
+        self.ranges.iter().map(|range| range.count).sum()
+    }
+
     pub(super) fn missing(&self) -> Vec<PartRange> {
         self.ranges.iter().filter(|range| !self.done.contains_key(&range.index)).copied().collect()
     }
 
     /// All parts in order, once the missing ones are written.
-    pub(super) fn complete(mut self, written: BTreeMap<usize, Part>) -> Result<Vec<Part>, super::StageError> {
+    pub(super) fn complete(mut self, written: BTreeMap<usize, Part>) -> Result<Vec<Part>, StageError> {
         self.done.extend(written);
         if self.done.len() != self.ranges.len() {
-            return Err(super::StageError::Interrupted);
+            return Err(StageError::Interrupted);
         }
         Ok(self.done.into_values().collect())
     }

@@ -10,9 +10,10 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::game::Game;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::MpcLevel;
-use crate::engine::search::searcher::{SearchResult, Searcher};
+use crate::engine::search::searcher::{SearchResult, Searcher, Stopped};
+use crate::pipeline::search_settings::selective;
 use crate::random::{RandomStream, Stream, stream};
+use std::sync::atomic::AtomicBool;
 
 /// A game with its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,12 +49,14 @@ impl<'a> Player<'a> {
         seed: u64,
         generation: u32,
         model: &'a Model,
+        stop: &'a AtomicBool,
     ) -> Self {
-        let searcher = Searcher::new(&model.evaluation, &model.mpc, config.table_bits);
+        let searcher = Searcher::new(&model.evaluation, &model.mpc, config.table_bits).stopped_by(stop);
         Self { config, openings, seed, generation, model, searcher, nodes: 0 }
     }
 
-    pub(super) fn play(&mut self, game_id: u64) -> SelfplayGame {
+    /// Plays a game, unless one of its searches is stopped: then there is no game.
+    pub(super) fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::new();
         let random_plies = self.random_plies(&mut rng);
@@ -65,13 +68,13 @@ impl<'a> Player<'a> {
         while !game.is_over() {
             let current = game.current();
             let labeled = self.config.label_from_ply <= game.ply();
-            let label = labeled.then(|| self.search(current.position, self.config.label_depth));
+            let label = labeled.then(|| self.search(current.position, self.config.label_depth)).transpose()?;
             let choice = if let Some(&square) = opening.moves.get(game.moves().len()) {
                 Choice { square, random: true }
             } else if game.ply() < opening_plies {
                 self.any_move(current.position, &mut rng)
             } else {
-                self.choose(current.position, label.as_ref(), &mut rng)
+                self.choose(current.position, label.as_ref(), &mut rng)?
             };
             if let Some(label) = label {
                 positions.push(self.row(game_id, game.ply(), current, &label, &choice));
@@ -89,7 +92,7 @@ impl<'a> Player<'a> {
             result: black_discs,
             positions: positions.len() as u8,
         };
-        SelfplayGame { game, positions, nodes: self.nodes }
+        Ok(SelfplayGame { game, positions, nodes: self.nodes })
     }
 
     /// How many random plies end the opening; nothing is drawn where there is nothing to choose.
@@ -110,12 +113,12 @@ impl<'a> Player<'a> {
     }
 
     /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
-    fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Choice {
-        let level = MpcLevel::from_percent(self.config.mpc_level).expect("the config was checked");
+    fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Choice, Stopped> {
+        let (level, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
         let depth = self.config.play_depth.saturating_sub(1);
         let mut values: Vec<(Square, i32)> = Vec::new();
         for (square, next) in position.children() {
-            let (value, nodes) = self.searcher.score_at_depth(next, depth, level);
+            let (value, nodes) = self.searcher.selective_score_at_depth(next, depth, level, selective)?;
             self.nodes += nodes;
             values.push((square, -value));
         }
@@ -130,34 +133,39 @@ impl<'a> Player<'a> {
         });
         // Rounding may leave a rest after the last one.
         let (square, _) = values[chosen.unwrap_or(values.len() - 1)];
-        Choice { square, random: true }
+        Ok(Choice { square, random: true })
     }
 
-    fn choose(&mut self, position: Position, label: Option<&SearchResult>, rng: &mut RandomStream) -> Choice {
+    fn choose(
+        &mut self,
+        position: Position,
+        label: Option<&SearchResult>,
+        rng: &mut RandomStream,
+    ) -> Result<Choice, Stopped> {
         let exploring = self.config.exploration_empties < position.empties();
         if exploring && rng.chance(self.config.exploration) {
             return if 0.0 < self.config.exploration_discs {
                 self.any_good_move(position, rng)
             } else {
-                self.any_move(position, rng)
+                Ok(self.any_move(position, rng))
             };
         }
         let best_move = match label {
             Some(label) if label.exact || self.config.play_depth == self.config.label_depth => label.best_move,
-            _ => self.search(position, self.config.play_depth).best_move,
+            _ => self.search(position, self.config.play_depth)?.best_move,
         };
-        Choice { square: best_move.expect("the side to move has a move"), random: false }
+        Ok(Choice { square: best_move.expect("the side to move has a move"), random: false })
     }
 
-    fn search(&mut self, position: Position, depth: u8) -> SearchResult {
-        let mpc = MpcLevel::from_percent(self.config.mpc_level).expect("the config was checked");
+    fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
+        let (mpc, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
         let depth = depth.max(1);
         let exact_empties = self.config.exact_empties;
-        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc };
-        let result = self.searcher.search(position, limits);
+        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
+        let result = self.searcher.search(position, limits).unless_stopped()?;
         self.nodes += result.nodes;
-        result
+        Ok(result)
     }
 
     fn row(

@@ -144,7 +144,8 @@ impl<'a> Remake<'a> {
             (OpeningChoice::Book, None) => Openings::Played(&games),
             (_, book) => Openings::new(&self.config, book)?,
         };
-        let mut player = Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model);
+        let mut player =
+            Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
         let positions = self.dataset.positions(index)?;
         let mut rest = &positions[..];
         let mut count = 0;
@@ -154,9 +155,8 @@ impl<'a> Remake<'a> {
             if wanted.next_if_eq(&game.game_id).is_none() {
                 continue;
             }
-            context.check()?;
             count += 1;
-            let again = player.play(game.game_id);
+            let again = player.play(game.game_id)?;
             compare(self.dataset.folder(), index, game, rows, &again.game, &again.positions)?;
         }
         match wanted.next() {
@@ -203,9 +203,10 @@ pub fn resolve_part(
     index: usize,
     (seed, share): (u64, f64),
     model: &Model,
-) -> Result<u64, ArtifactError> {
+    context: Context<'_>,
+) -> Result<u64, StageError> {
     let path = part_path(dataset.folder(), &POSITIONS, index);
-    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
+    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let mut count = 0;
     for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
         let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
@@ -216,9 +217,9 @@ pub fn resolve_part(
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
-        let score = searcher.solve(position).score;
+        let score = searcher.solve(position).unless_stopped()?.score;
         if row.score != Some(score) {
-            return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)));
+            return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)).into());
         }
     }
     Ok(count)

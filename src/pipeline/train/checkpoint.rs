@@ -27,15 +27,32 @@ impl Checkpoint {
     }
 
     /// The epochs that are done and `count` weights after them; none if there is no sound checkpoint of this step.
-    pub(super) fn read(&self, count: usize) -> Option<(u32, Vec<i16>)> {
-        // Without a checkpoint that can be trusted, training begins anew, with the same result.
-        let bytes = read_bounded(&self.path, SIZE_MAX).ok()?;
+    pub(super) fn read(&self, count: usize) -> Result<Option<(u32, Vec<i16>)>, ArtifactError> {
+        Ok(self.read_bytes()?.and_then(|(epochs, bytes)| {
+            let weights = bytes.get(HEAD_SIZE..).filter(|weights| weights.len() == 2 * count)?;
+            Some((epochs, weights.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()))
+        }))
+    }
+
+    /// The epochs that are done.
+    pub(super) fn epochs(&self) -> Result<Option<u32>, ArtifactError> {
+        Ok(self.read_bytes()?.map(|(epochs, _)| epochs))
+    }
+
+    /// The epochs with the bytes of a sound checkpoint of this step.
+    fn read_bytes(&self) -> Result<Option<(u32, Vec<u8>)>, ArtifactError> {
+        match read_bounded(&self.path, SIZE_MAX) {
+            Ok(bytes) => Ok(self.parse(bytes)),
+            // Without a checkpoint that can be trusted, training starts over, with the same result.
+            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn parse(&self, bytes: Vec<u8>) -> Option<(u32, Vec<u8>)> {
         let (head, weights) = bytes.split_at_checked(HEAD_SIZE)?;
         let epochs = u32::from_le_bytes(head[128..].try_into().ok()?);
-        if *head != self.head(epochs, weights) || weights.len() != 2 * count {
-            return None;
-        }
-        Some((epochs, weights.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()))
+        (*head == self.head(epochs, weights)).then_some((epochs, bytes))
     }
 
     /// Replaces the checkpoint.
@@ -65,19 +82,23 @@ mod tests {
     fn only_a_sound_checkpoint_of_the_same_step_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let checkpoint = Checkpoint::new(folder.path(), ContentHash::of(b"step"));
-        assert_eq!(checkpoint.read(3), None);
+        assert_eq!(checkpoint.read(3).unwrap(), None);
         checkpoint.write(2, [1, -2, 3].into_iter()).unwrap();
-        assert_eq!(checkpoint.read(3), Some((2, vec![1, -2, 3])));
-        assert_eq!(checkpoint.read(4), None);
-        assert_eq!(Checkpoint::new(folder.path(), ContentHash::of(b"other")).read(3), None);
+        assert_eq!(checkpoint.read(3).unwrap(), Some((2, vec![1, -2, 3])));
+        assert_eq!(checkpoint.read(4).unwrap(), None);
+        assert_eq!(Checkpoint::new(folder.path(), ContentHash::of(b"other")).read(3).unwrap(), None);
         let sound = std::fs::read(&checkpoint.path).unwrap();
         for byte in 0..sound.len() {
             let mut bytes = sound.clone();
             bytes[byte] ^= 1;
             publish_bytes(&checkpoint.path, &bytes).unwrap();
-            assert_eq!(checkpoint.read(3), None, "byte {byte}");
+            assert_eq!(checkpoint.read(3).unwrap(), None, "byte {byte}");
         }
         checkpoint.remove().unwrap();
+        checkpoint.remove().unwrap();
+        // What the system refuses to read is an error, and not a checkpoint that is not there.
+        std::os::unix::fs::symlink(NAME, &checkpoint.path).unwrap();
+        assert!(checkpoint.read(3).is_err());
         checkpoint.remove().unwrap();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

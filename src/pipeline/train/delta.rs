@@ -5,6 +5,7 @@
 
 use super::checkpoint::Checkpoint;
 use super::{TrainConfig, TrainingRow, TrainingSet};
+use crate::artifact::error::ArtifactError;
 use crate::artifact::model::version::Model;
 use crate::artifact::model::weights_file::spread;
 use crate::engine::eval::evaluation::Evaluation;
@@ -35,7 +36,13 @@ pub(super) struct Learner<'a> {
 }
 
 impl<'a> Learner<'a> {
-    pub(super) fn new(model: Model, config: &'a TrainConfig, seed: u64, set: &'a TrainingSet) -> Self {
+    pub(super) fn new(
+        model: Model,
+        config: &'a TrainConfig,
+        seed: u64,
+        set: &'a TrainingSet,
+        context: Context<'_>,
+    ) -> Result<Self, StageError> {
         let pattern_set = Arc::clone(model.evaluation.set());
         let count = pattern_set.feature_count();
         let weights = model.evaluation.weights().chunks_exact(count);
@@ -43,23 +50,27 @@ impl<'a> Learner<'a> {
             .zip(model.visits.chunks_exact(count))
             .map(|(weights, visits)| PhaseLearner { weights: weights.into(), visits: visits.into(), rows: Vec::new() })
             .collect();
-        for (place, row) in (0..).zip(&set.training) {
-            phases[pattern_set.phase(row.position.empties())].rows.push(place);
+        let mut places = 0..;
+        for rows in set.training.chunks(ROWS_BETWEEN_CHECKS) {
+            context.check()?;
+            for (row, place) in rows.iter().zip(&mut places) {
+                phases[pattern_set.phase(row.position.empties())].rows.push(place);
+            }
         }
-        Self { set: pattern_set, config, seed, rows: &set.training, phases }
+        Ok(Self { set: pattern_set, config, seed, rows: &set.training, phases })
     }
 
     /// All epochs, on the threads of the current pool; those that a checkpoint has behind it are not learnt again.
     pub(super) fn run(&mut self, checkpoint: Option<&Checkpoint>, context: Context<'_>) -> Result<(), StageError> {
-        let epochs_done = checkpoint.map_or(0, |checkpoint| self.restore(checkpoint));
+        let epochs_done = checkpoint.map_or(Ok(0), |checkpoint| self.restore(checkpoint))?;
         let Self { set, config, seed, rows, phases } = self;
-        phases.par_iter_mut().for_each(|learner| learner.count_visits(set, rows, config.epochs));
+        phases.par_iter_mut().try_for_each(|learner| learner.count_visits(set, rows, config.epochs, context))?;
         let mut ratio = config.ratio;
         for epoch in 0..config.epochs {
             phases.par_iter_mut().enumerate().try_for_each(|(phase, learner)| {
                 if config.shuffle {
                     let purpose = Stream::Shuffle(epoch * set.phase_count() as u32 + phase as u32);
-                    stream(*seed, purpose).shuffle(&mut learner.rows);
+                    stream(*seed, purpose).shuffle(&mut learner.rows, || context.check())?;
                 }
                 // Each order is a shuffle of the one before it, so the epochs that are done are shuffled too.
                 if epoch < epochs_done {
@@ -68,7 +79,11 @@ impl<'a> Learner<'a> {
                 learner.epoch(set, rows, ratio, config.clip, context)
             })?;
             ratio *= config.ratio_decay;
-            context.progress.advance(1, rows.len() as u64);
+            if epoch < epochs_done {
+                context.progress.resume(1);
+            } else {
+                context.progress.advance(1, rows.len() as u64);
+            }
             if let Some(checkpoint) = checkpoint.filter(|_| epochs_done <= epoch && epoch + 1 < config.epochs) {
                 checkpoint.write(epoch + 1, phases.iter().flat_map(|phase| phase.weights.iter().copied()))?;
                 context.check_border()?;
@@ -78,16 +93,16 @@ impl<'a> Learner<'a> {
     }
 
     /// Takes the weights of a checkpoint, if there is one, and gives the number of epochs behind it.
-    fn restore(&mut self, checkpoint: &Checkpoint) -> u32 {
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<u32, ArtifactError> {
         let count = self.phases.iter().map(|phase| phase.weights.len()).sum();
-        let Some((epochs, weights)) = checkpoint.read(count) else { return 0 };
+        let Some((epochs, weights)) = checkpoint.read(count)? else { return Ok(0) };
         let mut rest = &weights[..];
         for phase in &mut self.phases {
             let (own, others) = rest.split_at(phase.weights.len());
             phase.weights.copy_from_slice(own);
             rest = others;
         }
-        epochs
+        Ok(epochs)
     }
 
     pub(super) fn into_model(self) -> Model {
@@ -101,16 +116,26 @@ impl<'a> Learner<'a> {
 
 impl PhaseLearner {
     /// Counts what all epochs will visit: each visits the same rows.
-    fn count_visits(&mut self, set: &PatternSet, rows: &[TrainingRow], epochs: u32) {
+    fn count_visits(
+        &mut self,
+        set: &PatternSet,
+        rows: &[TrainingRow],
+        epochs: u32,
+        context: Context<'_>,
+    ) -> Result<(), StageError> {
         let mut slots = Slots::new(set);
-        for &place in &self.rows {
-            slots.count = 0;
-            visit_features(set, rows[place as usize].position, &mut slots);
-            for &slot in slots.as_slice() {
-                let visits = &mut self.visits[slot as usize];
-                *visits = visits.saturating_add(epochs);
+        for places in self.rows.chunks(ROWS_BETWEEN_CHECKS) {
+            context.check()?;
+            for &place in places {
+                slots.count = 0;
+                visit_features(set, rows[place as usize].position, &mut slots);
+                for &slot in slots.as_slice() {
+                    let visits = &mut self.visits[slot as usize];
+                    *visits = visits.saturating_add(epochs);
+                }
             }
         }
+        Ok(())
     }
 
     fn epoch(

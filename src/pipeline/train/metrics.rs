@@ -2,6 +2,7 @@
 
 use super::TrainingRow;
 use crate::engine::eval::evaluation::{DISC, Evaluation};
+use crate::pipeline::{Context, StageError};
 use rayon::prelude::{ParallelIterator, ParallelSlice};
 use serde::{Deserialize, Serialize};
 
@@ -63,12 +64,17 @@ impl Sums {
 }
 
 /// The error of static values against the rows' targets, on the threads of the current pool.
-#[must_use]
-pub fn errors(evaluation: &Evaluation, rows: &[TrainingRow]) -> Errors {
+///
+/// # Errors
+///
+/// [`StageError::Interrupted`].
+pub fn errors(evaluation: &Evaluation, rows: &[TrainingRow], context: Context<'_>) -> Result<Errors, StageError> {
+    let joined =
+        |left: [Sums; RANGES], right: [Sums; RANGES]| Ok(std::array::from_fn(|range| left[range].add(right[range])));
     let sums = rows
         .par_chunks(1 << 14)
-        .map(|rows| chunk_sums(evaluation, rows))
-        .reduce(|| [Sums::default(); RANGES], |left, right| std::array::from_fn(|range| left[range].add(right[range])));
+        .map(|rows| context.check().map(|()| chunk_sums(evaluation, rows)))
+        .try_reduce(|| [Sums::default(); RANGES], joined)?;
     let total = sums.iter().fold(Sums::default(), |total, &sums| total.add(sums));
     let by_empties = sums.iter().enumerate().filter(|(_, sums)| 0 < sums.rows).map(|(range, sums)| EmptiesError {
         empties_min: (range * EMPTIES_STEP) as u8,
@@ -77,7 +83,7 @@ pub fn errors(evaluation: &Evaluation, rows: &[TrainingRow]) -> Errors {
         mae: sums.mae(),
         rmse: sums.rmse(),
     });
-    Errors { mae: total.mae(), rmse: total.rmse(), by_empties: by_empties.collect() }
+    Ok(Errors { mae: total.mae(), rmse: total.rmse(), by_empties: by_empties.collect() })
 }
 
 fn chunk_sums(evaluation: &Evaluation, rows: &[TrainingRow]) -> [Sums; RANGES] {

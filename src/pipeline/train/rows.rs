@@ -12,6 +12,7 @@ use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use std::collections::HashMap;
 use std::iter::repeat_n;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A position with what the weights are to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,19 +48,21 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
     let read = |(dataset, part): (&Dataset, usize)| {
         context.check()?;
-        read_part(task, dataset, part).map_err(StageError::from)
+        read_part(task, dataset, part, context)
     };
     let sets: Result<Vec<TrainingSet>, StageError> =
         context.pool()?.install(|| parts.into_par_iter().map(read).collect());
     let mut all = TrainingSet::default();
     for set in sets? {
+        context.check()?;
         all.training.extend(set.training);
         all.validation.extend(set.validation);
         all.unlabeled += set.unlabeled;
     }
     if task.config.deduplicate {
         let before = all.training.len();
-        all.training = distinct(&all.training, task.config.multiplicity_max);
+        all.training =
+            context.pool()?.install(|| distinct(&all.training, task.config.multiplicity_max, context.stop))?;
         all.duplicates = (before - all.training.len()) as u64;
     }
     Ok(all)
@@ -67,11 +70,15 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
 
 /// Each position, up to symmetry, where it first occurs, as often as it occurs but at most `multiplicity_max` times, with
 /// the mean of its targets rounded half away from zero.
-fn distinct(rows: &[TrainingRow], multiplicity_max: u32) -> Vec<TrainingRow> {
+fn distinct(rows: &[TrainingRow], multiplicity_max: u32, stop: &AtomicBool) -> Result<Vec<TrainingRow>, StageError> {
+    let check = || if stop.load(Ordering::Relaxed) { Err(StageError::Interrupted) } else { Ok(()) };
     let mut places: HashMap<Position, usize> = HashMap::with_capacity(rows.len());
     let mut found: Vec<(TrainingRow, i64, i64)> = Vec::new();
-    let canonical: Vec<Position> = rows.par_iter().map(|row| row.position.canonical()).collect();
+    // Where the run is to stop, what comes of this has no use.
+    let canonical = |row: &TrainingRow| if check().is_ok() { row.position.canonical() } else { row.position };
+    let canonical: Vec<Position> = rows.par_iter().map(canonical).collect();
     for (row, canonical) in rows.iter().zip(canonical) {
+        check()?;
         let place = *places.entry(canonical).or_insert(found.len());
         if place == found.len() {
             found.push((*row, 0, 0));
@@ -82,19 +89,26 @@ fn distinct(rows: &[TrainingRow], multiplicity_max: u32) -> Vec<TrainingRow> {
     }
     let mean = |sum: i64, count: i64| (sum + sum.signum() * (count / 2)) / count;
     let times = |count: i64| count.min(i64::from(multiplicity_max)) as usize;
-    found
+    let means = found
         .into_iter()
-        .flat_map(|(row, sum, count)| repeat_n(TrainingRow { target: mean(sum, count) as i32, ..row }, times(count)))
-        .collect()
+        .flat_map(|(row, sum, count)| repeat_n(TrainingRow { target: mean(sum, count) as i32, ..row }, times(count)));
+    means.map(|row| check().map(|()| row)).collect()
 }
 
-fn read_part(task: &TrainTask<'_>, dataset: &Dataset, part: usize) -> Result<TrainingSet, ArtifactError> {
+fn read_part(
+    task: &TrainTask<'_>,
+    dataset: &Dataset,
+    part: usize,
+    context: Context<'_>,
+) -> Result<TrainingSet, StageError> {
     let config = task.config;
     dataset.check_games(part)?;
+    context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
     let mut set = TrainingSet::default();
     let mut game = None;
     for (index, row) in dataset.rows(part)?.iter().enumerate() {
+        context.check()?;
         let position = row.position().map_err(|reason| {
             let path = part_path(dataset.folder(), &POSITIONS, part);
             ArtifactError::damaged(&path, format!("row {index}: {reason}"))
@@ -138,17 +152,24 @@ mod tests {
     use super::*;
     use crate::engine::board::symmetry::Symmetry;
 
+    fn check(rows: &[TrainingRow], multiplicity_max: u32, expected: &[TrainingRow]) {
+        let found = distinct(rows, multiplicity_max, &AtomicBool::new(false)).unwrap();
+        assert_eq!(found, expected);
+    }
+
     #[test]
     fn positions_equal_up_to_symmetry_become_one_with_the_mean_target() {
         let first = Position::START.children().next().unwrap().1;
         let images: Vec<Position> = Symmetry::all().map(|symmetry| first.transform(symmetry)).collect();
         let row = |position, target| TrainingRow { position, target };
         let rows = [row(images[3], 1000), row(Position::START, 7), row(images[6], -2000), row(images[0], -2001)];
-        assert_eq!(distinct(&rows, 1), [row(images[3], -1000), row(Position::START, 7)]);
+        check(&rows, 1, &[row(images[3], -1000), row(Position::START, 7)]);
         let twice = [row(images[3], -1000), row(images[3], -1000), row(Position::START, 7)];
-        assert_eq!(distinct(&rows, 2), twice);
-        assert_eq!(distinct(&rows, 9).len(), 4);
-        assert_eq!(distinct(&[row(first, 1), row(first, 2)], 1), [row(first, 2)]);
-        assert_eq!(distinct(&[row(first, -1), row(first, -2)], 1), [row(first, -2)]);
+        check(&rows, 2, &twice);
+        check(&rows, 9, &[[twice[0]; 3].as_slice(), &[row(Position::START, 7)]].concat());
+        check(&[row(first, 1), row(first, 2)], 1, &[row(first, 2)]);
+        check(&[row(first, -1), row(first, -2)], 1, &[row(first, -2)]);
+        let stopped = distinct(&rows, 1, &AtomicBool::new(true));
+        assert!(matches!(stopped, Err(StageError::Interrupted)), "{stopped:?}");
     }
 }

@@ -1,22 +1,23 @@
 //! The state of every stage of a run, by the step ids that the stages themselves compute.
 
-use super::state_word;
+use super::lineage::{ConfigEntry, Lineage, Player};
 use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
-use crate::artifact::model::collected::CollectedFile;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::reference::{LoadedModel, load_model};
-use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
 use crate::artifact::run::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
 use crate::artifact::step::{Settings, Step};
-use crate::cli::arguments::StageName;
+use crate::artifact::table::Table;
 use crate::config::LoadedConfig;
+use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::{self, FitMpcTask};
 use crate::pipeline::gate::{self, GateTask};
 use crate::pipeline::generate::{self, GenerateTask};
@@ -25,10 +26,40 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A stage of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Self-play.
+    Generate,
+    /// Training.
+    Train,
+    /// MPC statistics.
+    FitMpc,
+    /// The match.
+    Gate,
+}
+
+impl Stage {
+    /// All of them, in the order of the loop.
+    pub const ALL: [Self; 4] = [Self::Generate, Self::Train, Self::FitMpc, Self::Gate];
+
+    /// Its name: the subcommand.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Generate => "generate",
+            Self::Train => "train",
+            Self::FitMpc => "fit-mpc",
+            Self::Gate => "gate",
+        }
+    }
+}
+
 /// How far a stage is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum State {
+pub enum State {
     /// Its result is there, made from the inputs of now.
     Done,
     /// It is at work.
@@ -39,31 +70,56 @@ pub(super) enum State {
     Missing,
 }
 
+impl State {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Running => "running",
+            Self::Stale => "stale",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// How much of a stage is there: parts of games or samples, epochs, or batches of pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PartCount {
+    /// Those that are there.
+    pub done: u64,
+    /// Those that the stage needs, or a gate at most.
+    pub asked: u64,
+}
+
 /// A stage of a generation.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct StageState {
-    pub(super) generation: u32,
-    pub(super) stage: StageName,
-    pub(super) state: State,
-    /// Why it is stale, or how much of it is there.
-    pub(super) because: Option<String>,
+pub struct StageState {
+    /// The generation.
+    pub generation: u32,
+    /// The stage.
+    pub stage: Stage,
+    /// How far it is.
+    pub state: State,
+    /// Why it is stale.
+    pub because: Option<String>,
+    /// How much of it is there, if it has begun and is not done.
+    pub parts: Option<PartCount>,
     /// What it would do; none while its inputs are not known.
-    pub(super) step: Option<ContentHash>,
+    pub step: Option<ContentHash>,
     /// The version that it made.
-    pub(super) version: Option<String>,
+    pub version: Option<String>,
 }
 
 /// A run as its stages see it.
 #[derive(Debug)]
-pub(super) struct RunSteps {
+pub struct RunSteps {
     /// By generation, in the order of the loop.
-    pub(super) stages: Vec<StageState>,
+    pub stages: Vec<StageState>,
     /// The first generation that is not closed.
-    pub(super) first: u32,
-    /// Who plays it.
-    pub(super) player: String,
+    pub first: u32,
     /// The first generation that is not done.
-    pub(super) next: u32,
+    pub next: u32,
 }
 
 /// What a later stage needs: a value, or why there is none.
@@ -73,55 +129,70 @@ type Input<T> = Result<T, String>;
 type Found<T> = (StageState, Input<T>);
 
 struct Walk<'a> {
-    config: &'a LoadedConfig,
-    registry: &'a Registry,
-    datasets: &'a Path,
-    documents: Vec<ModelDocument>,
-    /// Generations up to this one are closed.
-    closed: u32,
+    lineage: &'a Lineage<'a>,
+    documents: &'a [ModelDocument],
     generation: u32,
+    /// The config that makes the generation.
+    config: LoadedConfig,
 }
 
-/// Follows the verdicts of a run from its first open generation on.
-pub(super) fn run_steps(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> anyhow::Result<RunSteps> {
-    let collected = CollectedFile::read(registry.folder())?;
-    let player = collected.champion.as_ref().map_or(&config.config.run.start, |champion| &champion.id).clone();
-    let first = collected.generation + 1;
-    let mut there: Vec<u32> = Vec::new();
+/// Looks at every open generation of a run that has begun, and at the one after them.
+///
+/// # Errors
+///
+/// A damaged document.
+pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
+    let (closed, finished) = (lineage.collected.generation, lineage.finished());
+    let first = closed + 1;
+    let mut begun = finished;
     for stage in STAGE_FOLDERS {
-        there.extend(generations(datasets, stage)?);
+        begun = begun.max(generations(lineage.datasets, stage)?.last().copied().unwrap_or(0));
     }
-    let begun = there.into_iter().max().unwrap_or(0);
-    let last = begun.max(config.config.run.generations.min(begun.max(collected.generation) + 1));
-    let documents = registry.documents()?;
-    let mut walk = Walk { config, registry, datasets, documents, closed: collected.generation, generation: first };
-    let mut champion: Input<Arc<LoadedModel>> = Ok(Arc::new(load_model(&player, registry.folder())?));
+    let last = begun.max(lineage.config.config.run.generations.min(begun.max(closed) + 1));
+    let documents = lineage.registry.documents()?;
     let (mut stages, mut next) = (Vec::new(), first);
     for generation in first..=last {
-        walk.generation = generation;
-        champion = walk.generation(&champion, &mut stages)?;
-        if champion.is_ok() && next == generation {
+        let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
+        let done = if generation <= finished && !walk.can_be_computed()? {
+            stages.extend(walk.recorded());
+            true
+        } else {
+            walk.generation(generation <= next, &mut stages)?
+        };
+        if done && next == generation && (generation <= finished || !walk.awaits_promotion()) {
             next += 1;
         }
     }
-    Ok(RunSteps { stages, first, player, next })
+    Ok(RunSteps { stages, first, next })
 }
 
 impl Walk<'_> {
-    /// The four stages of the current generation; gives who plays the next one.
-    fn generation(
-        &self,
-        champion: &Input<Arc<LoadedModel>>,
-        stages: &mut Vec<StageState>,
-    ) -> Result<Input<Arc<LoadedModel>>, ArtifactError> {
-        let (mut generate, dataset) = self.generate(champion)?;
-        let (mut train, draft) = self.train(champion, &dataset)?;
+    /// Whether this program makes the generation's steps: it has the algorithms and the player that made it.
+    fn can_be_computed(&self) -> Result<bool, StageError> {
+        let entry = self.lineage.file.config_of(self.generation);
+        let player = self.lineage.player(self.generation)?;
+        let loaded = load_model(&player.name, self.lineage.registry.folder())?;
+        // A built-in model is another one in another release.
+        Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
+    }
+
+    /// The four stages of the generation; whether all are done. Who plays it is known only if the one before is done.
+    fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
+        let champion = if player_known {
+            let player = self.lineage.player(self.generation)?;
+            Ok(Arc::new(self.load(&player)?))
+        } else {
+            Err(format!("generation {} is not done", self.generation - 1))
+        };
+        let (mut generate, dataset) = self.generate(&champion)?;
+        let (mut train, draft) = self.train(&champion, &dataset)?;
         let (mut fit_mpc, candidate) = self.fit_mpc(&draft)?;
-        let (mut gate, next) = self.gate(&candidate, champion)?;
+        let (mut gate, next) = self.gate(&candidate, &champion)?;
+        let registry = self.lineage.registry.folder();
         for (state, folder, lock) in [
             (&mut generate, self.folder("selfplay"), LOCK_NAME),
-            (&mut train, self.registry.folder().to_owned(), TRAIN_LOCK_NAME),
-            (&mut fit_mpc, self.registry.folder().to_owned(), FIT_MPC_LOCK_NAME),
+            (&mut train, registry.to_owned(), TRAIN_LOCK_NAME),
+            (&mut fit_mpc, registry.to_owned(), FIT_MPC_LOCK_NAME),
             (&mut gate, self.folder("gate"), LOCK_NAME),
         ] {
             // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
@@ -130,18 +201,58 @@ impl Walk<'_> {
             }
         }
         stages.extend([generate, train, fit_mpc, gate]);
-        Ok(next)
+        Ok(next.is_ok())
+    }
+
+    fn load(&self, player: &Player) -> Result<LoadedModel, ArtifactError> {
+        let registry = self.lineage.registry.folder();
+        let loaded = load_model(&player.name, registry)?;
+        if loaded.content != player.content {
+            let (found, known) = (loaded.content.short(), player.content.short());
+            let reason = format!(
+                "{} is model {found} now, and generation {generation} began with {known}\nmake it again with --restart {generation}",
+                player.name,
+                generation = self.generation
+            );
+            return Err(ArtifactError::unfit(&registry.join("lineage.json"), reason));
+        }
+        Ok(loaded)
+    }
+
+    /// Whether the gate accepted and its promotion is still to come.
+    fn awaits_promotion(&self) -> bool {
+        let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
+        gate.is_some_and(|gate| {
+            gate.verdict.verdict == Verdict::Accepted && !self.lineage.champions.acted.contains(&gate.verdict.step)
+        })
+    }
+
+    /// The stages of a finished generation whose steps this program can no longer compute.
+    fn recorded(&self) -> [StageState; 4] {
+        let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
+        Stage::ALL.map(|stage| {
+            let candidate = gate.filter(|_| stage == Stage::FitMpc).map(|gate| gate.verdict.candidate.id.to_string());
+            StageState {
+                generation: self.generation,
+                stage,
+                state: State::Done,
+                because: None,
+                parts: None,
+                step: gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step),
+                version: candidate,
+            }
+        })
     }
 
     fn folder(&self, stage: &str) -> PathBuf {
-        generation_folder(self.datasets, stage, self.generation)
+        generation_folder(self.lineage.datasets, stage, self.generation)
     }
 
     fn generate(&self, champion: &Input<Arc<LoadedModel>>) -> Result<Found<()>, ArtifactError> {
         let output = self.folder("selfplay");
         let manifest = self.manifest("selfplay", DatasetKind::Selfplay)?;
         let Ok(model) = champion else {
-            return Ok(self.unknown(StageName::Generate, manifest.is_some(), champion));
+            return Ok(self.unknown(Stage::Generate, manifest.is_some(), champion));
         };
         let config = &self.config.config.generate;
         let seed = self.config.config.run.seed;
@@ -153,7 +264,7 @@ impl Walk<'_> {
             model,
             output: &output,
         });
-        let stale = |because: String| self.found(StageName::Generate, State::Stale, Some(because), Some(&step), None);
+        let stale = |because: String| self.found(Stage::Generate, State::Stale, Some(because), Some(&step), None);
         let (state, because) = match (&manifest, recipe_of(&output)?) {
             (Some(manifest), Some(recipe)) if recipe != step.id => {
                 let mut settings = manifest.settings("generate");
@@ -166,15 +277,13 @@ impl Walk<'_> {
             }
             (Some(_), _) => (State::Done, None),
             (None, _) => {
-                let parts = config.games.div_ceil(config.part_games);
-                let mut done = 0;
-                for part in 0..parts as usize {
-                    done += usize::from(exists(&part_path(&output, &POSITIONS, part))?);
-                }
-                (State::Missing, (0 < done).then(|| format!("{done} of {parts} parts are there")))
+                let parts = self.parts(&output, &POSITIONS, config.games, config.part_games)?;
+                let (mut state, made) = self.found(Stage::Generate, State::Missing, None, Some(&step), None);
+                state.parts = parts;
+                return Ok((state, made));
             }
         };
-        Ok(self.found(StageName::Generate, state, because, Some(&step), Some(())))
+        Ok(self.found(Stage::Generate, state, because, Some(&step), Some(())))
     }
 
     fn train(
@@ -186,7 +295,7 @@ impl Walk<'_> {
         let (parent, ()) = match (champion, dataset) {
             (Ok(parent), Ok(())) => (parent, ()),
             (Err(why), _) | (_, Err(why)) => {
-                return Ok(self.unknown(StageName::Train, latest.is_some(), &Err::<(), _>(why.clone())));
+                return Ok(self.unknown(Stage::Train, latest.is_some(), &Err::<(), _>(why.clone())));
             }
         };
         let folders = self.training_folders()?;
@@ -197,9 +306,32 @@ impl Walk<'_> {
             features: Arc::clone(&self.config.features),
             datasets: folders.iter().map(PathBuf::as_path).collect(),
             parent: Some(parent),
-            registry: self.registry,
+            registry: self.lineage.registry,
         };
-        self.version(StageName::Train, &train::step(&task, &datasets), latest)
+        let step = train::step(&task, &datasets);
+        let (mut state, made) = self.version(Stage::Train, &step, latest)?;
+        if state.state != State::Done {
+            let epochs = train::epochs_done(self.lineage.registry.folder(), step.id)?;
+            let asked = u64::from(task.config.epochs);
+            state.parts = epochs.map(|done| PartCount { done: u64::from(done), asked });
+        }
+        Ok((state, made))
+    }
+
+    /// The parts of a table that a folder holds, if it holds any.
+    fn parts(
+        &self,
+        folder: &Path,
+        table: &Table,
+        items: u64,
+        part_items: u64,
+    ) -> Result<Option<PartCount>, ArtifactError> {
+        let asked = items.div_ceil(part_items);
+        let mut done = 0;
+        for part in 0..asked as usize {
+            done += u64::from(exists(&part_path(folder, table, part))?);
+        }
+        Ok((0 < done).then_some(PartCount { done, asked }))
     }
 
     /// The datasets that a training of the current generation reads.
@@ -207,8 +339,8 @@ impl Walk<'_> {
         let oldest = (self.generation + 1).saturating_sub(self.config.config.run.window).max(1);
         let mut folders = Vec::new();
         for generation in oldest..=self.generation {
-            let folder = generation_folder(self.datasets, "selfplay", generation);
-            if self.closed < generation || exists(&folder.join("manifest.json"))? {
+            let folder = generation_folder(self.lineage.datasets, "selfplay", generation);
+            if self.lineage.collected.generation < generation || exists(&folder.join("manifest.json"))? {
                 folders.push(folder);
             }
         }
@@ -217,19 +349,19 @@ impl Walk<'_> {
 
     fn fit_mpc(&self, draft: &Input<Arc<LoadedModel>>) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
         let latest = self.latest("fit-mpc");
-        let Ok(model) = draft else { return Ok(self.unknown(StageName::FitMpc, latest.is_some(), draft)) };
+        let Ok(model) = draft else { return Ok(self.unknown(Stage::FitMpc, latest.is_some(), draft)) };
         let output = self.folder("mpc");
         let task = FitMpcTask {
             config: &self.config.config.fit_mpc,
             seed: self.config.config.run.seed,
             generation: self.generation,
             model,
-            registry: self.registry,
+            registry: self.lineage.registry,
             output: Some(&output),
             report: None,
         };
         let step = fit_mpc::step(&task);
-        let (mut state, made) = self.version(StageName::FitMpc, &step, latest)?;
+        let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;
         let samples = self.manifest("mpc", DatasetKind::Mpc)?.filter(|manifest| {
             manifest.recipe == fit_mpc::samples_step(&task).id && manifest.done == task.config.games
         });
@@ -238,6 +370,9 @@ impl Walk<'_> {
             state.because = Some(format!("its samples are not in {}", output.display()));
             let why = describe(&state);
             return Ok((state, Err(why)));
+        }
+        if state.state != State::Done {
+            state.parts = self.parts(&output, &MPC_SAMPLES, task.config.games, task.config.part_games)?;
         }
         Ok((state, made))
     }
@@ -251,7 +386,7 @@ impl Walk<'_> {
         let verdict = exists(&output.join("verdict.json"))?.then(|| read_verdict(&output)).transpose()?;
         let (Ok(challenger), Ok(baseline)) = (candidate, champion) else {
             let why = if champion.is_err() { champion } else { candidate };
-            return Ok(self.unknown(StageName::Gate, verdict.is_some(), why));
+            return Ok(self.unknown(Stage::Gate, verdict.is_some(), why));
         };
         let avoid = self.training_folders()?;
         let step = gate::step(&GateTask {
@@ -265,9 +400,12 @@ impl Walk<'_> {
             recheck: false,
         })?;
         let Some(verdict) = verdict else {
-            return Ok(self.found(StageName::Gate, State::Missing, None, Some(&step), None));
+            let (mut state, made) = self.found(Stage::Gate, State::Missing, None, Some(&step), None);
+            let config = &self.config.config.gate;
+            state.parts = self.parts(&output, &GATE_GAMES, config.games / 2, config.batch_pairs)?;
+            return Ok((state, made));
         };
-        let stale = |because: String| self.found(StageName::Gate, State::Stale, Some(because), Some(&step), None);
+        let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);
         let manifest = Manifest::read(&output, DatasetKind::Gate)?;
         if manifest.recipe != step.id {
             let mut settings = manifest.settings("gate");
@@ -281,7 +419,7 @@ impl Walk<'_> {
             return Ok(stale(format!("gate.games is {asked} there and {games} here")));
         }
         let next = if verdict.verdict == Verdict::Accepted { challenger } else { baseline };
-        Ok(self.found(StageName::Gate, State::Done, None, Some(&step), Some(Arc::clone(next))))
+        Ok(self.found(Stage::Gate, State::Done, None, Some(&step), Some(Arc::clone(next))))
     }
 
     fn manifest(&self, stage: &str, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
@@ -300,40 +438,47 @@ impl Walk<'_> {
     /// The state of a stage that makes a version, and the version.
     fn version(
         &self,
-        stage: StageName,
+        stage: Stage,
         step: &Step,
         latest: Option<&ModelDocument>,
     ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let Some(made) = self.registry.made_by(step.id)? else {
+        let Some(made) = self.lineage.registry.made_by(step.id)? else {
             let because = latest.map(|latest| step.difference(&settings_of(latest)));
             let state = if latest.is_some() { State::Stale } else { State::Missing };
             return Ok(self.found(stage, state, because, Some(step), None));
         };
-        let id = made.id.clone();
+        let id = made.id.to_string();
         let (mut state, made) = self.found(stage, State::Done, None, Some(step), Some(Arc::new(made)));
         state.version = Some(id);
         Ok((state, made))
     }
 
     /// A stage whose inputs are not known; what it made before is stale.
-    fn unknown<T, U>(&self, stage: StageName, is_there: bool, why: &Input<U>) -> Found<T> {
+    fn unknown<T, U>(&self, stage: Stage, is_there: bool, why: &Input<U>) -> Found<T> {
         let why = why.as_ref().err().cloned();
         let state = if is_there { State::Stale } else { State::Missing };
-        let state =
-            StageState { generation: self.generation, stage, state, because: why.clone(), step: None, version: None };
+        let state = StageState {
+            generation: self.generation,
+            stage,
+            state,
+            because: why.clone(),
+            parts: None,
+            step: None,
+            version: None,
+        };
         (state, Err(why.unwrap_or_default()))
     }
 
     fn found<T>(
         &self,
-        stage: StageName,
+        stage: Stage,
         state: State,
         because: Option<String>,
         step: Option<&Step>,
         made: Option<T>,
     ) -> Found<T> {
         let step = step.map(|step| step.id);
-        let state = StageState { generation: self.generation, stage, state, because, step, version: None };
+        let state = StageState { generation: self.generation, stage, state, because, parts: None, step, version: None };
         let made = made.filter(|_| state.state == State::Done).ok_or_else(|| describe(&state));
         (state, made)
     }
@@ -348,15 +493,5 @@ fn settings_of(document: &ModelDocument) -> Settings {
 
 /// Why what comes after a stage cannot be told yet.
 fn describe(state: &StageState) -> String {
-    format!("{} of generation {} is {}", stage_word(state.stage), state.generation, state_word(state.state))
-}
-
-/// A stage as people name it.
-pub(super) const fn stage_word(stage: StageName) -> &'static str {
-    match stage {
-        StageName::Generate => "generate",
-        StageName::Train => "train",
-        StageName::FitMpc => "fit-mpc",
-        StageName::Gate => "gate",
-    }
+    format!("{} of generation {} is {}", state.stage.name(), state.generation, state.state.name())
 }

@@ -1,0 +1,94 @@
+//! What lies in a dataset folder that no stage wrote there: it is never removed or replaced.
+
+use super::games::GAMES;
+use super::mpc_samples::MPC_SAMPLES;
+use super::positions::POSITIONS;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::lock::LOCK_NAME;
+use crate::artifact::publish::is_folder;
+use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The files of a dataset folder besides its tables.
+const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
+
+/// The first entry of a dataset folder, by name, that no stage wrote; none if there is no folder.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
+    let tables = [POSITIONS.name, GAMES.name, MPC_SAMPLES.name];
+    for entry in sorted_entries(folder)? {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
+        if name.starts_with(TEMPORARY_PREFIX) || file_type.is_file() && FILES.contains(&name.as_str()) {
+            continue;
+        }
+        if !file_type.is_dir() || !tables.contains(&name.as_str()) {
+            return Ok(Some(entry.path()));
+        }
+        if let Some(foreign) = first_foreign_part(&entry.path())? {
+            return Ok(Some(foreign));
+        }
+    }
+    Ok(None)
+}
+
+fn first_foreign_part(table: &Path) -> Result<Option<PathBuf>, ArtifactError> {
+    for entry in sorted_entries(table)? {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
+        if !file_type.is_file() || !(is_part_name(&name) || name.starts_with(TEMPORARY_PREFIX)) {
+            return Ok(Some(entry.path()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a name is `part-` with at least five digits and `.parquet`.
+fn is_part_name(name: &str) -> bool {
+    let digits = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
+    digits.is_some_and(|digits| 5 <= digits.len() && digits.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+fn sorted_entries(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
+    if !is_folder(folder)? {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut entries = entries.map_err(|source| ArtifactError::io("read", folder, source))?;
+    entries.sort_by_key(DirEntry::file_name);
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::publish::publish_bytes;
+
+    #[test]
+    fn what_stages_write_is_not_foreign_and_all_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(first_foreign(&folder.path().join("nowhere")).unwrap(), None);
+        for name in ["manifest.json", "verdict.json", ".lock", ".tmp-a1", "games/part-00000.parquet", "games/.tmp-b2"] {
+            publish_bytes(&folder.path().join(name), b"").unwrap();
+        }
+        assert_eq!(first_foreign(folder.path()).unwrap(), None);
+        for name in
+            ["notes.txt", "games/part-0.parquet", "games/part-00001.csv", "samples.txt", "other/part-00000.parquet"]
+        {
+            let path = folder.path().join(name);
+            publish_bytes(&path, b"").unwrap();
+            let found = first_foreign(folder.path()).unwrap().unwrap();
+            assert!(path.starts_with(&found), "{name}: {}", found.display());
+            fs::remove_file(path).unwrap();
+            fs::remove_dir(folder.path().join("other")).unwrap_or_default();
+        }
+        let link = folder.path().join("games/part-00002.parquet");
+        std::os::unix::fs::symlink("part-00000.parquet", &link).unwrap();
+        assert_eq!(first_foreign(folder.path()).unwrap(), Some(link));
+    }
+}

@@ -1,0 +1,235 @@
+//! Files that a user names as output: a new file is created, a pipe is streamed to, and anything else is refused by name.
+
+use super::error::ArtifactError;
+use super::publish::{publish_checked, publish_new_file};
+use std::fs::{self, File, FileType, Metadata};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A kind of file that renma writes, and how to tell one.
+#[derive(Clone, Copy, Debug)]
+pub struct FileKind {
+    /// With its article: `a CSV file of positions`.
+    pub name: &'static str,
+    /// Whether a regular file has this form.
+    pub matches: fn(&Path) -> Result<bool, ArtifactError>,
+}
+
+/// A place that may be written to.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    kind: FileKind,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Nothing has this name.
+    New,
+    /// A file of the same kind, which the user wants to overwrite.
+    Own,
+    /// An open pipe.
+    Pipe(File),
+}
+
+impl OutputFile {
+    /// Checks what is under a name, before any work is done for it.
+    ///
+    /// # Errors
+    ///
+    /// A name that is taken: by a file of the same kind without `force`, or by anything else but a pipe.
+    pub fn open(path: &Path, kind: FileKind, force: bool) -> Result<Self, ArtifactError> {
+        let pipe = match look(path) {
+            Ok(metadata) if is_pipe(metadata.file_type()) => Some(open_pipe(path)?),
+            _ => None,
+        };
+        let place = match pipe {
+            Some(pipe) => Place::Pipe(pipe),
+            None if Self::check(path, kind, force, "--force")? => Place::Own,
+            None => Place::New,
+        };
+        Ok(Self { path: path.to_owned(), kind, place })
+    }
+
+    /// Whether a file of this kind is under a name and may be overwritten; `false` if the name is free.
+    ///
+    /// # Errors
+    ///
+    /// A file of this kind that may not be overwritten, for want of the `option`, or anything else under the name.
+    pub fn check(path: &Path, kind: FileKind, overwrite: bool, option: &str) -> Result<bool, ArtifactError> {
+        let metadata = match look(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            other => other.map_err(|source| ArtifactError::io("write", path, source))?,
+        };
+        check_own(path, kind, &metadata)?;
+        if !overwrite {
+            let reason = format!("it exists\nname another place, or overwrite it with {option}");
+            return Err(ArtifactError::refused("write", path, reason));
+        }
+        Ok(true)
+    }
+
+    /// Writes the whole file, or to the pipe. `false`: the pipe's reader closed it first, which is no error.
+    ///
+    /// # Errors
+    ///
+    /// A name that was taken in the meantime, or whatever the system refuses; then no file is new or changed.
+    pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
+        let Self { path, kind, place } = self;
+        match place {
+            Place::New => {
+                let is_new = publish_new_file(&path, |writer| write(writer))?;
+                let taken = || ArtifactError::refused("write", &path, "it appeared meanwhile\nname another file");
+                is_new.then_some(true).ok_or_else(taken)
+            }
+            Place::Own => {
+                publish_checked(&path, |writer| write(writer), || check_still_own(&path, kind)).map(|()| true)
+            }
+            Place::Pipe(file) => stream(BufWriter::with_capacity(1 << 16, file), &path, write),
+        }
+    }
+}
+
+/// Writes to a pipe. `false`: its reader closed it first, which is no error.
+///
+/// # Errors
+///
+/// Whatever else the system refuses; `name` says where.
+pub fn stream(
+    mut writer: impl Write,
+    name: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<bool, ArtifactError> {
+    match write(&mut writer).and_then(|()| writer.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(source) => Err(ArtifactError::io("write", name, source)),
+    }
+}
+
+/// The first bytes of a file, `count` of them at most.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn first_bytes(path: &Path, count: u64) -> Result<Vec<u8>, ArtifactError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(count).read_to_end(&mut bytes));
+    read.map_err(|source| ArtifactError::io("read", path, source))?;
+    Ok(bytes)
+}
+
+/// What is under a name itself. Links are not followed, but for those by which the system names open files, as a shell's
+/// `>(…)` does.
+fn look(path: &Path) -> io::Result<Metadata> {
+    const OPEN_FILES: [&str; 4] = ["/dev/fd", "/proc/self/fd", "/dev/stdout", "/dev/stderr"];
+    if OPEN_FILES.iter().any(|place| path.starts_with(place)) {
+        let metadata = fs::metadata(path)?;
+        return if is_pipe(metadata.file_type()) { Ok(metadata) } else { fs::symlink_metadata(path) };
+    }
+    fs::symlink_metadata(path)
+}
+
+/// Opening a pipe waits for its reader.
+fn open_pipe(path: &Path) -> Result<File, ArtifactError> {
+    let failed = |source| ArtifactError::io("write", path, source);
+    let file = File::options().write(true).open(path).map_err(failed)?;
+    if !is_pipe(file.metadata().map_err(failed)?.file_type()) {
+        return Err(ArtifactError::refused("write", path, "another file took the place of the pipe"));
+    }
+    Ok(file)
+}
+
+fn check_own(path: &Path, kind: FileKind, metadata: &Metadata) -> Result<(), ArtifactError> {
+    if !metadata.is_file() {
+        let reason = format!("it is {}\nname a new file", type_name(metadata.file_type()));
+        return Err(ArtifactError::refused("write", path, reason));
+    }
+    // An empty file, as `mktemp` makes it, has nothing to lose.
+    if metadata.len() != 0 && !(kind.matches)(path)? {
+        let reason = format!("it exists and is not {}: it is never overwritten\nname another file", kind.name);
+        return Err(ArtifactError::refused("write", path, reason));
+    }
+    Ok(())
+}
+
+/// An error if another file has taken the place of the one to overwrite.
+fn check_still_own(path: &Path, kind: FileKind) -> Result<(), ArtifactError> {
+    match look(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(ArtifactError::io("write", path, source)),
+        Ok(metadata) => check_own(path, kind, &metadata),
+    }
+}
+
+#[cfg(unix)]
+fn is_pipe(file_type: FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    file_type.is_fifo()
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: FileType) -> bool {
+    false
+}
+
+fn type_name(file_type: FileType) -> &'static str {
+    match file_type {
+        file_type if file_type.is_dir() => "a folder",
+        file_type if file_type.is_symlink() => "a symbolic link",
+        file_type if is_pipe(file_type) => "a pipe",
+        _ => "a device or a socket",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::publish::publish_bytes;
+
+    const KIND: FileKind = FileKind { name: "a list", matches: |path| Ok(first_bytes(path, 4)? == b"list") };
+
+    fn write(path: &Path, force: bool, bytes: &[u8]) -> Result<bool, ArtifactError> {
+        OutputFile::open(path, KIND, force)?.write(|writer| writer.write_all(bytes))
+    }
+
+    #[test]
+    fn only_a_new_file_is_created_and_only_its_own_kind_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        assert!(write(&path, false, b"list 1").unwrap());
+        let error = write(&path, false, b"list 2").unwrap_err().to_string();
+        assert!(error.contains("out: it exists") && error.contains("--force"), "{error}");
+        assert!(write(&path, true, b"list 3").unwrap());
+        assert_eq!(fs::read(&path).unwrap(), b"list 3");
+        for (content, overwritten) in [(&b""[..], true), (b"a diary", false)] {
+            publish_bytes(&path, content).unwrap();
+            assert_eq!(write(&path, true, b"list 4").is_ok(), overwritten);
+            assert_eq!(fs::read(&path).unwrap(), if overwritten { b"list 4" } else { content });
+        }
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        for (name, word) in [("link", "a symbolic link"), ("", "a folder"), ("/dev/null", "a device")] {
+            let error = write(&folder.path().join(name), true, b"list").unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_appears_while_another_is_written_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let appear = |writer: &mut dyn Write| {
+            publish_bytes(&path, b"theirs").unwrap();
+            writer.write_all(b"list")
+        };
+        let new = OutputFile::open(&path, KIND, true).unwrap();
+        assert!(new.write(appear).unwrap_err().to_string().contains("meanwhile"));
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        publish_bytes(&path, b"list").unwrap();
+        let own = OutputFile::open(&path, KIND, true).unwrap();
+        assert!(own.write(appear).unwrap_err().to_string().contains("is not a list"));
+        assert_eq!(fs::read(&path).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,265 @@
+//! Temporary files and folders: locked while their process lives, swept when it is dead.
+//!
+//! A process locks its temporary file before it writes to it, and the system drops the lock when the process ends,
+//! however it ends and on whichever machine. So whoever gets the lock knows that the file was left behind. A temporary
+//! folder lies beside a temporary file, its claim, and lives as long as that one is locked.
+
+use super::{exists, is_folder};
+use crate::artifact::error::ArtifactError;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// Every temporary name begins so.
+pub const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// The temporary names that renma gives, so that nobody else's are swept from a folder that others use too.
+const OWN_PREFIX: &str = ".tmp-renma-";
+
+/// What the name of a temporary folder has after that of its claim.
+const FOLDER_SUFFIX: &str = ".d";
+
+/// A new temporary file, locked; it vanishes unless it is given another name.
+pub(super) fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let file = Builder::new().prefix(OWN_PREFIX).tempfile_in(folder)?;
+        match file.as_file().try_lock() {
+            Ok(()) if is_at(file.as_file(), file.path())? => return Ok(file),
+            // Where nothing can be locked, nothing is swept either.
+            Err(TryLockError::Error(_)) => return Ok(file),
+            // A sweeper found the file before it was locked, and removes it: another one is needed.
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+        }
+    }
+}
+
+/// A new temporary folder with its claim; both vanish unless the folder is given another name.
+#[derive(Debug)]
+pub(super) struct TemporaryFolder {
+    /// Dropped before the claim, so that a folder without one is a dead one.
+    folder: TempDir,
+    _claim: NamedTempFile,
+    /// Open, so that a folder that was removed and made again is known from this one.
+    handle: File,
+}
+
+impl TemporaryFolder {
+    pub(super) fn new(parent: &Path) -> io::Result<Self> {
+        let claim = temporary_file(parent)?;
+        let name = claim.path().file_name().unwrap_or_default();
+        let folder = Builder::new().prefix(name).suffix(FOLDER_SUFFIX).rand_bytes(0).tempdir_in(parent)?;
+        let handle = File::open(folder.path())?;
+        Ok(Self { folder, _claim: claim, handle })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether the folder is still the one that was made, with all that was written to it.
+    pub(super) fn is_whole(&self) -> io::Result<bool> {
+        is_at(&self.handle, self.path())
+    }
+
+    /// Lets go of the folder, which has another name now.
+    pub(super) fn release(&mut self) {
+        self.folder.disable_cleanup(true);
+    }
+
+    /// Removes the folder with all that is in it.
+    pub(super) fn remove(self) -> io::Result<()> {
+        self.folder.close()
+    }
+}
+
+/// Removes every temporary file and folder that a dead process left in a folder where only renma writes.
+///
+/// # Errors
+///
+/// Whatever the system refuses; a folder that is not there has none, and what belongs to another user stays.
+pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
+    sweep_named(folder, TEMPORARY_PREFIX)
+}
+
+/// As [`sweep`], in a folder that others use too: only names that renma gives are looked at.
+///
+/// # Errors
+///
+/// As [`sweep`].
+pub fn sweep_own(folder: &Path) -> Result<(), ArtifactError> {
+    sweep_named(folder, OWN_PREFIX)
+}
+
+/// As [`sweep`], in a folder and all those below it, but never through a symbolic link.
+///
+/// # Errors
+///
+/// As [`sweep`].
+pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("read", folder, source);
+    if super::is_link(folder)? || !is_folder(folder)? {
+        return Ok(());
+    }
+    sweep(folder)?;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() && !has_prefix(&entry, TEMPORARY_PREFIX) {
+            sweep_tree(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
+    let failed = |source| ArtifactError::io("remove", folder, source);
+    if !is_folder(folder)? {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if !has_prefix(&entry, prefix) {
+            continue;
+        }
+        let path = entry.path();
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            // A claim is there before its folder, and goes after it.
+            if !claim_of(&path).is_some_and(|claim| exists(&claim).unwrap_or(true)) {
+                gone(fs::remove_dir_all(&path)).map_err(|source| ArtifactError::io("remove", &path, source))?;
+            }
+        } else if kind.is_file() {
+            sweep_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a temporary file, and the folder that it claims, unless a living process holds it.
+fn sweep_file(path: &Path) -> io::Result<()> {
+    // One that cannot be opened or locked may be alive, and stays. Some file systems lock only what is open for writing.
+    let Ok(file) = File::options().read(true).write(true).open(path) else { return Ok(()) };
+    if file.try_lock().is_err() || !is_at(&file, path)? {
+        return Ok(());
+    }
+    let mut folder = path.as_os_str().to_owned();
+    folder.push(FOLDER_SUFFIX);
+    gone(fs::remove_dir_all(folder))?;
+    gone(fs::remove_file(path))
+}
+
+/// The temporary file beside a temporary folder that says whether the folder is in use.
+fn claim_of(folder: &Path) -> Option<PathBuf> {
+    let name = folder.file_name()?.to_str()?.strip_suffix(FOLDER_SUFFIX)?;
+    Some(folder.with_file_name(name))
+}
+
+/// What another sweeper removed is gone all the same; what belongs to another user stays until that one sweeps.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
+        other => other,
+    }
+}
+
+fn has_prefix(entry: &fs::DirEntry, prefix: &str) -> bool {
+    entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes())
+}
+
+/// Whether an open file or folder is what a path names now.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let ours = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> io::Result<bool> {
+    fs::exists(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::publish_bytes;
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn sweeping_removes_what_the_dead_left_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        publish_bytes(&folder.path().join("part-00000.parquet"), b"1").unwrap();
+        publish_bytes(&folder.path().join(".DS_Store"), b"1").unwrap();
+        for name in [".tmp-abc", ".tmp-renma-dead00", ".tmp-renma-dead01", ".tmp-renma-dead01.d/positions/part"] {
+            publish_bytes(&folder.path().join(name), b"half").unwrap();
+        }
+        publish_bytes(&folder.path().join(".tmp-renma-dead02.d/file"), b"half").unwrap();
+        publish_bytes(&folder.path().join(".tmp-xyz/removed/file"), b"half").unwrap();
+        let foreign = [".DS_Store", ".tmp-abc", ".tmp-xyz", "part-00000.parquet"];
+        sweep_own(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), foreign);
+        sweep(folder.path()).unwrap();
+        assert_eq!(names(folder.path()), [".DS_Store", "part-00000.parquet"]);
+        sweep(&folder.path().join("nowhere")).unwrap();
+    }
+
+    #[test]
+    fn what_a_living_process_writes_is_never_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = temporary_file(folder.path()).unwrap();
+        let draft = TemporaryFolder::new(folder.path()).unwrap();
+        publish_bytes(&draft.path().join("file"), b"1").unwrap();
+        for _ in 0..2 {
+            sweep(folder.path()).unwrap();
+            sweep_own(folder.path()).unwrap();
+            sweep_tree(folder.path()).unwrap();
+        }
+        assert!(file.path().exists() && draft.path().join("file").exists() && draft.is_whole().unwrap());
+        drop((file, draft));
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn many_writers_and_sweepers_never_disturb_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..4)
+                .map(|writer| {
+                    let folder = folder.path();
+                    scope.spawn(move || {
+                        for number in 0..50 {
+                            publish_bytes(&folder.join(format!("{writer}-{number}")), b"1").unwrap();
+                        }
+                    })
+                })
+                .collect();
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                sweep(folder.path()).unwrap();
+            }
+        });
+        assert_eq!(names(folder.path()).len(), 200);
+    }
+
+    #[test]
+    fn sweeping_a_tree_stays_out_of_links() {
+        let root = tempfile::tempdir().unwrap();
+        let [inside, outside] = ["run/selfplay/games/.tmp-a", "elsewhere/.tmp-a"].map(|name| root.path().join(name));
+        publish_bytes(&inside, b"half").unwrap();
+        publish_bytes(&outside, b"half").unwrap();
+        std::os::unix::fs::symlink(root.path().join("elsewhere"), root.path().join("run/mpc")).unwrap();
+        std::os::unix::fs::symlink(root.path().join("elsewhere"), root.path().join("link")).unwrap();
+        sweep_tree(&root.path().join("run")).unwrap();
+        sweep_tree(&root.path().join("link")).unwrap();
+        assert!(!inside.exists() && outside.exists());
+    }
+}

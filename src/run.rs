@@ -1,0 +1,9 @@
+//! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
+//! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
+
+pub mod lineage;
+pub mod next;
+pub mod restart;
+pub mod snapshot;
+pub mod state;
+pub mod summary;

@@ -1,0 +1,457 @@
+//! `lineage.json` of a registry: by which config each generation of a run is made, and who plays it.
+//!
+//! Configs are recorded from a generation on, players when a generation begins. So a rerun makes the same generations
+//! whatever happened to the config file or the champion in the meantime.
+
+use super::snapshot;
+use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::champion::ChampionFile;
+use crate::artifact::model::collected::CollectedFile;
+use crate::artifact::model::reference::load_model;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::pattern_set_hash;
+use crate::artifact::publish::exists;
+use crate::artifact::run::{RunGate, STAGE_FOLDERS, gates, generation_folder};
+use crate::artifact::seal::{read_sealed_or_default, write_sealed};
+use crate::artifact::step::{Settings, table_settings};
+use crate::config::{LoadedConfig, load_config};
+use crate::pipeline::{StageError, fit_mpc, gate, generate, train};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The version of the file.
+const FORMAT: u32 = 1;
+
+/// Its name in the registry's folder.
+const NAME: &str = "lineage.json";
+
+/// How the version of a stage's algorithm is named beside the keys.
+const ALGORITHM_OF: &str = "the algorithm of ";
+
+/// Keys on which no finished step depends.
+const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
+
+/// A config with everything else that decides what the stages make of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigEntry {
+    /// The first generation that it makes.
+    pub from: u32,
+    /// Its tables, as the snapshot has them.
+    pub config: Value,
+    /// The hash of its patterns and phases.
+    pub features: ContentHash,
+    /// The hash of its book of openings, if it names one.
+    pub book: Option<ContentHash>,
+    /// The versions of the stages' algorithms, by table.
+    pub algorithms: BTreeMap<String, u32>,
+}
+
+/// A model as a stage is given it: a version id of the registry, or what `run.start` names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Player {
+    /// What the stages load.
+    pub name: String,
+    /// The hash of its content.
+    pub content: ContentHash,
+}
+
+/// A generation that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GenerationEntry {
+    /// Its number.
+    pub generation: u32,
+    /// Who plays it, and whom its candidate challenges.
+    pub player: Player,
+}
+
+/// The content of `lineage.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineageFile {
+    format: u32,
+    /// By first generation, ascending.
+    pub configs: Vec<ConfigEntry>,
+    /// The generations that have begun, ascending.
+    pub generations: Vec<GenerationEntry>,
+    /// A restart that was interrupted: everything from this generation on is to be removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart: Option<u32>,
+}
+
+impl Default for LineageFile {
+    fn default() -> Self {
+        Self { format: FORMAT, configs: Vec::new(), generations: Vec::new(), restart: None }
+    }
+}
+
+/// What to do about a config that is not the one of the finished generations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Refuse it.
+    Refuse,
+    /// Use it from the next generation on that has not begun.
+    FromNext,
+    /// Remove everything from this generation on, and use it from there.
+    Restart(u32),
+}
+
+/// A run with its record.
+#[derive(Debug)]
+pub struct Lineage<'a> {
+    /// The user's config.
+    pub config: &'a LoadedConfig,
+    /// The run's models.
+    pub registry: &'a Registry,
+    /// The run's datasets.
+    pub datasets: &'a Path,
+    /// The record.
+    pub file: LineageFile,
+    /// What gc has closed.
+    pub collected: CollectedFile,
+    /// Promotions.
+    pub champions: ChampionFile,
+    /// The finished gates.
+    pub gates: Vec<RunGate>,
+    /// The config of a run that began before there was a record.
+    adopted: Option<LoadedConfig>,
+}
+
+impl ConfigEntry {
+    /// The entry of a config, in the form that its snapshot has.
+    #[must_use]
+    pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
+        let algorithms = [
+            ("generate", generate::ALGORITHM),
+            ("train", train::ALGORITHM),
+            ("fit_mpc", fit_mpc::ALGORITHM),
+            ("gate", gate::ALGORITHM),
+        ];
+        Self {
+            from,
+            config: serde_json::to_value(snapshot::relocated(loaded)).expect("a config is plain data"),
+            features: pattern_set_hash(&loaded.features),
+            book: loaded.book.as_ref().map(|book| book.content()),
+            algorithms: algorithms.map(|(table, version)| (table.to_owned(), version)).into(),
+        }
+    }
+
+    /// The entry that another config would have in the place of this one, made by the same algorithms.
+    #[must_use]
+    pub fn of(&self, loaded: &LoadedConfig) -> Self {
+        Self { algorithms: self.algorithms.clone(), ..Self::new(self.from, loaded) }
+    }
+
+    /// Whether this program still makes the steps of this entry: a newer algorithm makes others.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.algorithms.iter().all(|(table, version)| Some(*version) == current_algorithm(table))
+    }
+
+    /// Every key on which a step depends, with its value.
+    fn settings(&self) -> Settings {
+        let tables = self.config.as_object().into_iter().flatten();
+        let mut settings: Settings = tables.flat_map(|(table, keys)| table_settings(table, keys)).collect();
+        settings.retain(|(name, _)| !FREE_KEYS.contains(&name.as_str()));
+        let contents = [("run.features", Some(self.features)), ("generate.book", self.book)];
+        for (name, content) in contents {
+            let text = content.map_or_else(|| "none".to_owned(), ContentHash::short);
+            settings.iter_mut().filter(|(other, _)| other == name).for_each(|(_, value)| value.clone_from(&text));
+        }
+        let algorithms = self.algorithms.iter();
+        settings.extend(algorithms.map(|(table, version)| (format!("{ALGORITHM_OF}{table}"), version.to_string())));
+        settings
+    }
+
+    /// The keys in which a run's record differs from another config, with both values.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let theirs: BTreeMap<String, String> = other.settings().into_iter().collect();
+        let ours = self.settings();
+        let changed = ours.iter().filter(|(name, value)| theirs.get(name) != Some(value));
+        let mut lines: Vec<String> = changed
+            .map(|(name, value)| {
+                let theirs = theirs.get(name).map_or("nothing", String::as_str);
+                let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
+                format!("{name} is {value} in the run and {theirs} in {place}")
+            })
+            .collect();
+        let added = theirs.iter().filter(|(name, _)| ours.iter().all(|(other, _)| other != *name));
+        lines.extend(added.map(|(name, value)| format!("{name} is nothing in the run and {value} in the config")));
+        lines
+    }
+}
+
+fn current_algorithm(table: &str) -> Option<u32> {
+    match table {
+        "generate" => Some(generate::ALGORITHM),
+        "train" => Some(train::ALGORITHM),
+        "fit_mpc" => Some(fit_mpc::ALGORITHM),
+        "gate" => Some(gate::ALGORITHM),
+        _ => None,
+    }
+}
+
+impl LineageFile {
+    /// The config that makes a generation.
+    #[must_use]
+    pub fn config_of(&self, generation: u32) -> Option<&ConfigEntry> {
+        self.configs.iter().rfind(|entry| entry.from <= generation)
+    }
+
+    /// Who plays a generation that has begun.
+    #[must_use]
+    pub fn player_of(&self, generation: u32) -> Option<&Player> {
+        self.generations.iter().find(|entry| entry.generation == generation).map(|entry| &entry.player)
+    }
+}
+
+impl<'a> Lineage<'a> {
+    /// Reads what is known of a run; one of before there was a record gets one from its gates.
+    ///
+    /// # Errors
+    ///
+    /// A damaged document.
+    pub fn read(config: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
+        let folder = registry.folder();
+        let file = read_sealed_or_default(&folder.join(NAME), FORMAT, |file: &LineageFile| file.format)?;
+        let mut lineage = Self {
+            config,
+            registry,
+            datasets,
+            file,
+            collected: CollectedFile::read(folder)?,
+            champions: ChampionFile::read(folder)?,
+            gates: gates(datasets)?,
+            adopted: None,
+        };
+        if lineage.file.configs.is_empty() && (!lineage.gates.is_empty() || 0 < lineage.collected.generation) {
+            lineage.adopt()?;
+        }
+        Ok(lineage)
+    }
+
+    /// Writes the record and the snapshots of its configs, which need the lock of the run.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn write(&self) -> Result<(), StageError> {
+        let folder = self.registry.folder();
+        for entry in &self.file.configs {
+            let sources = [Some(self.config), self.adopted.as_ref()];
+            let source = sources.into_iter().flatten().find(|loaded| *entry == entry.of(loaded));
+            match source {
+                Some(loaded) => snapshot::write(folder, loaded, entry)?,
+                None => snapshot::refresh(folder, &self.config.name, entry)?,
+            }
+        }
+        let path = folder.join(NAME);
+        let known = read_sealed_or_default(&path, FORMAT, |file: &LineageFile| file.format)?;
+        if known != self.file || !exists(&path)? {
+            write_sealed(&path, &self.file)?;
+        }
+        let froms: Vec<u32> = self.file.configs.iter().map(|entry| entry.from).collect();
+        Ok(snapshot::keep_only(folder, &froms)?)
+    }
+
+    /// The last generation that is finished: its verdict is there, and has acted if it accepted.
+    #[must_use]
+    pub fn finished(&self) -> u32 {
+        let mut finished = self.collected.generation;
+        while let Some(gate) = self.gates.iter().find(|gate| gate.generation == finished + 1) {
+            let verdict = &gate.verdict;
+            let player = self.file.player_of(gate.generation);
+            let acted = verdict.verdict != Verdict::Accepted || self.champions.acted.contains(&verdict.step);
+            if player.is_none_or(|player| player.content != verdict.baseline.content) || !acted {
+                break;
+            }
+            finished += 1;
+        }
+        finished
+    }
+
+    /// Who plays a generation: as recorded, or if it has not begun, the champion, else what the config starts from.
+    ///
+    /// # Errors
+    ///
+    /// A start that cannot be loaded.
+    pub fn player(&self, generation: u32) -> Result<Player, ArtifactError> {
+        if let Some(player) = self.file.player_of(generation).filter(|_| self.keeps_record()) {
+            return Ok(player.clone());
+        }
+        if let Some(champion) = self.champions.champion() {
+            return Ok(Player { name: champion.id.to_string(), content: champion.content });
+        }
+        self.start()
+    }
+
+    /// Whether the record stands: before a generation is finished, another config begins the run again.
+    fn keeps_record(&self) -> bool {
+        let first = self.file.configs.first();
+        0 < self.finished()
+            || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, self.config)).is_empty())
+    }
+
+    fn start(&self) -> Result<Player, ArtifactError> {
+        let name = &self.config.config.run.start;
+        let content = load_model(name, self.registry.folder())?.content;
+        Ok(Player { name: name.clone(), content })
+    }
+
+    /// Whether any stage has worked on a generation.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn has_begun(&self, generation: u32) -> Result<bool, ArtifactError> {
+        let mut begun = self.file.player_of(generation).is_some();
+        for stage in STAGE_FOLDERS {
+            begun = begun || exists(&generation_folder(self.datasets, stage, generation))?;
+        }
+        Ok(begun)
+    }
+
+    /// What the config changes for generations that are finished.
+    #[must_use]
+    pub fn changes(&self) -> Vec<String> {
+        match self.file.configs.last() {
+            Some(last) if 0 < self.finished() => last.differences(&ConfigEntry::new(last.from, self.config)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The config of a generation as the loop would use it now: the recorded one once a generation is finished.
+    ///
+    /// # Errors
+    ///
+    /// A snapshot that is gone or was edited.
+    pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
+        match self.file.config_of(generation) {
+            Some(entry) if 0 < self.finished() => {
+                let sources = [Some(self.config), self.adopted.as_ref()];
+                let source =
+                    sources.into_iter().flatten().find(|loaded| entry.differences(&entry.of(loaded)).is_empty());
+                source.map_or_else(
+                    || snapshot::load(self.registry.folder(), &self.config.name, entry),
+                    |loaded| Ok(loaded.clone()),
+                )
+            }
+            _ => Ok(self.config.clone()),
+        }
+    }
+
+    /// Takes the config into the record, or refuses it; finished generations keep theirs.
+    ///
+    /// # Errors
+    ///
+    /// A change that finished generations forbid, or whatever the system refuses.
+    pub fn take_config(&mut self, change: Change) -> Result<(), StageError> {
+        let finished = self.finished();
+        let ours = ConfigEntry::new(1, self.config);
+        if finished == 0 {
+            if !self.keeps_record() || 1 < self.file.configs.len() {
+                self.file.configs = vec![ours];
+                self.file.generations.clear();
+            }
+        } else if self.file.configs.last().is_none_or(|last| !last.differences(&ours).is_empty()) {
+            self.change_config(change, finished + 1)?;
+        }
+        let run = &self.config.config.run;
+        for entry in &mut self.file.configs {
+            entry.config["run"]["generations"] = json!(run.generations);
+            entry.config["run"]["keep_generations"] = json!(run.keep_generations);
+        }
+        Ok(())
+    }
+
+    /// Uses another config from now on: from the generation after the one that has begun, which keeps its own.
+    fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
+        let ours = ConfigEntry::new(next, self.config);
+        let begun = self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::is_current);
+        let from = if begun { next + 1 } else { next };
+        let before = self.file.config_of(from - 1);
+        // A change that no generation has begun with yet can be taken back.
+        let taken_back = before.is_some_and(|before| before.differences(&ours).is_empty());
+        if change == Change::Refuse && !taken_back {
+            return Err(self.refusal(next - 1));
+        }
+        self.file.configs.retain(|entry| entry.from < from);
+        if !taken_back {
+            self.file.configs.push(ConfigEntry { from, ..ours });
+        }
+        Ok(())
+    }
+
+    fn refusal(&self, finished: u32) -> StageError {
+        let generations = match finished {
+            1 => "generation 1 is".to_owned(),
+            finished => format!("{finished} generations are"),
+        };
+        StageError::Setting(format!(
+            "cannot continue run {}, of which {generations} finished: {}\n--from-next keeps them and applies the config from the \
+             next generation on; --restart G removes generation G and all after it;\na copy of the config under another name \
+             begins another run",
+            self.config.name,
+            self.changes().join("; ")
+        ))
+    }
+
+    /// Records who plays a generation, if that is not known yet.
+    ///
+    /// # Errors
+    ///
+    /// A start that cannot be loaded.
+    pub fn open_generation(&mut self, generation: u32) -> Result<Player, StageError> {
+        let player = self.player(generation)?;
+        if self.file.player_of(generation).is_none() {
+            self.file.generations.push(GenerationEntry { generation, player: player.clone() });
+            self.file.generations.sort_by_key(|entry| entry.generation);
+        }
+        Ok(player)
+    }
+
+    /// Writes down what a run did before there was a record: the verdicts say who played.
+    fn adopt(&mut self) -> Result<(), StageError> {
+        let snapshot = self.registry.folder().join("config").join(format!("{}.toml", self.config.name));
+        let entry = if exists(&snapshot)? {
+            let loaded = load_config(&snapshot).map_err(|error| StageError::Setting(error.to_string()))?;
+            let entry = ConfigEntry::new(1, &loaded);
+            self.adopted = Some(loaded);
+            entry
+        } else {
+            ConfigEntry::new(1, self.config)
+        };
+        let start = entry.config["run"]["start"].as_str().unwrap_or_default().to_owned();
+        let content = load_model(&start, self.registry.folder())?.content;
+        let collected = self.collected.champion.as_ref();
+        let mut player = match collected {
+            Some(champion) => Player { name: champion.id.to_string(), content: champion.content },
+            None => Player { name: start, content },
+        };
+        let mut generation = self.collected.generation + 1;
+        while let Some(gate) = self.gates.iter().find(|gate| gate.generation == generation) {
+            if gate.verdict.baseline.content != player.content {
+                break;
+            }
+            self.file.generations.push(GenerationEntry { generation, player: player.clone() });
+            if gate.verdict.verdict == Verdict::Accepted {
+                let candidate = &gate.verdict.candidate;
+                player = Player { name: candidate.id.to_string(), content: candidate.content };
+            }
+            generation += 1;
+        }
+        self.file.configs.push(entry);
+        // An unfinished generation was played by whom the verdicts lead to.
+        if self.has_begun(generation)? {
+            self.file.generations.push(GenerationEntry { generation, player });
+        }
+        Ok(())
+    }
+}

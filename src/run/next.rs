@@ -1,0 +1,150 @@
+//! What the next generation of a run needs: its number, who plays it, by which config, on which datasets it trains.
+
+use super::lineage::{Change, Lineage};
+use super::restart::Loss;
+use super::snapshot;
+use super::state::{State, run_steps};
+use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::publish::exists;
+use crate::artifact::run::generation_folder;
+use crate::pipeline::StageError;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// How many generations a call of the loop makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generations {
+    /// Up to what the config says.
+    Configured,
+    /// Up to this one.
+    Last(u32),
+    /// This number more than are done.
+    More(u32),
+}
+
+impl std::str::FromStr for Generations {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |digits: &str| {
+            let sound = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+            sound.then(|| digits.parse().ok()).flatten()
+        };
+        let found = match text.strip_prefix('+') {
+            Some(digits) => number(digits).map(Self::More),
+            None => number(text).map(Self::Last),
+        };
+        found.ok_or_else(|| "expected a number of generations, or + and a number".to_owned())
+    }
+}
+
+/// What the next generation needs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Next {
+    /// Its number.
+    pub generation: u32,
+    /// The last one of this call: nothing is to be made if it comes before `generation`.
+    pub last: u32,
+    /// The config that makes it.
+    pub config: PathBuf,
+    /// The run's own copy of the config that it was given, to be given from now on: the original may be edited.
+    pub given: PathBuf,
+    /// Who plays it, and whom its candidate challenges.
+    pub champion: String,
+    /// Whether results of other inputs may be replaced: nothing is finished yet.
+    pub replace: bool,
+    /// The finished generations that gc is to keep; 0: all.
+    pub keep: u32,
+    /// The datasets of its training, oldest first.
+    pub datasets: Vec<PathBuf>,
+    /// The verdict of the last finished generation, if there is one.
+    pub verdict: Option<Verdict>,
+}
+
+impl Lineage<'_> {
+    /// Takes the config into the run and begins the next generation: from here on it is known who plays it, and how.
+    ///
+    /// The caller holds the lock of the run. `announce` is told what a restart removes before it does.
+    ///
+    /// # Errors
+    ///
+    /// A config that finished generations forbid, a result of other inputs among them, or whatever the system refuses.
+    pub fn begin_next(
+        &mut self,
+        change: Change,
+        generations: Generations,
+        announce: impl Fn(&Loss),
+    ) -> Result<Next, StageError> {
+        if let Some(from) = self.file.restart {
+            self.restart(from)?;
+        }
+        if let Change::Restart(from) = change {
+            if let Some(loss) = self.loss(from)? {
+                announce(&loss);
+            }
+            self.restart(from)?;
+        }
+        self.take_config(change)?;
+        self.write()?;
+        let steps = run_steps(self)?;
+        let finished = self.finished();
+        let stale = steps.stages.iter().find(|state| state.state == State::Stale && state.generation <= finished);
+        if let Some(state) = stale {
+            let (stage, generation) = (state.stage.name(), state.generation);
+            return Err(StageError::Setting(format!(
+                "cannot continue run {}: {stage} of finished generation {generation} was made from other inputs: {}\n--restart {generation} removes it and all after it",
+                self.config.name,
+                state.because.as_deref().unwrap_or("they are not known")
+            )));
+        }
+        let last = match generations {
+            Generations::Configured => self.config.config.run.generations,
+            Generations::Last(last) => last,
+            Generations::More(more) => (steps.next - 1).saturating_add(more),
+        };
+        if steps.next <= last {
+            self.open_generation(steps.next)?;
+            self.write()?;
+        }
+        self.next(steps.next, last)
+    }
+
+    /// What the next generation will need if the run continues as it is.
+    ///
+    /// # Errors
+    ///
+    /// A damaged document.
+    pub fn look_ahead(&self) -> Result<Next, StageError> {
+        self.next(run_steps(self)?.next, self.config.config.run.generations)
+    }
+
+    /// What a generation needs.
+    fn next(&self, generation: u32, last: u32) -> Result<Next, StageError> {
+        let from = self.file.config_of(generation).map_or(1, |entry| entry.from);
+        let latest = self.file.configs.last().map_or(1, |entry| entry.from);
+        let snapshot = |from| snapshot::path(self.registry.folder(), &self.config.name, from);
+        let window = self.config_of(generation)?.config.run.window;
+        let mut datasets = Vec::new();
+        for older in (generation + 1).saturating_sub(window).max(1)..=generation {
+            let folder = generation_folder(self.datasets, "selfplay", older);
+            // Of closed generations, those that windows reach are still there; a window made larger finds fewer.
+            if self.collected.generation < older || exists(&folder.join("manifest.json"))? {
+                datasets.push(folder);
+            }
+        }
+        let finished = self.finished();
+        let gate = self.gates.iter().find(|gate| gate.generation == finished).map(|gate| gate.verdict.verdict);
+        let closed = self.collected.generations.iter().find(|line| line.generation == finished);
+        Ok(Next {
+            generation,
+            last,
+            config: snapshot(from),
+            given: snapshot(latest),
+            champion: self.player(generation)?.name,
+            replace: finished == 0,
+            keep: self.config.config.run.keep_generations,
+            datasets,
+            verdict: gate.or_else(|| closed.and_then(|line| line.verdict)),
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Restart: everything of a run from a generation on is removed, after it was said what that is.
+
+use super::lineage::Lineage;
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::gc::check_idle;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::{exists, remove_folder};
+use crate::artifact::run::{STAGE_FOLDERS, generation_folder, generations};
+use crate::artifact::run_log::{RUN_LOG_NAME, read_calls};
+use crate::pipeline::StageError;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What a restart removes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loss {
+    /// The first generation that goes.
+    pub from: u32,
+    /// The last one that is there.
+    pub to: u32,
+    /// Games of self-play.
+    pub games: u64,
+    /// Games of gates.
+    pub gate_games: u64,
+    /// Versions of the registry.
+    pub versions: u64,
+    /// What they took, as far as the run's log tells.
+    pub cpu_hours: f64,
+    /// The folders.
+    #[serde(skip)]
+    folders: Vec<PathBuf>,
+}
+
+impl Lineage<'_> {
+    /// What removing everything from a generation on would lose; `None` if there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// A closed generation, whose successors cannot be made again without it, or a damaged document.
+    pub fn loss(&self, from: u32) -> Result<Option<Loss>, StageError> {
+        let closed = self.collected.generation;
+        if from <= closed {
+            let first = closed + 1;
+            return Err(StageError::Setting(format!(
+                "--restart {from}: generations to {closed} are closed, and what they were made of is gone\nrestart from generation {first} or later"
+            )));
+        }
+        let mut loss = Loss { from, to: 0, games: 0, gate_games: 0, versions: 0, cpu_hours: 0.0, folders: Vec::new() };
+        for stage in STAGE_FOLDERS {
+            for generation in generations(self.datasets, stage)?.into_iter().filter(|generation| from <= *generation) {
+                let folder = generation_folder(self.datasets, stage, generation);
+                if exists(&folder.join("manifest.json"))? {
+                    let done = Manifest::read_any(&folder)?.done;
+                    match stage {
+                        "selfplay" => loss.games += done,
+                        "gate" => loss.gate_games += 2 * done,
+                        _ => {}
+                    }
+                }
+                loss.to = loss.to.max(generation);
+                loss.folders.push(folder);
+            }
+        }
+        for document in self.registry.documents()? {
+            let origin = &document.origin;
+            let made_here = matches!(origin.stage.as_str(), "train" | "fit-mpc");
+            if made_here && origin.generation().is_some_and(|generation| from <= generation) {
+                loss.versions += 1;
+                loss.folders.push(self.registry.folder().join(document.id.to_string()));
+            }
+        }
+        let calls = read_calls(&self.registry.folder().join(RUN_LOG_NAME))?;
+        let lost = calls.iter().filter(|call| call.generation.is_some_and(|generation| from <= generation));
+        loss.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;
+        Ok((!loss.folders.is_empty()).then_some(loss))
+    }
+
+    /// Removes everything from a generation on: first from the records, so that nothing names what is gone.
+    ///
+    /// # Errors
+    ///
+    /// A stage at work, or whatever the system refuses; the next call goes on where this one stopped.
+    pub fn restart(&mut self, from: u32) -> Result<(), StageError> {
+        let loss = self.loss(from)?;
+        check_idle(self.registry, self.datasets)?;
+        self.file.restart = Some(from);
+        self.file.generations.retain(|entry| entry.generation < from);
+        let first_config = self.file.configs.first().cloned();
+        self.file.configs.retain(|entry| entry.from < from);
+        if self.file.configs.is_empty() {
+            self.file.configs.extend(first_config);
+        }
+        self.write()?;
+        let folders = loss.map(|loss| loss.folders).unwrap_or_default();
+        let gone: Vec<ContentHash> =
+            self.gates.iter().filter(|gate| from <= gate.generation).map(|gate| gate.verdict.step).collect();
+        let is_gone = |id: &str| folders.iter().any(|folder| *folder == self.registry.folder().join(id));
+        let mut champions = self.champions.clone();
+        champions.history.retain(|promotion| {
+            promotion.gate.is_none_or(|gate| !gone.contains(&gate)) && !is_gone(&promotion.id.to_string())
+        });
+        champions.acted.retain(|gate| !gone.contains(gate));
+        let version_last = self.registry.version_last()?;
+        if champions != self.champions {
+            champions.write(self.registry.folder())?;
+        }
+        if self.collected.version_last < version_last {
+            self.collected.version_last = version_last;
+            self.collected.write(self.registry.folder())?;
+        }
+        folders.iter().try_for_each(|folder| remove_folder(folder)).map_err(ArtifactError::from)?;
+        self.champions = champions;
+        self.gates.retain(|gate| gate.generation < from);
+        self.file.restart = None;
+        self.write()
+    }
+}

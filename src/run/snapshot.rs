@@ -1,0 +1,106 @@
+//! A run's own copy of a config with all that it names: `config/generation=NNNN/` of the registry, from that generation on.
+
+use super::lineage::ConfigEntry;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::features_file::features_text;
+use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
+use crate::artifact::run::{generation_folder, generations};
+use crate::config::{Config, LoadedConfig, load_config};
+use crate::pipeline::StageError;
+use std::path::{Path, PathBuf};
+
+/// The folder of the snapshots in a registry.
+const CONFIG: &str = "config";
+
+/// The files beside the config, by the names that it gives them.
+const FEATURES: &str = "features.toml";
+const BOOK: &str = "book.txt";
+
+const SIZE_MAX: u64 = 1 << 30;
+
+/// The tables of a config as its snapshot has them: what they name lies beside them.
+#[must_use]
+pub fn relocated(loaded: &LoadedConfig) -> Config {
+    let mut config = loaded.config.clone();
+    FEATURES.clone_into(&mut config.run.features);
+    // The table is written once, and shared again when it is read.
+    (config.generate.selective, config.gate.selective) = (None, None);
+    if loaded.book.is_some() {
+        BOOK.clone_into(&mut config.generate.book);
+    }
+    config
+}
+
+/// The file of a snapshot.
+#[must_use]
+pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
+    generation_folder(registry, CONFIG, from).join(format!("{run}.toml"))
+}
+
+/// Writes the snapshot of a config that begins with this entry; what is there already stays as it is.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Result<(), StageError> {
+    let path = path(registry, &loaded.name, entry.from);
+    let folder = path.parent().unwrap_or(registry);
+    put(&folder.join(FEATURES), features_text(&loaded.features).as_bytes())?;
+    match &loaded.book {
+        Some(book) => put(&folder.join(BOOK), (book.lines().join("\n") + "\n").as_bytes())?,
+        None => remove_file(&folder.join(BOOK))?,
+    }
+    Ok(put(&path, text(&loaded.name, entry)?.as_bytes())?)
+}
+
+/// Writes the file of a snapshot again after keys changed on which no step depends.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
+    let path = path(registry, run, entry.from);
+    if exists(&path)? { Ok(put(&path, text(run, entry)?.as_bytes())?) } else { Ok(()) }
+}
+
+/// Removes the snapshots that no config of the run's record begins with: a change that was taken back leaves one.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
+    for from in generations(registry, CONFIG)?.into_iter().filter(|from| !froms.contains(from)) {
+        remove_folder(&generation_folder(registry, CONFIG, from))?;
+    }
+    Ok(())
+}
+
+/// Reads a snapshot, which must be the config that the run has recorded.
+///
+/// # Errors
+///
+/// A snapshot that is gone, or that was changed.
+pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedConfig, StageError> {
+    let path = path(registry, run, entry.from);
+    let loaded = load_config(&path).map_err(|error| StageError::Setting(error.to_string()))?;
+    if !entry.differences(&entry.of(&loaded)).is_empty() {
+        let reason = "it is not the config that lineage.json records\nrestore it; to change a run, edit its own config";
+        return Err(ArtifactError::damaged(&path, reason).into());
+    }
+    Ok(loaded)
+}
+
+fn text(run: &str, entry: &ConfigEntry) -> Result<String, StageError> {
+    let config: Config = serde_json::from_value(entry.config.clone())
+        .map_err(|error| StageError::Setting(format!("the recorded config of run {run}: {error}")))?;
+    let tables = toml::to_string(&config).expect("a config is plain data");
+    Ok(format!(
+        "# The config of run {run} from generation {} on, as ./pipeline.sh took it. Edit the run's own config instead.\n\n{tables}",
+        entry.from
+    ))
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
+    let known = if exists(path)? { read_bounded(path, SIZE_MAX)? == bytes } else { false };
+    if known { Ok(()) } else { publish_bytes(path, bytes) }
+}

@@ -1,0 +1,180 @@
+//! What a run has done, a line for each generation.
+
+use super::lineage::Lineage;
+use super::state::{RunSteps, StageState};
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::gc::GcTask;
+use crate::artifact::model::collected::GenerationLine;
+use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::name::ModelName;
+use crate::artifact::publish::{bytes_in, exists};
+use crate::artifact::run::generation_folder;
+use crate::pipeline::StageError;
+use crate::pipeline::train::TrainMetrics;
+use serde::Serialize;
+
+/// What a generation has done.
+#[derive(Debug, Serialize)]
+pub struct GenerationStatus {
+    /// Its line of the table.
+    #[serde(flatten)]
+    pub line: GenerationLine,
+    /// The whole verdict, if it is still there.
+    pub gate: Option<VerdictFile>,
+    /// Whether its candidate is the champion.
+    pub champion: bool,
+}
+
+/// What a run has done.
+#[derive(Debug, Serialize)]
+pub struct RunStatus {
+    /// Its name.
+    pub run: String,
+    /// The champion's id.
+    pub champion: Option<String>,
+    /// Generations up to this one are closed: what they no longer need may be gone.
+    pub closed: u32,
+    /// All of them, closed ones first.
+    pub generations: Vec<GenerationStatus>,
+    /// The stages of those that are not closed.
+    pub stage_states: Vec<StageState>,
+    /// The latest gates in a row that did not accept their candidate.
+    pub rejected_in_a_row: u32,
+    /// Bytes of the run's datasets and models.
+    pub bytes_on_disk: u64,
+    /// What the config changes for generations that are finished; `pipeline.sh` refuses it.
+    pub changes: Vec<String>,
+}
+
+impl RunStatus {
+    /// What is known of a run of which something is damaged.
+    #[must_use]
+    pub fn unknown(run: &str) -> Self {
+        Self {
+            run: run.to_owned(),
+            champion: None,
+            closed: 0,
+            generations: Vec::new(),
+            stage_states: Vec::new(),
+            rejected_in_a_row: 0,
+            bytes_on_disk: 0,
+            changes: Vec::new(),
+        }
+    }
+
+    /// What a run has done so far.
+    ///
+    /// # Errors
+    ///
+    /// A damaged document.
+    pub fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
+        let documents = lineage.registry.documents()?;
+        let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
+        let last = steps.stages.last().map_or(steps.first, |state| state.generation);
+        let closed = lineage.collected.generations.iter().cloned();
+        let mut generations: Vec<GenerationStatus> =
+            closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
+        for generation in steps.first..=last {
+            let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
+            let line = generation_line(lineage, &documents, generation)?;
+            generations.push(GenerationStatus { line, gate: gate.map(|gate| gate.verdict.clone()), champion: false });
+        }
+        for status in &mut generations {
+            status.champion = champion.is_some() && status.line.candidate == champion;
+        }
+        let verdicts = generations.iter().rev().filter_map(|status| status.line.verdict);
+        Ok(Self {
+            run: lineage.config.name.clone(),
+            champion,
+            closed: lineage.collected.generation,
+            rejected_in_a_row: verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32,
+            bytes_on_disk: bytes_in(lineage.registry.folder())? + bytes_in(lineage.datasets)?,
+            generations,
+            stage_states: steps.stages,
+            changes: lineage.changes(),
+        })
+    }
+}
+
+/// The line of a generation that is not closed.
+fn generation_line(
+    lineage: &Lineage<'_>,
+    documents: &[ModelDocument],
+    generation: u32,
+) -> Result<GenerationLine, ArtifactError> {
+    let selfplay = generation_folder(lineage.datasets, "selfplay", generation);
+    let manifest = exists(&selfplay.join("manifest.json"))?;
+    let manifest = manifest.then(|| Manifest::read(&selfplay, DatasetKind::Selfplay)).transpose()?;
+    let gate = lineage.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict);
+    let candidate = gate.map(|gate| gate.candidate.id);
+    let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
+    let metrics = document.and_then(|document| train_metrics(documents, document));
+    Ok(GenerationLine {
+        generation,
+        games: manifest.as_ref().map(|manifest| manifest.done),
+        positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
+        mae_before: metrics.as_ref().map(|metrics| metrics.before.mae),
+        mae_after: metrics.as_ref().map(|metrics| metrics.after.mae),
+        candidate: candidate.map(|id| id.to_string()),
+        verdict: gate.map(|gate| gate.verdict),
+        points: gate.map(|gate| gate.score.points),
+        elo: gate.map(|gate| [gate.score.elo, gate.score.elo_low, gate.score.elo_high]),
+    })
+}
+
+/// The figures of the training behind a version: its own, or those of the draft that it was fitted to.
+#[must_use]
+pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
+    if document.origin.stage == "train" {
+        return serde_json::from_value(document.origin.metrics.clone()).ok();
+    }
+    let parent = document.origin.parent.as_ref()?.content;
+    // A version comes after what it was made from, so that no lineage goes in a circle.
+    let older = documents.iter().filter(|other| other.id < document.id);
+    train_metrics(documents, older.rev().find(|other| other.content == parent)?)
+}
+
+/// What gc needs to know of the finished generations of a run that are not closed.
+#[derive(Debug)]
+pub struct Finished {
+    lines: Vec<GenerationLine>,
+    champions: Vec<Option<ParentEntry>>,
+}
+
+impl Finished {
+    /// Reads their lines, and who plays after each.
+    ///
+    /// # Errors
+    ///
+    /// A damaged document.
+    pub fn new(lineage: &Lineage<'_>) -> Result<Self, StageError> {
+        let documents = lineage.registry.documents()?;
+        let (mut lines, mut champions) = (Vec::new(), Vec::new());
+        for generation in lineage.collected.generation + 1..=lineage.finished() {
+            lines.push(generation_line(lineage, &documents, generation)?);
+            let player = lineage.player(generation + 1)?;
+            let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
+            champions.push(
+                promoted.map(|promotion| ParentEntry { id: ModelName::Version(promotion.id), content: player.content }),
+            );
+        }
+        Ok(Self { lines, champions })
+    }
+
+    /// The task of clearing the run away but for its newest generations.
+    #[must_use]
+    pub fn gc_task<'t>(&'t self, lineage: &Lineage<'t>) -> GcTask<'t> {
+        let run = &lineage.config.config.run;
+        GcTask {
+            registry: lineage.registry,
+            datasets: lineage.datasets,
+            keep_generations: run.keep_generations,
+            window: run.window,
+            finished: &self.lines,
+            champions: &self.champions,
+        }
+    }
+}

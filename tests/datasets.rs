@@ -1,0 +1,163 @@
+//! Datasets at their limits: as many parts as a manifest may list, and names that are not text.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::folder::Dataset;
+use renma::artifact::dataset::manifest::{
+    DatasetKind, FORMAT, Manifest, PARTS_MAX, Part, RULES, content_of, part_name,
+};
+use renma::artifact::dataset::verify::strangers;
+use renma::artifact::hash::ContentHash;
+use renma::artifact::table::FileEntry;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use workspace::{Outcome, Workspace, all_paths};
+
+const QUICK: [(&str, &str); 5] = [
+    ("generate.games", "4"),
+    ("generate.part_games", "2"),
+    ("generate.play_depth", "1"),
+    ("generate.label_depth", "1"),
+    ("generate.exact_empties", "3"),
+];
+
+/// A manifest of so many parts, each of one game, with the largest files that can be.
+fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
+    let entry = FileEntry {
+        rows: 1,
+        bytes: 4 << 30,
+        hash: ContentHash::of(b"bytes"),
+        content: ContentHash::of(&seed.to_le_bytes()),
+    };
+    let files: BTreeMap<_, _> = tables.iter().map(|&table| (table.to_owned(), entry.clone())).collect();
+    let parts: Vec<Part> = (0..parts as u64).map(|first| Part { first, count: 1, files: files.clone() }).collect();
+    Manifest {
+        format: FORMAT,
+        kind: DatasetKind::Imported,
+        rules: RULES.to_owned(),
+        recipe: ContentHash::of(b"recipe"),
+        seed,
+        generation: 1,
+        models: BTreeMap::new(),
+        config: serde_json::json!({}),
+        asked: parts.len() as u64,
+        done: parts.len() as u64,
+        parents: Vec::new(),
+        content: content_of(&parts),
+        parts,
+    }
+}
+
+#[test]
+fn a_manifest_of_as_many_parts_as_there_may_be_is_read_back_and_a_larger_one_is_not_written() {
+    let workspace = Workspace::new();
+    let full = manifest(PARTS_MAX, &["games", "positions"], 1);
+    full.write(&workspace.path("full")).unwrap();
+    let written = fs::metadata(workspace.path("full/manifest.json")).unwrap();
+    assert!(Manifest::read_any(&workspace.path("full")).unwrap() == full);
+    let beyond = manifest(PARTS_MAX + 1, &["positions"], 1);
+    let error = beyond.write(&workspace.path("full")).unwrap_err().to_string();
+    assert!(error.contains("100001 parts") && error.contains("100000 at most"), "{error}");
+    assert_eq!(fs::metadata(workspace.path("full/manifest.json")).unwrap().ino(), written.ino(), "it was replaced");
+}
+
+#[test]
+fn datasets_with_too_many_parts_together_are_not_merged() {
+    let workspace = Workspace::new();
+    for (name, seed) in [("first", 1), ("second", 2)] {
+        manifest(PARTS_MAX / 2 + 1, &["positions"], seed).write(&workspace.path(name)).unwrap();
+    }
+    let outcome = workspace.run("dataset merge first second --output out/merged");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("out/merged") && outcome.stderr.contains("100002 parts"), "{}", outcome.stderr);
+    assert!(all_paths(&workspace.path("out")).is_empty());
+}
+
+#[test]
+fn files_of_twenty_thousand_parts_are_compared_with_the_manifest_in_one_pass() {
+    let workspace = Workspace::new();
+    let count = 20_000;
+    manifest(count, &["positions"], 1).write(&workspace.path("data")).unwrap();
+    let folder = workspace.path("data/positions");
+    fs::create_dir(&folder).unwrap();
+    for index in 0..=count {
+        fs::write(folder.join(part_name(index)), b"").unwrap();
+    }
+    let dataset = Dataset::open(&workspace.path("data")).unwrap();
+    let began = Instant::now();
+    assert_eq!(strangers(&dataset).unwrap(), [folder.join(part_name(count))]);
+    // One pass takes 0.1 s; comparing each file with each part took half a minute.
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Runs the program with arguments of which the last `@` stands for a name that is not UTF-8.
+fn run(workspace: &Workspace, arguments: &str) -> Outcome {
+    let bytes = |word: &str| {
+        let bytes: Vec<u8> = word.bytes().map(|byte| if byte == b'@' { 0xff } else { byte }).collect();
+        OsStr::from_bytes(&bytes).to_owned()
+    };
+    let words: Vec<OsString> = arguments.split_whitespace().map(bytes).collect();
+    let outcome: Outcome = workspace.command(&[]).args(words).output().unwrap().into();
+    assert!(!outcome.stderr.contains("panicked"), "renma {arguments}\n{}", outcome.stderr);
+    outcome
+}
+
+#[test]
+fn names_that_are_not_text_are_printed_as_well_as_can_be() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.write("lines.txt", "f5d6c3\n");
+    for (arguments, name) in [
+        (format!("generate --config {config} --output d@/selfplay/generation=0001 --json"), "content"),
+        ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "i\u{fffd}"),
+        ("dataset import lines.txt --format transcripts --output i@ --json".to_owned(), "\"skipped\":true"),
+        ("dataset merge d@/selfplay/generation=0001 i@ --output m@ --json".to_owned(), "m\u{fffd}"),
+        ("dataset export m@ --format csv --output e@.csv --json".to_owned(), "e\u{fffd}.csv"),
+        (format!("shard plan p@.json --config {config} --shards 2 --output out --json"), "p\u{fffd}.json"),
+        ("shard run p@.json 0 --json".to_owned(), "games_played"),
+        (format!("train --config {config} --dataset d@/selfplay/generation=0001 --models r@ --json"), "v0001"),
+        ("model show v0001 --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
+        ("model verify --models r@ --datasets d@ --json".to_owned(), "d\u{fffd}/selfplay"),
+        (
+            "model export --model v0001 --models r@ --format es-cube-eval --output w@.dat --json".to_owned(),
+            "w\u{fffd}.dat",
+        ),
+    ] {
+        let outcome = run(&workspace, &arguments);
+        assert_eq!(outcome.code, Some(0), "renma {arguments}\n{}", outcome.stderr);
+        serde_json::from_str::<serde_json::Value>(&outcome.stdout).unwrap();
+        assert!(outcome.stdout.contains(name), "renma {arguments}\n{}", outcome.stdout);
+    }
+    let merged = workspace.root().join(OsStr::from_bytes(b"m\xff"));
+    assert_eq!(Dataset::open(&merged).unwrap().manifest().done, 5);
+}
+
+#[test]
+fn a_plan_names_no_folder_that_json_cannot() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.done(&format!("generate --config {config} --output data"));
+    run(&workspace, &format!("train --config {config} --dataset data --models r@"));
+    let before = all_paths_lossy(workspace.root());
+    for arguments in [
+        format!("shard plan plan.json --config {config} --shards 2 --output o@"),
+        format!("shard plan plan.json --config {config} --shards 2 --output out --models r@ --model v0001 --json"),
+    ] {
+        let outcome = run(&workspace, &arguments);
+        assert_eq!(outcome.code, Some(2), "renma {arguments}\n{}", outcome.stderr);
+        assert!(outcome.stderr.starts_with("error: ") && outcome.stderr.contains("not UTF-8"), "{}", outcome.stderr);
+        assert_eq!(all_paths_lossy(workspace.root()), before, "renma {arguments}");
+    }
+}
+
+fn all_paths_lossy(folder: &Path) -> Vec<String> {
+    all_paths(folder).iter().map(|path| path.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,309 @@
+//! The first signal in the midst of a long search: every command ends soon, with 130, and leaves nothing half-made.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::folder::part_path;
+use renma::artifact::dataset::games::GAMES;
+use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::positions::POSITIONS;
+use renma::artifact::dataset::rows::DatasetRow;
+use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
+use renma::artifact::hash::ContentHash;
+use renma::artifact::model::reference::load_model;
+use renma::artifact::step::settings_hash;
+use renma::engine::board::square::Squares;
+use renma::engine::game::Game;
+use renma::engine::search::limits::Limits;
+use renma::engine::search::mpc::MpcLevel;
+use renma::engine::search::searcher::Searcher;
+use renma::engine::search::selective::Wanted;
+use renma::random::{Stream, stream};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use workspace::{Outcome, Workspace, check_same, files, reached};
+
+/// Two seconds are the promise; a busy machine may take longer, and searches that did not listen took minutes.
+const SECONDS_MAX: u64 = 10;
+
+/// Processor time after which a command is in the midst of its search, in ticks of 10 ms.
+const TICKS_AT_WORK: u64 = 60;
+
+const OPENING: &str = "---------------------------OX------XO--------------------------- X;\n";
+
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Ticks of processor time that a process has used.
+fn ticks(id: u32) -> u64 {
+    let Ok(line) = std::fs::read_to_string(format!("/proc/{id}/stat")) else { return 0 };
+    let (_, fields) = line.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    fields.get(11..13).map_or(0, |times| times.iter().map(|time| time.parse::<u64>().unwrap()).sum())
+}
+
+/// Interrupts a command that would search for hours, and looks at how it ends and what it leaves.
+fn check_in_the_midst(workspace: &Workspace, arguments: &str) {
+    let before = files(workspace.root());
+    let mut child = workspace.start(&format!("{arguments} --threads 2"));
+    let id = child.id();
+    let at_work = reached(&mut child, || TICKS_AT_WORK <= ticks(id));
+    assert!(at_work, "{arguments}: {:?}", Outcome::from(child.wait_with_output().unwrap()));
+    interrupt(&child);
+    let begin = Instant::now();
+    let outcome: Outcome = loop {
+        if child.try_wait().unwrap().is_some() {
+            break child.wait_with_output().unwrap().into();
+        }
+        if Duration::from_secs(SECONDS_MAX) < begin.elapsed() {
+            child.kill().unwrap();
+            panic!("{arguments}: it still runs {SECONDS_MAX} s after the signal");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(outcome.code, Some(130), "{arguments}: {}", outcome.stderr);
+    assert!(outcome.stderr.contains("press Ctrl-C again to abort"), "{arguments}: {}", outcome.stderr);
+    assert_eq!(outcome.stdout, "", "{arguments}");
+    let after = files(workspace.root());
+    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "{arguments}");
+}
+
+/// Keys of `[generate]` for few and quick games.
+const FEW_GAMES: [(&str, &str); 5] = [
+    ("generate.games", "4"),
+    ("generate.part_games", "1"),
+    ("generate.label_depth", "1"),
+    ("generate.play_depth", "1"),
+    ("generate.exact_empties", "0"),
+];
+
+/// A config whose stage searches for hours: the shipped one for tests with other values for some keys.
+fn config(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
+    workspace.config(name, "smoke", &[&FEW_GAMES, changes].concat())
+}
+
+#[test]
+fn self_play_ends_in_the_midst_of_any_search() {
+    let workspace = Workspace::new();
+    workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
+    for (name, changes) in [
+        ("label", &[("generate.label_depth", "30"), ("generate.play_depth", "30")][..]),
+        ("play", &[("generate.label_from_ply", "60"), ("generate.play_depth", "30")]),
+        (
+            "exact",
+            &[
+                ("generate.exact_empties", "30"),
+                ("generate.random_plies_min", "30"),
+                ("generate.random_plies_max", "30"),
+            ],
+        ),
+        (
+            "explore",
+            &[
+                ("generate.label_from_ply", "60"),
+                ("generate.play_depth", "30"),
+                ("generate.exploration", "1.0"),
+                ("generate.exploration_discs", "4.0"),
+            ],
+        ),
+    ] {
+        let config = config(&workspace, name, changes);
+        let model = "--model builtin:square-weights";
+        check_in_the_midst(&workspace, &format!("generate --config {config} {model} --output data/{name}"));
+    }
+    let config = "configs/label.toml --model builtin:square-weights";
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 2 --output data/shards"));
+    check_in_the_midst(&workspace, "shard run plan.json 0");
+}
+
+#[test]
+fn fits_of_mpc_end_in_the_midst_of_any_search() {
+    let workspace = Workspace::new();
+    workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
+    let deep = [
+        ("fit_mpc.depth_max", "16"),
+        ("fit_mpc.empties_min", "30"),
+        ("fit_mpc.empties_max", "50"),
+        ("fit_mpc.random_plies", "8"),
+        ("fit_mpc.tree_share", "0.0"),
+        ("fit_mpc.t", "10.0"),
+    ];
+    for (name, changes) in [
+        ("depths", &[][..]),
+        ("tree", &[("fit_mpc.tree_share", "1.0"), ("fit_mpc.tree_depth_min", "20"), ("fit_mpc.tree_depth_max", "20")]),
+        (
+            "end",
+            &[
+                ("fit_mpc.depth_max", "3"),
+                ("fit_mpc.end_empties", "24"),
+                ("fit_mpc.empties_min", "24"),
+                ("fit_mpc.empties_max", "56"),
+                ("fit_mpc.game_samples", "33"),
+            ],
+        ),
+        ("source", &[("fit_mpc.method", "\"seed\"")]),
+    ] {
+        let config = workspace.config(name, "smoke", &[&deep, changes].concat());
+        let model = "--model builtin:square-weights --models models";
+        check_in_the_midst(&workspace, &format!("fit-mpc --config {config} {model} --output data/{name}"));
+    }
+}
+
+#[test]
+fn gates_end_in_the_midst_of_any_search() {
+    let workspace = Workspace::new();
+    workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
+    for (name, changes) in [
+        ("moves", &[("gate.depth", "30")][..]),
+        ("balance", &[("gate.balance_depth", "30")]),
+        ("exact", &[("gate.exact_empties", "30"), ("gate.depth", "1")]),
+    ] {
+        let config = workspace.config(name, "smoke", changes);
+        let players = "--candidate builtin:square-weights --baseline builtin:disc-count";
+        check_in_the_midst(&workspace, &format!("gate --config {config} {players} --output data/{name}"));
+    }
+}
+
+#[test]
+fn searches_of_positions_end_at_the_first_signal() {
+    let workspace = Workspace::new();
+    workspace.write("start.obf", OPENING.repeat(3));
+    workspace.write("game.txt", "f5d6c3d3c4\n".repeat(3));
+    for arguments in [
+        "eval start.obf --model builtin:square-weights --depth 40 --json",
+        concat!("eval start.obf --depth 40 --mpc-level 99 --model ", env!("CARGO_MANIFEST_DIR"), "/tests/data/model"),
+        "solve start.obf --model builtin:square-weights",
+        "bench search --depth 30 --json",
+        "bench endgame --depth 30",
+        "bench perft --depth 14",
+        "dataset import game.txt --format transcripts --label-depth 30 --model builtin:square-weights --output data",
+    ] {
+        check_in_the_midst(&workspace, arguments);
+    }
+}
+
+/// A dataset with one position of 30 empty squares that says that its score is exact.
+fn hard_dataset(folder: &Path) {
+    let mut rng = stream(1, Stream::Game(1, 1));
+    let mut game = Game::new();
+    while game.current().position.empties() != 30 {
+        game.play(rng.pick(Squares(game.current().position.legal_moves())).unwrap()).unwrap();
+    }
+    let row = DatasetRow::unlabeled(game.current(), game.ply());
+    let row = DatasetRow { score: Some(0), depth: Some(30), exact: Some(true), ..row };
+    let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
+    writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
+    writer.finish(Provenance::default()).unwrap();
+}
+
+/// Lets a dataset say, in manifest and footers, that its labels are from searches of depth 30.
+fn say_depth_30(folder: &Path) {
+    let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
+    manifest.config["label_depth"] = 30.into();
+    let text = |text: &dyn ToString| text.to_string();
+    let mut settings =
+        vec![("format", text(&manifest.format)), ("algorithm", text(&1)), ("rules", text(&manifest.rules))];
+    settings.extend([("seed", text(&manifest.seed)), ("generation", text(&manifest.generation))]);
+    settings.push(("model", text(&manifest.models["player"])));
+    let mut settings: Vec<(String, String)> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let keys = manifest.config.as_object().unwrap().iter().filter(|(key, _)| *key != "games");
+    settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
+    manifest.recipe = settings_hash("recipe", &settings);
+    for (index, part) in manifest.parts.iter_mut().enumerate() {
+        for table in [&GAMES, &POSITIONS] {
+            let path = part_path(folder, table, index);
+            let (_, mut footer, rows) = table.read_unlisted(&path, |_| Ok(1_000)).unwrap();
+            footer.retain(|key, _| key.starts_with("renma."));
+            footer.insert("renma.recipe".into(), manifest.recipe.to_string());
+            footer.insert("renma.generate.label_depth".into(), "30".into());
+            part.files.insert(table.name.to_owned(), table.write(&path, &rows, &footer).unwrap());
+        }
+    }
+    manifest.content = content_of(&manifest.parts);
+    manifest.write(folder).unwrap();
+}
+
+#[test]
+fn checks_that_search_again_end_at_the_first_signal() {
+    let workspace = Workspace::new();
+    workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
+    let config = config(&workspace, "quick", &[]);
+    workspace.done(&format!("generate --config {config} --model builtin:square-weights --output data/quick"));
+    say_depth_30(&workspace.path("data/quick"));
+    check_in_the_midst(&workspace, "dataset verify data/quick --remake 1");
+    hard_dataset(&workspace.path("data/hard"));
+    check_in_the_midst(&workspace, "dataset verify data/hard --resolve 1");
+}
+
+#[test]
+fn games_in_flight_are_dropped_whole_and_played_again_to_the_same_bytes() {
+    let workspace = Workspace::new();
+    workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
+    let changes = [("generate.label_depth", "6"), ("generate.play_depth", "6"), ("generate.exact_empties", "14")];
+    let config = config(&workspace, "slow", &changes);
+    let call = |output: &str| {
+        format!("generate --config {config} --model builtin:square-weights --threads 2 --output {output}")
+    };
+    workspace.done(&call("whole"));
+    let mut stops = 0;
+    for parts in 0..4 {
+        let mut child = workspace.start(&call("stopped"));
+        let positions = workspace.path("stopped/positions");
+        let (id, folder) = (child.id(), workspace.path("stopped"));
+        let parts_now = || {
+            std::fs::read_dir(&positions).map_or(0, |entries| {
+                entries.filter(|entry| !entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with('.')).count()
+            })
+        };
+        if reached(&mut child, || parts <= parts_now() && 5 < ticks(id)) {
+            interrupt(&child);
+        }
+        let outcome: Outcome = child.wait_with_output().unwrap().into();
+        if outcome.code == Some(130) {
+            stops += 1;
+            assert!(!folder.join("manifest.json").exists());
+            for (name, bytes) in files(&folder) {
+                assert!(bytes == files(&workspace.path("whole"))[&name], "{name} differs");
+            }
+        }
+    }
+    assert!(0 < stops, "the games were over before any signal");
+    workspace.done(&call("stopped"));
+    check_same(&workspace.path("stopped"), &workspace.path("whole"), "interrupted games");
+}
+
+/// Runs a search that would take hours, raises its flag in the midst of it and says how long it took to end.
+fn seconds_to_end(search: impl FnOnce(&mut Searcher<'_>) -> bool) -> f64 {
+    let model = load_model("builtin:square-weights", Path::new("models")).unwrap().model;
+    let stop = AtomicBool::new(false);
+    let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 16).stopped_by(&stop);
+    std::thread::scope(|scope| {
+        let raised = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+            Instant::now()
+        });
+        assert!(search(&mut searcher), "a search for hours was not stopped");
+        let ended = Instant::now();
+        ended.saturating_duration_since(raised.join().unwrap()).as_secs_f64()
+    })
+}
+
+#[test]
+fn every_kind_of_search_ends_soon_after_its_flag_is_raised() {
+    let start = renma::engine::board::position::Position::START;
+    let seconds = [
+        seconds_to_end(|searcher| searcher.search(start, Limits::full_width(40)).stopped),
+        seconds_to_end(|searcher| searcher.solve(start).stopped),
+        seconds_to_end(|searcher| searcher.search(start, Limits { wld_empties: 60, ..Limits::full_width(2) }).stopped),
+        seconds_to_end(|searcher| searcher.score_at_depth(start, 40, MpcLevel::FullWidth).is_err()),
+        seconds_to_end(|searcher| searcher.meet(start, 40, Wanted { depth: 20, choice: 1 }).is_err()),
+    ];
+    assert!(seconds.iter().all(|&seconds| seconds < 2.0), "{seconds:?}");
+}

@@ -1,0 +1,254 @@
+//! What killed processes leave behind is swept by whoever works next, and what living ones write never is.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::error::ArtifactError;
+use renma::artifact::lock::LOCK_NAME;
+use renma::artifact::model::registry::Registry;
+use renma::artifact::publish::publish_bytes;
+use renma::config::load_config;
+use renma::pipeline::train::{TrainTask, train};
+use renma::pipeline::{Context, Progress, StageError};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use workspace::{Workspace, all_paths, copy_folder, files, pipeline, reached};
+
+/// 15 games in the WTHOR format.
+const WTHOR: &[u8] = include_bytes!("data/games.wtb");
+
+const QUICK: [(&str, &str); 8] = [
+    ("generate.games", "12"),
+    ("generate.part_games", "3"),
+    ("generate.play_depth", "1"),
+    ("generate.label_depth", "1"),
+    ("generate.exact_empties", "3"),
+    ("fit_mpc.games", "60"),
+    ("fit_mpc.part_games", "20"),
+    ("gate.games", "6"),
+];
+
+/// A file as a killed process leaves it.
+fn plant(workspace: &Workspace, name: &str) -> PathBuf {
+    workspace.write(name, b"half");
+    workspace.path(name)
+}
+
+/// A file as a living process writes it, on this machine or another.
+fn plant_living(workspace: &Workspace, name: &str) -> (PathBuf, File) {
+    let path = plant(workspace, name);
+    let file = File::options().write(true).open(&path).unwrap();
+    file.lock().unwrap();
+    (path, file)
+}
+
+/// Everything under a folder that a killed process may have left.
+fn temporaries(folder: &Path) -> Vec<PathBuf> {
+    all_paths(folder).into_iter().filter(|path| path.to_str().unwrap().contains("/.tmp-")).collect()
+}
+
+#[test]
+fn every_writer_of_a_dataset_sweeps_what_is_dead_and_keeps_what_lives() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 2 --output data"));
+    for arguments in [
+        "shard run plan.json 0",
+        "shard run plan.json 1",
+        "shard finish plan.json",
+        &format!("generate --config {config} --output data"),
+    ] {
+        let dead = ["games/.tmp-dead01", "positions/.tmp-dead02", ".tmp-renma-dead03"];
+        let dead = dead.map(|name| plant(&workspace, &format!("data/{name}")));
+        let living = ["games/.tmp-renma-live01", "positions/.tmp-live02", ".tmp-renma-live03"];
+        let living = living.map(|name| plant_living(&workspace, &format!("data/{name}")));
+        workspace.done(arguments);
+        for path in &dead {
+            assert!(!path.exists(), "{arguments}: {} is left", path.display());
+        }
+        for (path, _) in &living {
+            assert!(path.exists(), "{arguments}: {} was swept", path.display());
+        }
+        drop(living);
+    }
+    workspace.done("dataset verify data");
+}
+
+#[test]
+fn hidden_files_are_no_damage_and_others_are() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.done(&format!("generate --config {config} --output data"));
+    for name in ["games/.DS_Store", "positions/.tmp-dead", "positions/._part-00000.parquet"] {
+        plant(&workspace, &format!("data/{name}"));
+    }
+    workspace.done("dataset verify data");
+    for name in ["games/part-00004.parquet", "positions/notes.txt"] {
+        let path = plant(&workspace, &format!("data/{name}"));
+        let outcome = workspace.run("dataset verify data");
+        assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(name), "{}", outcome.stderr);
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn a_killed_import_or_merge_leaves_nothing_after_the_next_one() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    let many = [&QUICK[2..], &[("generate.games", "200"), ("generate.part_games", "1")]].concat();
+    let config = workspace.config("many", "smoke", &many);
+    workspace.done(&format!("generate --config {config} --output first"));
+    workspace.done(&format!("generate --config {config} --output second --generation 2"));
+    for (slow, next) in [
+        (
+            "dataset import games.wtb --format wthor --output out/imported --label-depth 9 --threads 1",
+            "dataset import games.wtb --format wthor --output out/imported",
+        ),
+        ("dataset merge first second --output out/merged", "dataset merge first second --output out/merged"),
+    ] {
+        let mut child = workspace.start(slow);
+        assert!(reached(&mut child, || !temporaries(&workspace.path("out")).is_empty()), "{slow}: it ended too soon");
+        // A draft that is being written is not swept by others.
+        workspace.write("one.txt", "f5d6c3\n");
+        workspace.done("dataset import one.txt --format transcripts --output out/other");
+        assert!(child.try_wait().unwrap().is_some() || !temporaries(&workspace.path("out")).is_empty(), "{slow}");
+        fs::remove_dir_all(workspace.path("out/other")).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let left = temporaries(&workspace.path("out"));
+        workspace.done(next);
+        let after = temporaries(&workspace.path("out"));
+        assert!(!left.is_empty() && after.is_empty(), "{slow}: {left:?} became {after:?}");
+        fs::remove_dir_all(workspace.path("out")).unwrap();
+    }
+}
+
+#[test]
+fn files_of_others_beside_an_output_are_left_alone() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    let foreign = [".tmp-notes", ".tmp-folder/notes", ".tmpfile"].map(|name| plant(&workspace, name));
+    workspace.done("dataset import games.wtb --format wthor --output imported");
+    workspace.done("dataset merge imported --output merged");
+    assert!(foreign.iter().all(|path| path.exists()));
+}
+
+#[test]
+fn a_registry_loses_its_dead_drafts_with_the_next_version() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.done(&format!("generate --config {config} --output data"));
+    for (arguments, version) in [
+        (format!("train --config {config} --dataset data --models registry"), "v0001"),
+        (format!("fit-mpc --config {config} --model v0001 --models registry --output mpc"), "v0002"),
+    ] {
+        let dead = [".tmp-dead01/model.json", ".tmp-renma-dead02.d/weights.parquet", ".tmp-renma-dead03"];
+        for name in dead {
+            plant(&workspace, &format!("registry/{name}"));
+        }
+        let (claim, lock) = plant_living(&workspace, "registry/.tmp-renma-live01");
+        let draft = plant(&workspace, "registry/.tmp-renma-live01.d/model.json");
+        let sample = plant(&workspace, "mpc/samples/.tmp-dead");
+        assert_eq!(workspace.done(&arguments), version);
+        assert_eq!(temporaries(&workspace.path("registry")), [claim.clone(), draft.clone()], "{arguments}");
+        assert!(!sample.exists() || version == "v0001", "{arguments}");
+        drop(lock);
+        fs::remove_file(claim).unwrap();
+        fs::remove_dir_all(draft.parent().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn clearing_away_sweeps_all_dead_drafts_of_a_run() {
+    let workspace = Workspace::new();
+    workspace.config("run", "smoke", &QUICK);
+    let outcome = pipeline(&workspace, "--config configs/run.toml --generations 1");
+    assert!(outcome.code.is_some(), "{}", outcome.stderr);
+    let before = files(workspace.root());
+    for name in [
+        "models/run/.tmp-dead01/model.json",
+        "models/run/.tmp-renma-dead02",
+        "models/run/.tmp-renma-dead02.d/weights.parquet",
+        "datasets/run/.tmp-dead03/positions/part-00000.parquet",
+        "datasets/run/selfplay/.tmp-dead04/removed/manifest.json",
+        "datasets/run/selfplay/generation=0001/games/.tmp-dead05",
+        "datasets/run/gate/generation=0001/.tmp-dead06",
+    ] {
+        plant(&workspace, name);
+    }
+    let planted = temporaries(&workspace.path(""));
+    let (living, lock) = plant_living(&workspace, "datasets/run/selfplay/generation=0001/games/.tmp-live");
+    workspace.done("gc --config configs/run.toml --dry-run");
+    assert_eq!(temporaries(&workspace.path("")).len(), planted.len() + 1);
+    workspace.done("gc --config configs/run.toml");
+    assert_eq!(temporaries(&workspace.path("")), [living]);
+    drop(lock);
+    workspace.done("gc --config configs/run.toml");
+    assert!(temporaries(&workspace.path("")).is_empty());
+    assert!(files(workspace.root()) == before, "more than drafts was removed");
+}
+
+struct Unwatched;
+
+impl Progress for Unwatched {
+    fn begin(&self, _: &str, _: u64, _: &str) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+}
+
+#[test]
+fn two_trainings_of_one_step_make_one_version() {
+    let workspace = Workspace::new();
+    let config = workspace.config("quick", "smoke", &QUICK);
+    workspace.done(&format!("generate --config {config} --output data"));
+    let other = workspace.config("other", "smoke", &[&QUICK[..], &[("run.seed", "2")]].concat());
+    workspace.done(&format!("train --config {other} --dataset data --models registry"));
+    // With so many versions a look at all takes longer than the moment in which a new one appears.
+    let document = fs::read(workspace.path("registry/v0001/model.json")).unwrap();
+    for number in 2..=800 {
+        let folder = workspace.path(&format!("registry/v{number:04}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("model.json"), &document).unwrap();
+    }
+    let config = load_config(&workspace.path(&config)).unwrap();
+    let data = workspace.path("data");
+    let registry = Registry::new(&workspace.path("registry"));
+    let task = TrainTask {
+        config: &config.config.train,
+        seed: config.config.run.seed,
+        features: Arc::clone(&config.features),
+        datasets: vec![&data],
+        parent: None,
+        registry: &registry,
+    };
+    let never = AtomicBool::new(false);
+    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Unwatched };
+    let when_free = || loop {
+        match train(&task, context) {
+            Err(StageError::Artifact(ArtifactError::Busy { .. })) => {}
+            other => return other.unwrap().id,
+        }
+    };
+    let ids = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..3).map(|_| scope.spawn(when_free)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!((ids, registry.version_last().unwrap().map(|id| id.number())), (vec!["v0801".to_owned(); 3], Some(801)));
+}
+
+#[test]
+fn a_lock_is_no_part_of_a_published_folder() {
+    let workspace = Workspace::new();
+    workspace.write("games.wtb", WTHOR);
+    workspace.done("dataset import games.wtb --format wthor --output out/imported");
+    copy_folder(&workspace.path("out/imported"), &workspace.path("copy"));
+    let shown = files(&workspace.path("out")).len();
+    assert_eq!(all_paths(&workspace.path("out")).len(), shown, "{:?}", all_paths(&workspace.path("out")));
+    publish_bytes(&workspace.path(LOCK_NAME), b"").unwrap();
+    assert!(temporaries(workspace.root()).is_empty());
+}

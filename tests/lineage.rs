@@ -1,0 +1,432 @@
+//! What `pipeline.sh` does about changes: finished generations keep their config and their champion, and only what a user
+//! asked for is removed.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::model::champion::ChampionFile;
+use renma::artifact::seal::{read_sealed, write_sealed};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use workspace::{Outcome, Workspace, check_same, copy_folder, files, pipeline, pipeline_from, start_pipeline};
+
+/// A run of tiny generations.
+fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
+    let tiny = [
+        ("run.start", "\"builtin:disc-count\""),
+        ("run.generations", "2"),
+        ("run.window", "2"),
+        ("generate.games", "12"),
+        ("generate.part_games", "4"),
+        ("generate.play_depth", "1"),
+        ("generate.label_depth", "1"),
+        ("generate.exact_empties", "4"),
+        ("generate.exploration", "0.01"),
+        ("train.epochs", "2"),
+        ("fit_mpc.method", "\"seed\""),
+        ("fit_mpc.games", "4"),
+        ("fit_mpc.part_games", "2"),
+        ("fit_mpc.compare", "2"),
+        ("fit_mpc.depth_max", "3"),
+        ("gate.mode", "\"games\""),
+        ("gate.games", "8"),
+        ("gate.batch_pairs", "2"),
+        ("gate.depth", "1"),
+        ("gate.exact_empties", "2"),
+    ];
+    workspace.config(name, "smoke", &[&tiny, changes].concat())
+}
+
+/// Two finished generations.
+static RUN: LazyLock<Workspace> = LazyLock::new(|| {
+    let run = Workspace::new();
+    let config = tiny(&run, "run", &[]);
+    check(&run, &format!("--config {config}"), 0, &[]);
+    run
+});
+
+fn copy_of_run() -> Workspace {
+    let workspace = Workspace::new();
+    copy_folder(RUN.root(), workspace.root());
+    workspace
+}
+
+/// Runs the pipeline; compares its exit code and looks for words in what it says.
+fn check(workspace: &Workspace, options: &str, code: i32, words: &[&str]) -> Outcome {
+    let outcome = pipeline(workspace, options);
+    assert_eq!(outcome.code, Some(code), "pipeline.sh {options}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "pipeline.sh {options}: `{word}` is not in\n{}", outcome.stderr);
+    }
+    outcome
+}
+
+/// Every file of the run that is data.
+fn data(workspace: &Workspace) -> BTreeMap<String, Vec<u8>> {
+    let mut all = files(&workspace.path("datasets"));
+    all.extend(files(&workspace.path("models")).into_iter().map(|(name, bytes)| (format!("models/{name}"), bytes)));
+    all
+}
+
+/// Those of one generation's datasets.
+fn generation(workspace: &Workspace, number: u32) -> BTreeMap<String, Vec<u8>> {
+    let mut files = files(&workspace.path("datasets"));
+    files.retain(|name, _| name.contains(&format!("generation={number:04}")));
+    files
+}
+
+fn manifest(workspace: &Workspace, number: u32) -> Value {
+    read_sealed(&workspace.path(&format!("datasets/run/selfplay/generation={number:04}/manifest.json"))).unwrap()
+}
+
+fn champion(workspace: &Workspace) -> Option<String> {
+    let file = ChampionFile::read(&workspace.path("models/run")).unwrap();
+    file.champion().map(|promotion| promotion.id.to_string())
+}
+
+#[test]
+fn a_changed_key_stops_a_run_with_finished_generations_and_names_both_values() {
+    let workspace = copy_of_run();
+    let before = data(&workspace);
+    for (key, value, words) in [
+        ("generate.exploration", "0.02", "generate.exploration is 0.01 in the run and 0.02 in the config"),
+        ("generate.games", "8", "generate.games is 12 in the run and 8 in the config"),
+        ("train.epochs", "3", "train.epochs is 2 in the run and 3 in the config"),
+        ("gate.depth", "2", "gate.depth is 1 in the run and 2 in the config"),
+        ("run.seed", "7", "run.seed is 1 in the run and 7 in the config"),
+        ("run.window", "1", "run.window is 2 in the run and 1 in the config"),
+    ] {
+        let config = tiny(&workspace, "run", &[(key, value), ("run.generations", "3")]);
+        check(&workspace, &format!("--config {config}"), 2, &[words, "--from-next", "--restart"]);
+        assert!(data(&workspace) == before, "{key}: something changed");
+        let status = workspace.done(&format!("status --config {config}"));
+        assert!(status.contains(words), "{status}");
+    }
+    let elsewhere = tiny(&workspace, "elsewhere", &[("train.clip", "100")]);
+    std::fs::create_dir(workspace.path("other")).unwrap();
+    std::fs::rename(workspace.path(&elsewhere), workspace.path("other/run.toml")).unwrap();
+    copy_folder(&workspace.path("configs/features"), &workspace.path("other/features"));
+    check(&workspace, "--config other/run.toml", 2, &["train.clip is 20000 in the run and 100 in the config"]);
+    assert!(data(&workspace) == before, "a config of the same name changed something");
+}
+
+#[test]
+fn the_number_of_generations_may_change_at_any_time() {
+    let workspace = copy_of_run();
+    let before = generation(&workspace, 1);
+    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "5")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
+    assert_eq!(manifest(&workspace, 3)["config"]["games"], 12);
+}
+
+#[test]
+fn a_newer_algorithm_stops_a_run_until_it_is_taken_from_the_next_generation_on() {
+    let workspace = copy_of_run();
+    let path = workspace.path("models/run/lineage.json");
+    let mut lineage: Value = read_sealed(&path).unwrap();
+    lineage["configs"][0]["algorithms"]["train"] = 0.into();
+    write_sealed(&path, &lineage).unwrap();
+    let before = generation(&workspace, 1);
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    let words = "the algorithm of train is 0 in the run and 1 in this renma";
+    check(&workspace, &format!("--config {config}"), 2, &[words]);
+    assert!(generation(&workspace, 3).is_empty());
+    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
+}
+
+#[test]
+fn from_next_keeps_what_is_finished_and_reruns_repeat_it() {
+    let workspace = copy_of_run();
+    let config = tiny(&workspace, "run", &[("generate.exploration", "0.5"), ("run.generations", "3")]);
+    let finished = [generation(&workspace, 1), generation(&workspace, 2)];
+    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    assert!([generation(&workspace, 1), generation(&workspace, 2)] == finished, "finished generations changed");
+    let explorations = [1, 2, 3].map(|number| manifest(&workspace, number)["config"]["exploration"].as_f64().unwrap());
+    assert_eq!(explorations, [0.01, 0.01, 0.5]);
+    let all = data(&workspace);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    assert!(data(&workspace) == all, "a rerun changed something");
+}
+
+#[test]
+fn a_change_that_no_generation_has_begun_with_can_be_taken_back() {
+    let workspace = copy_of_run();
+    let before = data(&workspace);
+    let changed = tiny(&workspace, "run", &[("train.epochs", "3")]);
+    check(&workspace, &format!("--config {changed} --from-next"), 0, &[]);
+    assert!(workspace.path("models/run/config/generation=0003/run.toml").exists());
+    let config = tiny(&workspace, "run", &[]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(data(&workspace) == before);
+}
+
+#[test]
+fn a_built_in_start_of_another_release_leaves_finished_generations_alone() {
+    let workspace = copy_of_run();
+    // As if disc-count had been another model when the run began.
+    let path = workspace.path("models/run/lineage.json");
+    let mut lineage: Value = read_sealed(&path).unwrap();
+    let other = "0".repeat(64);
+    let gate = workspace.path("datasets/run/gate/generation=0001/verdict.json");
+    let mut verdict: Value = read_sealed(&gate).unwrap();
+    assert_eq!(lineage["generations"][0]["player"]["name"], "builtin:disc-count");
+    lineage["generations"][0]["player"]["content"] = other.clone().into();
+    verdict["baseline"]["content"] = other.into();
+    write_sealed(&path, &lineage).unwrap();
+    write_sealed(&gate, &verdict).unwrap();
+    let before = generation(&workspace, 1);
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
+}
+
+#[test]
+fn a_snapshot_keeps_every_form_of_a_key() {
+    let workspace = Workspace::new();
+    let level = [("gate.mpc_level", "{ t = 1.4 }"), ("generate.mpc_level", "87"), ("run.generations", "1")];
+    let config = tiny(&workspace, "run", &level);
+    let text = std::fs::read_to_string(workspace.path(&config)).unwrap();
+    workspace.write(&config, text + "\n[selective]\nthreshold = 4.0\nrank = 6\n");
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let all = data(&workspace);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    check(&workspace, "--config models/run/config/generation=0001/run.toml", 0, &[]);
+    assert!(data(&workspace) == all);
+    let config = tiny(&workspace, "run", &level);
+    check(&workspace, &format!("--config {config}"), 2, &["selective.rank is 6 in the run and nothing in the config"]);
+}
+
+#[test]
+fn a_generation_that_has_begun_is_finished_with_its_old_keys() {
+    let workspace = copy_of_run();
+    let gate = workspace.path("datasets/run/gate/generation=0002");
+    let whole = generation(&workspace, 2);
+    std::fs::remove_dir_all(gate).unwrap();
+    let config =
+        tiny(&workspace, "run", &[("generate.exploration", "0.5"), ("gate.depth", "2"), ("run.generations", "3")]);
+    check(&workspace, &format!("--config {config}"), 2, &["generation 1 is finished", "gate.depth"]);
+    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    assert!(generation(&workspace, 2) == whole, "the begun generation was finished with the new keys");
+    assert_eq!(manifest(&workspace, 3)["config"]["exploration"], 0.5);
+}
+
+#[test]
+fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
+    let workspace = copy_of_run();
+    for stage in ["selfplay", "mpc", "gate"] {
+        std::fs::remove_dir_all(workspace.path(&format!("datasets/run/{stage}/generation=0002"))).unwrap();
+    }
+    std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0001")).unwrap();
+    let config = tiny(
+        &workspace,
+        "run",
+        &[
+            ("generate.games", "6"),
+            ("fit_mpc.games", "2"),
+            ("gate.games", "4"),
+            ("train.epochs", "3"),
+            ("run.generations", "1"),
+        ],
+    );
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert_eq!(manifest(&workspace, 1)["done"], 6);
+    workspace.done("dataset verify datasets/run/selfplay/generation=0001");
+    let whole = Workspace::new();
+    let config = tiny(
+        &whole,
+        "run",
+        &[
+            ("generate.games", "6"),
+            ("fit_mpc.games", "2"),
+            ("gate.games", "4"),
+            ("train.epochs", "3"),
+            ("run.generations", "1"),
+        ],
+    );
+    check(&whole, &format!("--config {config}"), 0, &[]);
+    for stage in ["selfplay", "mpc"] {
+        let folder = format!("datasets/run/{stage}/generation=0001");
+        check_same(&workspace.path(&folder), &whole.path(&folder), "cut back and made so");
+    }
+}
+
+#[test]
+fn a_restart_says_what_is_lost_and_removes_it_alone() {
+    let workspace = copy_of_run();
+    let first = generation(&workspace, 1);
+    let config = tiny(&workspace, "run", &[("train.epochs", "3")]);
+    let words = ["restart: removes generation 2: 12 games of self-play, 8 games of gates, 2 versions", "CPU-hours"];
+    check(&workspace, &format!("--config {config} --restart 2"), 0, &words);
+    assert!(generation(&workspace, 1) == first, "the first generation changed");
+    let versions: Vec<bool> =
+        (1..=6).map(|number| workspace.path(&format!("models/run/v{number:04}")).exists()).collect();
+    assert_eq!(versions, [true, true, false, false, true, true], "numbers are not given twice");
+    let all = data(&workspace);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(data(&workspace) == all);
+    workspace.done("model verify --models models/run");
+}
+
+#[test]
+fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
+    let workspace = copy_of_run();
+    let path = workspace.path("models/run/lineage.json");
+    let mut lineage: Value = read_sealed(&path).unwrap();
+    lineage["restart"] = 2.into();
+    write_sealed(&path, &lineage).unwrap();
+    let config = tiny(&workspace, "run", &[("run.generations", "1")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(generation(&workspace, 2).is_empty());
+    assert!(!workspace.path("models/run/v0003").exists() && workspace.path("models/run/v0002").exists());
+}
+
+#[test]
+fn a_refused_second_pipeline_changes_nothing_of_the_first() {
+    let workspace = Workspace::new();
+    let slow = [("generate.games", "400"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
+    let config = tiny(&workspace, "run", &[&slow[..], &[("run.generations", "1")]].concat());
+    let mut first = start_pipeline(&workspace, &format!("--config {config}"));
+    let begun = workspace::reached(&mut first, || {
+        workspace.path("models/run/run.json").exists() && workspace.path("datasets/run/selfplay").exists()
+    });
+    assert!(begun);
+    let before = files(&workspace.path("models/run"));
+    let record = std::fs::read(workspace.path("models/run/run.json")).unwrap();
+    let config = tiny(&workspace, "run", &[("train.epochs", "9")]);
+    let refused = check(&workspace, &format!("--config {config}"), 75, &["is in use by process"]);
+    assert!(!refused.stderr.contains("generate:"), "{}", refused.stderr);
+    assert!(files(&workspace.path("models/run")) == before, "the second pipeline changed the first");
+    let now = std::fs::read(workspace.path("models/run/run.json")).unwrap();
+    let outcome = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["outcome"].clone();
+    assert_eq!((outcome(&record), outcome(&now)), ("running".into(), "running".into()));
+    workspace::kill_group(&mut first);
+}
+
+#[test]
+fn promotions_and_rollbacks_by_hand_reach_the_generation_after_them() {
+    let workspace = copy_of_run();
+    let before = champion(&workspace);
+    let other = if before.as_deref() == Some("v0002") { "v0004" } else { "v0002" };
+    workspace.done(&format!("promote {other} --models models/run"));
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let lineage: Value = read_sealed(&workspace.path("models/run/lineage.json")).unwrap();
+    assert_eq!(lineage["generations"][2]["player"]["name"], other);
+    let content = workspace.done(&format!("model show {other} --models models/run --json"));
+    let content: Value = serde_json::from_str(&content).unwrap();
+    assert_eq!(manifest(&workspace, 3)["models"]["player"], content["content"], "{other} did not play");
+    let played = generation(&workspace, 3);
+    workspace.done("promote --rollback --models models/run");
+    let all = generation(&workspace, 3);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(generation(&workspace, 3) == all && all == played, "a rollback changed a finished generation");
+    let rolled_back = champion(&workspace).unwrap_or_else(|| "builtin:disc-count".to_owned());
+    let config = tiny(&workspace, "run", &[("run.generations", "4")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let lineage: Value = read_sealed(&workspace.path("models/run/lineage.json")).unwrap();
+    assert_eq!(lineage["generations"][3]["player"]["name"], rolled_back, "the loop went on with another model");
+}
+
+#[test]
+fn a_config_and_what_it_names_may_lie_anywhere() {
+    let workspace = Workspace::new();
+    let book = [("generate.openings", "\"book\""), ("generate.book", "\"../lines/book.txt\"")];
+    let features = [("run.features", "\"../sets/mine.toml\""), ("run.generations", "1")];
+    let config = tiny(&workspace, "far", &[&book[..], &features].concat());
+    let text = std::fs::read(workspace.path(&config)).unwrap();
+    workspace.write("elsewhere/deep/far.toml", text);
+    workspace.write("elsewhere/lines/book.txt", "f5d6c3\nf5f6e6\n");
+    workspace.write("elsewhere/sets/mine.toml", workspace::shipped("features/es-cube.toml"));
+    std::fs::remove_file(workspace.path(&config)).unwrap();
+    let outcome = pipeline_from(&workspace, "elsewhere/deep", "--config ./far.toml");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(workspace.path("models/far/run.json").exists() && workspace.path("datasets/far/gate").exists());
+    std::fs::remove_dir_all(workspace.path("elsewhere")).unwrap();
+    // The run's own copy holds all that it needs.
+    let copy = "models/far/config/generation=0001/far.toml";
+    check(&workspace, &format!("--config {copy} --generations 2"), 0, &[]);
+}
+
+#[test]
+fn a_bad_config_is_refused_before_anything_is_written() {
+    let workspace = Workspace::new();
+    let config = tiny(&workspace, "bad", &[("generate.play_depth", "99")]);
+    check(&workspace, &format!("--config {config}"), 2, &["generate.play_depth"]);
+    assert!(!workspace.path("models").exists() && !workspace.path("datasets").exists());
+    for (options, words) in [
+        ("--config", "--config needs a value"),
+        ("--config=", "--config needs a value"),
+        ("--generations few", "--generations few"),
+        ("--restart 0", "--restart 0"),
+        ("--frobnicate", "unknown option --frobnicate"),
+        ("again", "unknown option again"),
+    ] {
+        check(&workspace, options, 2, &["error: ", words]);
+    }
+    let good = tiny(&workspace, "good", &[("run.generations", "1")]);
+    check(&workspace, &format!("--config={good}"), 0, &[]);
+}
+
+#[test]
+fn the_record_says_how_much_of_a_stage_is_done() {
+    let workspace = Workspace::new();
+    let slow = [("generate.games", "400"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
+    let config = tiny(&workspace, "run", &[&slow[..], &[("run.generations", "1")]].concat());
+    check(&workspace, &format!("--config {config} --budget 1s"), 12, &[]);
+    let record: Value = serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap();
+    let parts = &record["stage_states"][0]["parts"];
+    let (done, asked) = (parts["done"].as_u64().unwrap(), parts["asked"].as_u64().unwrap());
+    assert!(0 < done && done < asked && asked == 100, "{parts}");
+    assert!(0 < record["bytes_on_disk"].as_u64().unwrap());
+    let status = workspace.done(&format!("status --config {config}"));
+    assert!(status.contains(&format!("{done} of 100 parts")), "{status}");
+    let resumed = workspace.command_with(&["--progress", "plain"], &format!("generate --config {config} --model builtin:disc-count --budget 7s --output datasets/run/selfplay/generation=0001"));
+    let line = resumed.stderr.lines().find(|line| line.contains(" of 400 games")).unwrap_or_default().to_owned();
+    let count: u64 =
+        line.trim_start_matches("generate: ").split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+    assert!(done * 4 < count, "progress does not count from what is there: {line}\n{}", resumed.stderr);
+}
+
+#[test]
+fn gc_keeps_the_line_of_every_closed_generation() {
+    let workspace = copy_of_run();
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let table = |text: &str| {
+        let lines = text.lines().filter(|line| line.starts_with(|letter: char| letter.is_ascii_digit()));
+        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let before = table(&workspace.done(&format!("status --config {config}")));
+    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "1")]);
+    workspace.done(&format!("gc --config {config}"));
+    let after = workspace.done(&format!("status --config {config}"));
+    assert!(after.contains("generations to 2 are closed"), "{after}");
+    assert_eq!(table(&after), before);
+    let record: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
+    assert_eq!(record["generations"].as_array().unwrap().len(), 3);
+    assert!(record["rejected_in_a_row"].is_u64());
+    check(&workspace, &format!("--config {config} --restart 2"), 2, &["generations to 2 are closed"]);
+}
+
+#[test]
+fn a_run_without_a_record_gets_one_from_its_gates() {
+    let workspace = copy_of_run();
+    std::fs::remove_file(workspace.path("models/run/lineage.json")).unwrap();
+    let snapshot = workspace.path("models/run/config/generation=0001");
+    let text = std::fs::read_to_string(snapshot.join("run.toml")).unwrap();
+    workspace.write("models/run/config/run.toml", text.replace("\"features.toml\"", "\"features/es-cube.toml\""));
+    workspace.write("models/run/config/features/es-cube.toml", workspace::shipped("features/es-cube.toml"));
+    std::fs::remove_dir_all(snapshot).unwrap();
+    let before = [generation(&workspace, 1), generation(&workspace, 2)];
+    let config = tiny(&workspace, "run", &[("gate.depth", "2")]);
+    check(&workspace, &format!("--config {config}"), 2, &["gate.depth is 1 in the run and 2 in the config"]);
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!([generation(&workspace, 1), generation(&workspace, 2)] == before && !generation(&workspace, 3).is_empty());
+}

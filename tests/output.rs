@@ -1,0 +1,307 @@
+//! What commands write to: a new file, a pipe, stdout; nothing that somebody else put there.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use std::fs::{File, symlink_metadata};
+use std::io::Read;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+use workspace::{Outcome, Workspace, all_paths, copy_folder, files};
+
+const BOARD: &str = "---------------------------OX------XO---------------------------";
+
+/// An imported dataset, and a registry with the es-cube weights of a tiny run and their statistics.
+static RUN: LazyLock<Workspace> = LazyLock::new(|| {
+    let run = Workspace::new();
+    run.config(
+        "tiny",
+        "smoke",
+        &[
+            ("generate.games", "4"),
+            ("generate.part_games", "2"),
+            ("generate.play_depth", "1"),
+            ("generate.label_depth", "1"),
+            ("generate.exact_empties", "3"),
+            ("fit_mpc.method", "\"seed\""),
+            ("fit_mpc.games", "4"),
+            ("fit_mpc.part_games", "4"),
+            ("fit_mpc.compare", "1"),
+            ("fit_mpc.depth_max", "3"),
+            ("gate.games", "4"),
+            ("gate.depth", "1"),
+        ],
+    );
+    run.write("games.txt", "f5d6c3\n");
+    run.done("dataset import games.txt --format transcripts --output data");
+    run.done("generate --config configs/tiny.toml --output selfplay");
+    run.done("train --config configs/tiny.toml --dataset selfplay --models registry");
+    run.done("fit-mpc --config configs/tiny.toml --model v0001 --models registry");
+    run
+});
+
+fn copy_of_run() -> Workspace {
+    let workspace = Workspace::new();
+    copy_folder(RUN.root(), workspace.root());
+    workspace
+}
+
+/// Every command that writes a file which the user names, up to that name.
+const WRITERS: [&str; 5] = [
+    "dataset export data --format csv --output",
+    "dataset export data --format obf --output",
+    "model export --model registry/v0002 --format es-cube-eval --output",
+    "model export --model registry/v0002 --format mpc-dat --output",
+    "shard plan --config configs/tiny.toml --models registry --model v0001 --shards 1 --output out",
+];
+
+fn check_refused(outcome: &Outcome, what: &str, words: &[&str]) {
+    assert_eq!(outcome.code, Some(2), "{what}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "{what}: `{word}` is not in\n{}", outcome.stderr);
+    }
+}
+
+/// Runs a script in `sh` with the program as `$renma`.
+fn shell(workspace: &Workspace, program: &str, script: &str) -> Outcome {
+    let mut command = Command::new(program);
+    command.args(["-c", script]).current_dir(workspace.root()).stdin(Stdio::null());
+    command.env("renma", env!("CARGO_BIN_EXE_renma")).output().unwrap().into()
+}
+
+#[test]
+fn an_output_that_exists_is_kept_and_its_own_kind_is_overwritten_only_by_force() {
+    let workspace = copy_of_run();
+    for (number, writer) in WRITERS.iter().enumerate() {
+        let path = format!("out{number}");
+        workspace.done(&format!("{writer} {path}"));
+        let written = std::fs::read(workspace.path(&path)).unwrap();
+        if !writer.starts_with("shard plan") {
+            check_refused(&workspace.run(&format!("{writer} {path}")), writer, &[&path, "it exists", "--force"]);
+        }
+        workspace.done(&format!("{writer} {path} --force"));
+        assert_eq!(std::fs::read(workspace.path(&path)).unwrap(), written, "{writer}");
+        for options in ["", "--force"] {
+            let diary = "diary";
+            workspace.write(diary, "dear diary\n");
+            let words = if options.is_empty() { [diary, "it exists"] } else { [diary, "never overwritten"] };
+            check_refused(&workspace.run(&format!("{writer} {diary} {options}")), writer, &words);
+            assert_eq!(std::fs::read(workspace.path(diary)).unwrap(), b"dear diary\n", "{writer}");
+        }
+    }
+    // A plan that is there already is not written again; another one takes --force.
+    let plan = WRITERS[4];
+    let before = symlink_metadata(workspace.path("out4")).unwrap().modified().unwrap();
+    workspace.done(&format!("{plan} out4"));
+    assert_eq!(symlink_metadata(workspace.path("out4")).unwrap().modified().unwrap(), before);
+    let other = plan.replace("--shards 1", "--shards 2");
+    check_refused(&workspace.run(&format!("{other} out4")), &other, &["out4", "it exists", "--force"]);
+    workspace.done(&format!("{other} out4 --force"));
+}
+
+#[test]
+fn links_devices_and_folders_are_never_replaced() {
+    let workspace = copy_of_run();
+    workspace.write("target", "");
+    workspace.write("folder/file", "");
+    symlink("target", workspace.path("link")).unwrap();
+    symlink("nowhere", workspace.path("dangling")).unwrap();
+    let node = Command::new("mknod").args(["device", "c", "1", "3"]).current_dir(workspace.root()).status();
+    let mut places = vec![("link", "symbolic link"), ("dangling", "symbolic link"), ("folder", "a folder")];
+    if node.is_ok_and(|status| status.success()) {
+        places.push(("device", "a device"));
+    }
+    for writer in WRITERS {
+        for (place, word) in &places {
+            for options in ["", "--force"] {
+                let before = all_paths(workspace.root());
+                let kind = |name: &str| symlink_metadata(workspace.path(name)).unwrap().file_type();
+                let old = kind(place);
+                check_refused(&workspace.run(&format!("{writer} {place} {options}")), writer, &[place, word]);
+                assert_eq!(kind(place), old, "{writer} {place}");
+                assert_eq!(all_paths(workspace.root()), before, "{writer} {place}");
+            }
+        }
+        assert_eq!(std::fs::read(workspace.path("target")).unwrap(), b"", "{writer}");
+    }
+}
+
+#[test]
+fn stdout_and_pipes_are_streamed_to_and_hold_the_bytes_of_the_file() {
+    let workspace = copy_of_run();
+    for (number, writer) in WRITERS.iter().enumerate() {
+        let file = format!("file{number}");
+        workspace.done(&format!("{writer} {file}"));
+        let expected = std::fs::read(workspace.path(&file)).unwrap();
+        for (what, script) in [
+            ("-", format!("$renma {writer} - >got")),
+            ("/dev/stdout", format!("$renma {writer} /dev/stdout | cat >got")),
+            (
+                ">(…)",
+                format!(
+                    "$renma {writer} >(cat >got; mv got done); for i in {{1..500}}; do [ -e done ] && break; sleep 0.01; done; mv done got"
+                ),
+            ),
+            ("a FIFO", format!("rm -f fifo; mkfifo fifo; cat fifo >got & $renma {writer} fifo && wait && [ -p fifo ]")),
+        ] {
+            let outcome = shell(&workspace, "bash", &script);
+            assert_eq!(outcome.code, Some(0), "{writer} {what}\n{}", outcome.stderr);
+            assert!(std::fs::read(workspace.path("got")).unwrap() == expected, "{writer} {what}");
+        }
+        let closed = shell(&workspace, "bash", &format!("set -o pipefail; $renma {writer} - | true"));
+        assert_eq!(closed.code, Some(0), "{writer}\n{}", closed.stderr);
+        check_refused(&workspace.run(&format!("{writer} - --json")), writer, &["--json", "stdout"]);
+    }
+}
+
+#[test]
+fn a_full_stdout_may_pass_and_is_named() {
+    let workspace = copy_of_run();
+    workspace.write("positions.obf", format!("{BOARD} X;\n"));
+    let commands = [
+        "eval positions.obf",
+        "eval positions.obf --json",
+        "model list --models registry",
+        "model show v0002 --models registry",
+        "dataset inspect data",
+        "dataset inspect data --json",
+        "status --config configs/tiny.toml",
+        "bench perft --depth 2 --json",
+        "train --config configs/tiny.toml --dataset selfplay --models registry",
+        "--help",
+        "eval --help",
+        "--version",
+    ]
+    .map(str::to_owned);
+    for arguments in commands.into_iter().chain(WRITERS.map(|writer| format!("{writer} -"))) {
+        let words: Vec<&str> = arguments.split_whitespace().collect();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut command = workspace.command(&words);
+        let output = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(75), "{arguments}\n{stderr}");
+        assert!(stderr.contains("cannot write stdout"), "{arguments}\n{stderr}");
+    }
+}
+
+#[test]
+fn an_export_that_does_not_fit_blames_the_model_and_not_the_file() {
+    let workspace = copy_of_run();
+    for (arguments, blamed) in [
+        ("--model builtin:disc-count --format es-cube-eval", "cannot use builtin:disc-count"),
+        ("--model builtin:champion --format mpc-dat", "cannot use builtin:champion"),
+    ] {
+        let outcome = workspace.run(&format!("model export {arguments} --output out.dat"));
+        assert_eq!(outcome.code, Some(65), "{arguments}\n{}", outcome.stderr);
+        assert!(outcome.stderr.contains(blamed) && !outcome.stderr.contains("out.dat"), "{}", outcome.stderr);
+    }
+    let nan = workspace.run("model export --model registry/v0002 --format mpc-dat --t nan --output out.dat");
+    check_refused(&nan, "--t nan", &["--t NaN", "positive"]);
+    assert!(!workspace.path("out.dat").exists());
+}
+
+#[test]
+fn a_reader_of_a_pipe_gets_the_rows_while_they_are_written() {
+    let workspace = copy_of_run();
+    let arguments = ["dataset", "export", "data", "--format", "csv", "--output", "-"];
+    let mut child = workspace.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!((text.lines().count(), text.starts_with("game_id,ply,")), (5, true), "{text}");
+}
+
+const CONFIG: &str = "--config configs/tiny.toml --models registry";
+
+/// The stages that write a folder which the user names, up to that name.
+fn stages() -> [String; 4] {
+    [
+        format!("generate {CONFIG} --model v0001 --output"),
+        format!("fit-mpc {CONFIG} --model v0001 --output"),
+        format!("gate {CONFIG} --candidate v0002 --baseline v0001 --output"),
+        format!("shard plan - {CONFIG} --model v0001 --shards 1 --output"),
+    ]
+}
+
+#[test]
+fn no_stage_begins_in_a_folder_with_files_of_others() {
+    let workspace = copy_of_run();
+    for stage in stages() {
+        workspace.write("home/letter.txt", "dear diary\n");
+        workspace.write("home/thesis/chapter.txt", "one\n");
+        let options = if stage.starts_with("shard") { &[""][..] } else { &["", "--replace"] };
+        for option in options {
+            let before = all_paths(workspace.root());
+            check_refused(&workspace.run(&format!("{stage} home {option}")), &stage, &["home", "letter.txt"]);
+            assert_eq!(all_paths(workspace.root()), before, "{stage}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_cannot_be_stdout() {
+    let workspace = copy_of_run();
+    let others = ["dataset merge data --output", "dataset import games.txt --format transcripts --output"];
+    let report = format!("fit-mpc {CONFIG} --model v0001 --report");
+    for stage in stages().iter().map(String::as_str).chain(others).chain([report.as_str()]) {
+        check_refused(&workspace.run(&format!("{stage} -")), stage, &["stdout", "folder"]);
+        assert!(!workspace.path("-").exists(), "{stage}");
+    }
+}
+
+#[test]
+fn a_result_with_files_of_others_beside_it_is_not_replaced() {
+    let workspace = copy_of_run();
+    let other = workspace.config("other", "smoke", &[("generate.games", "2"), ("generate.label_depth", "2")]);
+    let replace = format!("generate --config {other} --output selfplay --replace");
+    for (name, word) in [("selfplay/letter.txt", "letter.txt"), ("selfplay/games/list.csv", "games/list.csv")] {
+        workspace.write(name, "mine\n");
+        let before = files(workspace.root());
+        check_refused(&workspace.run(&replace), name, &["selfplay", word]);
+        assert!(files(workspace.root()) == before, "{name}");
+        std::fs::remove_file(workspace.path(name)).unwrap();
+    }
+    symlink("selfplay", workspace.path("link")).unwrap();
+    let through_link = format!("generate --config {other} --output link --replace");
+    check_refused(&workspace.run(&through_link), "link", &["link", "symbolic link"]);
+    assert!(workspace.path("selfplay/manifest.json").exists());
+    workspace.done(&replace);
+    // A finished result with a letter beside it is left as it is, and nothing is refused.
+    workspace.write("selfplay/letter.txt", "mine\n");
+    workspace.done(&replace);
+    assert!(workspace.path("selfplay/letter.txt").exists());
+}
+
+#[test]
+fn import_and_merge_refuse_a_dangling_link_before_any_work() {
+    let workspace = copy_of_run();
+    symlink("nowhere", workspace.path("link")).unwrap();
+    for arguments in
+        ["dataset import games.txt --format transcripts --output link", "dataset merge data selfplay --output link"]
+    {
+        check_refused(&workspace.run(arguments), arguments, &["link", "exists already"]);
+        assert!(symlink_metadata(workspace.path("link")).unwrap().is_symlink());
+    }
+}
+
+#[test]
+fn pictures_of_a_fit_replace_nothing_but_pictures_of_a_fit() {
+    let workspace = copy_of_run();
+    let fit = format!("fit-mpc {CONFIG} --model v0001 --report report");
+    workspace.write("report/calibration.svg", "<svg>my own</svg>");
+    for option in ["", "--replace"] {
+        check_refused(&workspace.run(&format!("{fit} {option}")), &fit, &["report/calibration.svg"]);
+    }
+    assert_eq!(std::fs::read(workspace.path("report/calibration.svg")).unwrap(), b"<svg>my own</svg>");
+    std::fs::remove_file(workspace.path("report/calibration.svg")).unwrap();
+    workspace.done(&fit);
+    workspace.done(&fit);
+    // Those of another fit take --replace.
+    let other = workspace.config("other", "smoke", &[("fit_mpc.games", "5"), ("fit_mpc.compare", "1")]);
+    let other = format!("fit-mpc --config {other} --models registry --model v0001 --report report");
+    check_refused(&workspace.run(&other), &other, &["report/", ".svg", "--replace"]);
+    workspace.done(&format!("{other} --replace"));
+}
