@@ -64,6 +64,15 @@ pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
     unit(u64::from_le_bytes(word)) < share
 }
 
+/// A number below `bound`, every one as likely, decided by seed, purpose and the item's name alone; 0 if `bound` is 0.
+#[must_use]
+pub fn number_below(seed: u64, purpose: Stream, item: &[u8], bound: u64) -> u64 {
+    let hash = blake3::keyed_hash(&key(seed, purpose), item);
+    let mut word = [0; 8];
+    word.copy_from_slice(&hash.as_bytes()[..8]);
+    ((u128::from(u64::from_le_bytes(word)) * u128::from(bound)) >> 64) as u64
+}
+
 /// The top 53 bits as a number in [0, 1), the same on every machine.
 fn unit(word: u64) -> f64 {
     (word >> 11) as f64 / (1_u64 << 53) as f64
@@ -138,6 +147,11 @@ mod tests {
         let mut counts = [0_u32; 6];
         for _ in 0..60_000 {
             counts[rng.below(6) as usize] += 1;
+        }
+        assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
+        let mut counts = [0_u32; 6];
+        for id in 0..60_000_u32 {
+            counts[number_below(1, Stream::Recheck, &id.to_le_bytes(), 6) as usize] += 1;
         }
         assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
         let hits = (0..20_000_u32).filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1)).count();

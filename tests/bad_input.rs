@@ -498,7 +498,7 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
     let panics = (8 * (sound.len() - 8 - footer_size)..8 * sound.len()).find_map(|bit| {
         let mut bytes = sound.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let error = POSITIONS.decode(Path::new("part"), bytes.clone()).err()?;
+        let error = POSITIONS.decode(Path::new("part"), bytes.clone(), 1_000).err()?;
         error.to_string().contains("gave up").then_some(bytes)
     });
     let Some(bytes) = panics else {

@@ -5,10 +5,9 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::dataset::bounds::PARTS_MAX;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::manifest::{
-    DatasetKind, FORMAT, Manifest, PARTS_MAX, Part, RULES, content_of, part_name,
-};
+use renma::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
 use renma::artifact::hash::ContentHash;
 use renma::artifact::table::FileEntry;
@@ -61,11 +60,11 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
 #[test]
 fn a_manifest_of_as_many_parts_as_there_may_be_is_read_back_and_a_larger_one_is_not_written() {
     let workspace = Workspace::new();
-    let full = manifest(PARTS_MAX, &["games", "positions"], 1);
+    let full = manifest(PARTS_MAX as usize, &["games", "positions"], 1);
     full.write(&workspace.path("full")).unwrap();
     let written = fs::metadata(workspace.path("full/manifest.json")).unwrap();
     assert!(Manifest::read_any(&workspace.path("full")).unwrap() == full);
-    let beyond = manifest(PARTS_MAX + 1, &["positions"], 1);
+    let beyond = manifest(PARTS_MAX as usize + 1, &["positions"], 1);
     let error = beyond.write(&workspace.path("full")).unwrap_err().to_string();
     assert!(error.contains("100001 parts") && error.contains("100000 at most"), "{error}");
     assert_eq!(fs::metadata(workspace.path("full/manifest.json")).unwrap().ino(), written.ino(), "it was replaced");
@@ -75,7 +74,7 @@ fn a_manifest_of_as_many_parts_as_there_may_be_is_read_back_and_a_larger_one_is_
 fn datasets_with_too_many_parts_together_are_not_merged() {
     let workspace = Workspace::new();
     for (name, seed) in [("first", 1), ("second", 2)] {
-        manifest(PARTS_MAX / 2 + 1, &["positions"], seed).write(&workspace.path(name)).unwrap();
+        manifest(PARTS_MAX as usize / 2 + 1, &["positions"], seed).write(&workspace.path(name)).unwrap();
     }
     let outcome = workspace.run("dataset merge first second --output out/merged");
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);

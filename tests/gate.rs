@@ -69,7 +69,7 @@ fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
 
 fn games(folder: &Path) -> Vec<GateGameRow> {
     let parts = Manifest::read(folder, DatasetKind::Gate).unwrap().parts;
-    let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part)).unwrap().2;
+    let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part), |_| Ok(1_000)).unwrap().2;
     (0..parts.len()).flat_map(|part| from_batch(&read(part)).collect::<Vec<_>>()).collect()
 }
 

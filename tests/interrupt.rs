@@ -5,11 +5,15 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
+use renma::artifact::dataset::folder::part_path;
+use renma::artifact::dataset::games::GAMES;
+use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::positions::POSITIONS;
 use renma::artifact::dataset::rows::DatasetRow;
 use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
+use renma::artifact::step::settings_hash;
 use renma::engine::board::square::Squares;
 use renma::engine::game::Game;
 use renma::engine::search::limits::Limits;
@@ -198,15 +202,41 @@ fn hard_dataset(folder: &Path) {
     writer.finish(Provenance::default()).unwrap();
 }
 
+/// Lets a dataset say, in manifest and footers, that its labels are from searches of depth 30.
+fn say_depth_30(folder: &Path) {
+    let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
+    manifest.config["label_depth"] = 30.into();
+    let text = |text: &dyn ToString| text.to_string();
+    let mut settings =
+        vec![("format", text(&manifest.format)), ("algorithm", text(&1)), ("rules", text(&manifest.rules))];
+    settings.extend([("seed", text(&manifest.seed)), ("generation", text(&manifest.generation))]);
+    settings.push(("model", text(&manifest.models["player"])));
+    let mut settings: Vec<(String, String)> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let keys = manifest.config.as_object().unwrap().iter().filter(|(key, _)| *key != "games");
+    settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
+    manifest.recipe = settings_hash("recipe", &settings);
+    for (index, part) in manifest.parts.iter_mut().enumerate() {
+        for table in [&GAMES, &POSITIONS] {
+            let path = part_path(folder, table, index);
+            let (_, mut footer, rows) = table.read_unlisted(&path, |_| Ok(1_000)).unwrap();
+            footer.retain(|key, _| key.starts_with("renma."));
+            footer.insert("renma.recipe".into(), manifest.recipe.to_string());
+            footer.insert("renma.generate.label_depth".into(), "30".into());
+            part.files.insert(table.name.to_owned(), table.write(&path, &rows, &footer).unwrap());
+        }
+    }
+    manifest.content = content_of(&manifest.parts);
+    manifest.write(folder).unwrap();
+}
+
 #[test]
 fn checks_that_search_again_end_at_the_first_signal() {
     let workspace = Workspace::new();
     workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
     let config = config(&workspace, "quick", &[]);
     workspace.done(&format!("generate --config {config} --model builtin:square-weights --output data/quick"));
-    let mut manifest = Manifest::read(&workspace.path("data/quick"), DatasetKind::Selfplay).unwrap();
-    manifest.config["label_depth"] = 30.into();
-    manifest.write(&workspace.path("data/quick")).unwrap();
+    say_depth_30(&workspace.path("data/quick"));
     check_in_the_midst(&workspace, "dataset verify data/quick --remake 1");
     hard_dataset(&workspace.path("data/hard"));
     check_in_the_midst(&workspace, "dataset verify data/hard --resolve 1");

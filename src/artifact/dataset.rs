@@ -1,6 +1,8 @@
 //! Datasets: folders of Parquet parts with a sealed manifest.
 
+pub mod bounds;
 pub mod folder;
+pub mod footers;
 pub mod foreign;
 pub mod games;
 pub mod gate_games;

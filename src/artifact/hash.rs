@@ -97,6 +97,24 @@ impl FieldHasher {
         self
     }
 
+    /// Adds a field of `size` bytes that come in parts.
+    ///
+    /// # Panics
+    ///
+    /// If the parts have another size together, which would be our own mistake.
+    pub fn field_in_parts(&mut self, name: &str, size: u64, parts: impl Iterator<Item = Vec<u8>>) -> &mut Self {
+        self.0.update(&(name.len() as u64).to_le_bytes());
+        self.0.update(name.as_bytes());
+        self.0.update(&size.to_le_bytes());
+        let mut left = size;
+        for part in parts {
+            left = left.checked_sub(part.len() as u64).expect("the parts are not larger than the field");
+            self.0.update(&part);
+        }
+        assert_eq!(left, 0, "the parts are as large as the field");
+        self
+    }
+
     /// The hash of all fields so far.
     #[must_use]
     pub fn finish(&self) -> ContentHash {
@@ -113,6 +131,13 @@ mod tests {
         let hash = ContentHash::of(b"renma");
         assert_eq!(hash.to_string().parse(), Ok(hash));
         assert_eq!("xyz".parse::<ContentHash>(), Err(HashError));
+    }
+
+    #[test]
+    fn a_field_in_parts_is_that_field() {
+        let whole = FieldHasher::new("t").field("a", b"renma").finish();
+        let parts = [b"re".to_vec(), Vec::new(), b"nma".to_vec()];
+        assert_eq!(FieldHasher::new("t").field_in_parts("a", 5, parts.into_iter()).finish(), whole);
     }
 
     #[test]

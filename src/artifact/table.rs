@@ -7,9 +7,9 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -19,13 +19,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Rows of a row group at most.
-const ROW_GROUP_ROWS: usize = 1 << 18;
+pub const ROW_GROUP_ROWS: usize = 1 << 18;
 
 /// A larger part is refused before it is read.
-const PART_SIZE_MAX: u64 = 4 << 30;
+pub const PART_SIZE_MAX: u64 = 4 << 30;
 
-/// A part that claims more rows is refused before anything is allocated for them.
-const PART_ROWS_MAX: i64 = 1 << 28;
+/// Rows that are decoded together.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// Uncompressed bytes of a column: so many for each row, and so many for its pages and dictionary. The longest value is the
+/// transcript of a game, 120 letters.
+const ROW_SIZE_MAX: u64 = 512;
+const COLUMN_SIZE_MIN: u64 = 1 << 20;
 
 /// How the values of a column are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,26 +140,39 @@ impl Table {
     ///
     /// Whatever the system refuses; then there is no part.
     pub fn write(&self, path: &Path, batch: &RecordBatch, footer: &Footer) -> Result<FileEntry, ArtifactError> {
-        let content = content_hash(batch);
+        self.write_batches(path, || std::iter::once(batch.clone()), footer)
+    }
+
+    /// The same of rows that `batches` makes a row group at a time, as often as it is asked: for tables that are large.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses; then there is no part.
+    pub fn write_batches<B: Iterator<Item = RecordBatch>>(
+        &self,
+        path: &Path,
+        batches: impl Fn() -> B,
+        footer: &Footer,
+    ) -> Result<FileEntry, ArtifactError> {
+        let (content, rows) = content_of(&self.schema(), &batches);
         let mut footer = footer.clone();
         footer.insert("renma.content".into(), content.to_string());
         let bytes = self
-            .encode(batch, &footer)
+            .encode(batches(), &footer)
             .map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
         publish_bytes(path, &bytes)?;
-        Ok(FileEntry {
-            rows: batch.num_rows() as u64,
-            bytes: bytes.len() as u64,
-            hash: ContentHash::of(&bytes),
-            content,
-        })
+        Ok(FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content })
     }
 
-    fn encode(&self, batch: &RecordBatch, footer: &Footer) -> parquet::errors::Result<Vec<u8>> {
+    fn encode(
+        &self,
+        mut batches: impl Iterator<Item = RecordBatch>,
+        footer: &Footer,
+    ) -> parquet::errors::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let properties = self.properties(footer);
-        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
-        writer.write(batch)?;
+        let mut writer = ArrowWriter::try_new(&mut bytes, self.schema(), Some(properties))?;
+        batches.try_for_each(|batch| writer.write(&batch))?;
         writer.close()?;
         Ok(bytes)
     }
@@ -182,19 +200,20 @@ impl Table {
         properties.build()
     }
 
-    /// Reads a part that a manifest vouches for: size, hash, schema, rows and content are checked.
+    /// Reads a part that a manifest lists: size, hash, schema, rows and content are checked.
     ///
     /// # Errors
     ///
     /// Anything that is not as the manifest says.
     pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let (batch, _) = self.decode(path, read_listed(path, entry)?)?;
-        if batch.num_rows() as u64 != entry.rows {
-            return Err(damaged(format!("it has {} rows, the manifest says {}", batch.num_rows(), entry.rows)));
+        let part = self.open(path, read_listed(path, entry)?)?;
+        if part.rows != entry.rows {
+            return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows, entry.rows)));
         }
+        let batch = self.joined(part.batches(path)?)?;
         if content_hash(&batch) != entry.content {
-            return Err(damaged("its values are not those the manifest vouches for".into()));
+            return Err(damaged("its values are not those that the manifest lists".into()));
         }
         Ok(batch)
     }
@@ -219,35 +238,61 @@ impl Table {
         Ok(sizes.collect())
     }
 
-    /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer vouches for its values.
+    /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer has the hash of its values.
+    ///
+    /// `rows_max` judges the footer before a row is decoded, and says how many rows there can be.
     ///
     /// # Errors
     ///
-    /// Damage of any kind.
-    pub fn read_unlisted(&self, path: &Path) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
+    /// Damage of any kind, or what `rows_max` objects to.
+    pub fn read_unlisted(
+        &self,
+        path: &Path,
+        rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
+    ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
-        let (batch, footer) = self.decode(path, bytes)?;
+        let mut part = self.open(path, bytes)?;
+        let footer = std::mem::take(&mut part.footer);
+        part.check_rows(path, rows_max(&footer)?)?;
+        let batch = self.joined(part.batches(path)?)?;
         let content = content_hash(&batch);
         if footer.get("renma.content") != Some(&content.to_string()) {
-            return Err(ArtifactError::damaged(path, "its values are not those its footer vouches for"));
+            return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
         }
         let entry = FileEntry { rows: batch.num_rows() as u64, bytes: size, hash, content };
         Ok((entry, footer, batch))
     }
 
-    /// Decodes bytes that are already known to be those that were written.
+    /// Decodes bytes of at most `rows_max` rows that are already known to be those that were written.
     ///
     /// # Errors
     ///
-    /// Bytes that are not a file of this table.
-    pub fn decode(&self, path: &Path, bytes: Vec<u8>) -> Result<(RecordBatch, Footer), ArtifactError> {
-        let reason = match guarded(|| self.decode_unguarded(bytes)) {
-            Some(Ok(decoded)) => return Ok(decoded),
-            Some(Err(reason)) => reason,
-            None => "the Parquet reader gave up on it".to_owned(),
-        };
-        Err(ArtifactError::damaged(path, reason))
+    /// Bytes that are not a file of this table, or more rows.
+    pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
+        self.joined(self.decode_batches(path, bytes, rows_max)?)
+    }
+
+    /// The same, some rows at a time, for tables that are large.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::decode`]; each batch may be an error of its own.
+    pub fn decode_batches<'p>(
+        &self,
+        path: &'p Path,
+        bytes: Vec<u8>,
+        rows_max: u64,
+    ) -> Result<Batches<'p>, ArtifactError> {
+        let part = self.open(path, bytes)?;
+        part.check_rows(path, rows_max)?;
+        part.batches(path)
+    }
+
+    fn joined(&self, batches: Batches<'_>) -> Result<RecordBatch, ArtifactError> {
+        let path = batches.path;
+        let batches = batches.collect::<Result<Vec<_>, _>>()?;
+        concat_batches(&self.schema(), &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
     }
 
     /// What a part says of itself, whether or not its columns are those of this table.
@@ -266,34 +311,100 @@ impl Table {
         }
     }
 
-    fn decode_unguarded(&self, bytes: Vec<u8>) -> Result<(RecordBatch, Footer), String> {
-        let text = |error: parquet::errors::ParquetError| error.to_string();
-        let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).map_err(text)?;
-        let schema = self.schema();
-        if builder.schema().fields() != schema.fields() {
-            return Err(format!("its columns are not those of `{}`", self.name));
+    /// Reads the footer of a part and checks its columns; no value is decoded yet.
+    fn open(&self, path: &Path, bytes: Vec<u8>) -> Result<OpenPart, ArtifactError> {
+        let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
+        let builder = decoded(path, opened)?;
+        let damaged = |reason: String| ArtifactError::damaged(path, reason);
+        if builder.schema().fields() != self.schema().fields() {
+            return Err(damaged(format!("its columns are not those of `{}`", self.name)));
         }
-        let metadata = builder.metadata().file_metadata();
-        if !(0..=PART_ROWS_MAX).contains(&metadata.num_rows()) {
-            return Err(format!("it claims {} rows", metadata.num_rows()));
+        let metadata = builder.metadata();
+        let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
+        let rows = count(metadata.file_metadata().num_rows());
+        let in_groups =
+            metadata.row_groups().iter().fold(0, |sum: u64, group| sum.saturating_add(count(group.num_rows())));
+        if rows != in_groups {
+            return Err(damaged(format!("it has {rows} rows, and its row groups have {in_groups}")));
         }
-        let pairs = metadata.key_value_metadata().cloned().unwrap_or_default();
+        let size_max = rows.saturating_mul(ROW_SIZE_MAX).saturating_add(COLUMN_SIZE_MIN);
+        let mut columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+        if let Some(column) = columns.find(|column| size_max < count(column.uncompressed_size())) {
+            let (name, size) = (column.column_path(), column.uncompressed_size());
+            return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
+        }
+        let pairs = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
         let footer = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
-        let batches = builder.with_batch_size(1 << 16).build().map_err(text)?;
-        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        let batch = concat_batches(&schema, &batches).map_err(|error| error.to_string())?;
-        Ok((batch, footer))
+        Ok(OpenPart { builder, footer, rows })
     }
 }
 
-/// The bytes of a part, if they are those that a manifest vouches for.
+/// A part whose footer has been read.
+struct OpenPart {
+    builder: ParquetRecordBatchReaderBuilder<bytes::Bytes>,
+    footer: Footer,
+    rows: u64,
+}
+
+impl OpenPart {
+    fn check_rows(&self, path: &Path, rows_max: u64) -> Result<(), ArtifactError> {
+        if self.rows <= rows_max {
+            return Ok(());
+        }
+        Err(ArtifactError::damaged(path, format!("it has {} rows, at most {rows_max} expected", self.rows)))
+    }
+
+    fn batches(self, path: &Path) -> Result<Batches<'_>, ArtifactError> {
+        let reader = decoded(path, guarded(|| self.builder.with_batch_size(BATCH_ROWS).build()))?;
+        Ok(Batches { path, reader: Some(reader), rows_left: self.rows })
+    }
+}
+
+/// The rows of a part, some at a time, and never more than its footer says.
+pub struct Batches<'p> {
+    path: &'p Path,
+    /// None after an error.
+    reader: Option<ParquetRecordBatchReader>,
+    rows_left: u64,
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch, ArtifactError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut reader = self.reader.take()?;
+        let batch = match decoded(self.path, guarded(|| reader.next().transpose())) {
+            Ok(batch) => batch?,
+            Err(error) => return Some(Err(error)),
+        };
+        let Some(rows_left) = self.rows_left.checked_sub(batch.num_rows() as u64) else {
+            return Some(Err(ArtifactError::damaged(self.path, "it holds more rows than its footer says")));
+        };
+        self.rows_left = rows_left;
+        self.reader = Some(reader);
+        Some(Ok(batch))
+    }
+}
+
+/// What a parser made of foreign bytes; `None` if it panicked.
+fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T, ArtifactError> {
+    let reason = match result {
+        Some(Ok(value)) => return Ok(value),
+        Some(Err(error)) => error.to_string(),
+        None => "the Parquet reader gave up on it".to_owned(),
+    };
+    Err(ArtifactError::damaged(path, reason))
+}
+
+/// The bytes of a part, if they are those that a manifest lists.
 ///
 /// # Errors
 ///
 /// A missing file, or one of another size or hash.
 pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    let bytes = match read_bounded(path, PART_SIZE_MAX) {
+    // A larger file cannot be the one that is listed, and is not worth reading.
+    let bytes = match read_bounded(path, entry.bytes.min(PART_SIZE_MAX)) {
         Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
         other => other?,
     };
@@ -306,25 +417,54 @@ pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactEr
     Ok(bytes)
 }
 
-/// The hash of a batch's values, column by column; where values may be missing, those that are count as zero, and which
-/// are there is a column of its own.
 fn content_hash(batch: &RecordBatch) -> ContentHash {
+    content_of(&batch.schema(), &|| std::iter::once(batch.clone())).0
+}
+
+/// The hash of the values of some batches, column by column, and the number of rows; where values may be missing, those that
+/// are count as zero, and which are there is a column of its own.
+fn content_of<B: Iterator<Item = RecordBatch>>(schema: &Schema, batches: &impl Fn() -> B) -> (ContentHash, u64) {
+    let (mut rows, mut sizes) = (0, vec![0; schema.fields().len()]);
+    for batch in batches() {
+        rows += batch.num_rows() as u64;
+        sizes.iter_mut().zip(batch.columns()).for_each(|(size, column)| *size += value_size(column));
+    }
     let mut hasher = FieldHasher::new("table");
-    for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-        let mut values = value_bytes(column);
+    for (index, (field, size)) in schema.fields().iter().zip(sizes).enumerate() {
+        let columns = || batches().map(|batch| Arc::clone(batch.column(index)));
         if field.is_nullable() {
-            let valid: Vec<u8> = (0..column.len()).map(|row| u8::from(column.is_valid(row))).collect();
-            let width = values.len().checked_div(valid.len()).unwrap_or(0);
-            for (value, _) in values.chunks_exact_mut(width.max(1)).zip(&valid).filter(|(_, valid)| **valid == 0) {
-                value.fill(0);
-            }
-            hasher.field(field.name(), &values);
-            hasher.field(&format!("{} is known", field.name()), &valid);
+            hasher.field_in_parts(field.name(), size, columns().map(|column| known_bytes(&column)));
+            let known = format!("{} is known", field.name());
+            hasher.field_in_parts(&known, rows, columns().map(|column| validity(&column)));
         } else {
-            hasher.field(field.name(), &values);
+            hasher.field_in_parts(field.name(), size, columns().map(|column| value_bytes(&column)));
         }
     }
-    hasher.finish()
+    (hasher.finish(), rows)
+}
+
+/// The values, zeros where they are missing.
+fn known_bytes(column: &dyn Array) -> Vec<u8> {
+    let (mut values, valid) = (value_bytes(column), validity(column));
+    let width = values.len().checked_div(valid.len()).unwrap_or(0);
+    for (value, _) in values.chunks_exact_mut(width.max(1)).zip(&valid).filter(|(_, valid)| **valid == 0) {
+        value.fill(0);
+    }
+    values
+}
+
+fn validity(column: &dyn Array) -> Vec<u8> {
+    (0..column.len()).map(|row| u8::from(column.is_valid(row))).collect()
+}
+
+/// The number of [`value_bytes`].
+fn value_size(column: &dyn Array) -> u64 {
+    let size = match column.data_type() {
+        DataType::Boolean => column.len(),
+        DataType::Utf8 => column.as_string::<i32>().iter().map(|text| 4 + text.map_or(0, str::len)).sum(),
+        numbers => column.len() * numbers.primitive_width().expect("tables hold numbers, flags and texts"),
+    };
+    size as u64
 }
 
 fn value_bytes(column: &dyn Array) -> Vec<u8> {

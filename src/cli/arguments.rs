@@ -343,6 +343,9 @@ pub(super) enum DatasetCommand {
         /// Also solve this share of the exact rows again
         #[arg(long, value_name = "SHARE", value_parser = share)]
         resolve: Option<f64>,
+        /// With --remake or --resolve: the seed that chooses games and rows [default: another one each time, printed]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
         /// With --remake: the registry of the model that played [default: models/RUN for datasets/RUN/..., else models/default]
         #[arg(long, value_name = "REG")]
         models: Option<PathBuf>,
@@ -619,12 +622,15 @@ pub(super) enum ShardCommand {
         #[arg(value_name = "K")]
         shard: u32,
     },
-    /// Check that all shards are there and publish the manifest
+    /// Check that all shards are there, play a sample of their games again, and publish the manifest
     #[command(after_help = "Example: renma shard finish plan.json")]
     Finish {
         /// The plan
         #[arg(value_name = "PLAN")]
         plan: PathBuf,
+        /// The seed that chooses the games to play again [default: another one each time, printed]
+        #[arg(long, value_name = "N")]
+        seed: Option<u64>,
     },
 }
 

@@ -5,20 +5,22 @@ mod import;
 mod merge;
 
 use super::arguments::DatasetCommand;
-use super::output::{bars, print, print_json, say, table, thousands};
-use super::session::Session;
+use super::output::{FOUND, bars, finding_text, print, print_json, say, table, thousands};
+use super::session::{Session, fresh_seed};
 use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::footers::check_footers;
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::inspect::{BIN_DISCS, Inspector, Summary};
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::verify::{Verified, strangers, verify_manifest, verify_part};
+use crate::artifact::dataset::verify::{Verified, strangers, verify_part};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
-use crate::pipeline::generate::recheck::{player_of, remake_part, resolve_part};
+use crate::pipeline::generate::recheck::{GameSample, Remake, config_of, player_of, resolve_part, share_found};
+use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
@@ -27,24 +29,40 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<()> {
     match command {
-        DatasetCommand::Verify { dataset, fast, remake, resolve, models } => {
+        DatasetCommand::Verify { dataset, fast, remake, resolve, seed, models } => {
             let dataset = Dataset::open(&dataset)?;
-            let verified = verify(session, &dataset, fast)?;
-            let remade = match remake {
-                Some(share) => remake_games(session, &dataset, share, models.as_deref())?,
-                None => 0,
-            };
-            let resolved = match resolve {
-                Some(share) => resolve_rows(session, &dataset, share)?,
-                None => 0,
-            };
-            report_verified(session, &dataset, verified, remade, resolved)
+            if remake.is_some() {
+                // Hours of checking would be for nothing if the games cannot be played.
+                player_of(&dataset)?;
+                config_of(&dataset)?;
+            }
+            let mut found = Found { verified: verify(session, &dataset, fast)?, ..Found::default() };
+            found.seed = (remake.is_some() || resolve.is_some()).then(|| seed.unwrap_or_else(fresh_seed));
+            let seed = found.seed.unwrap_or_default();
+            if let Some(share) = remake {
+                let sample = GameSample::of_share(seed, dataset.manifest().done, share);
+                found.games_remade = remake_games(session, &dataset, sample, models.as_deref())?;
+            }
+            if let Some(share) = resolve {
+                found.rows_resolved = resolve_rows(session, &dataset, (seed, share))?;
+            }
+            report_verified(session, &dataset, &found)
         }
         DatasetCommand::Inspect { dataset } => inspect(session, &Dataset::open(&dataset)?),
         DatasetCommand::Import(arguments) => import::run(session, &arguments),
         DatasetCommand::Export { dataset, format, output } => export::run(session, &dataset, format, &output),
         DatasetCommand::Merge { datasets, output } => merge::run(session, &datasets, &output),
     }
+}
+
+/// What `verify` has checked.
+#[derive(Default)]
+struct Found {
+    verified: Verified,
+    games_remade: u64,
+    rows_resolved: u64,
+    /// What chose the games and rows, if any were.
+    seed: Option<u64>,
 }
 
 /// Runs a check over all parts on all threads; gives what each found, in order.
@@ -73,12 +91,16 @@ fn over_parts<T: Send>(
 }
 
 fn verify(session: &Session, dataset: &Dataset, fast: bool) -> anyhow::Result<Verified> {
-    verify_manifest(dataset)?;
     if let Some(stranger) = strangers(dataset)?.first() {
         return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
     }
+    merge::check_recipe(dataset)?;
+    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
     let context = session.context();
-    let parts = over_parts(context, "verify", dataset, |index| Ok(verify_part(dataset, index, fast, context.stop)?))?;
+    let parts = over_parts(context, "verify", dataset, |index| {
+        check_footers(dataset, index, &settings)?;
+        Ok(verify_part(dataset, index, fast, context.stop)?)
+    })?;
     let mut total = Verified::default();
     for part in parts {
         total.games += part.games;
@@ -88,19 +110,26 @@ fn verify(session: &Session, dataset: &Dataset, fast: bool) -> anyhow::Result<Ve
     Ok(total)
 }
 
-fn remake_games(session: &Session, dataset: &Dataset, share: f64, models: Option<&Path>) -> anyhow::Result<u64> {
+fn remake_games(
+    session: &Session,
+    dataset: &Dataset,
+    sample: GameSample,
+    models: Option<&Path>,
+) -> anyhow::Result<u64> {
     let player = player_of(dataset)?;
     let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
     let model = find_model(player, &registry)?;
+    let remake = Remake::new(dataset, None, &model, sample)?;
     let context = session.context();
-    let counts = over_parts(context, "remake", dataset, |index| remake_part(dataset, index, share, &model, context))?;
+    let counts = over_parts(context, "remake", dataset, |index| remake.part(index, context))?;
     Ok(counts.iter().sum())
 }
 
-fn resolve_rows(session: &Session, dataset: &Dataset, share: f64) -> anyhow::Result<u64> {
+fn resolve_rows(session: &Session, dataset: &Dataset, sample: (u64, f64)) -> anyhow::Result<u64> {
     let model = Builtin::Champion.model();
     let context = session.context();
-    let counts = over_parts(context, "resolve", dataset, |index| resolve_part(dataset, index, share, &model, context))?;
+    let resolve = |index| resolve_part(dataset, index, sample, &model, context);
+    let counts = over_parts(context, "resolve", dataset, resolve)?;
     Ok(counts.iter().sum())
 }
 
@@ -133,13 +162,8 @@ fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactEr
     }
 }
 
-fn report_verified(
-    session: &Session,
-    dataset: &Dataset,
-    verified: Verified,
-    remade: u64,
-    resolved: u64,
-) -> anyhow::Result<()> {
+fn report_verified(session: &Session, dataset: &Dataset, found: &Found) -> anyhow::Result<()> {
+    let Found { verified, games_remade, rows_resolved, seed } = found;
     let mut text = format!(
         "dataset verify: {} is sound: {} games, {} positions, {} games replayed",
         dataset.folder().display(),
@@ -147,15 +171,29 @@ fn report_verified(
         thousands(verified.positions),
         thousands(verified.replayed)
     );
-    if 0 < remade {
-        text += &format!(", {} made again", thousands(remade));
+    let samples =
+        [("games", "made", *games_remade, verified.games), ("exact rows", "solved", *rows_resolved, u64::MAX)];
+    let samples: Vec<_> = samples.into_iter().filter(|(_, _, count, _)| 0 < *count).collect();
+    for (items, done, count, _) in &samples {
+        text += &format!(", {} {items} {done} again", thousands(*count));
     }
-    if 0 < resolved {
-        text += &format!(", {} exact rows solved again", thousands(resolved));
+    if let Some(seed) = seed {
+        text += &format!(" (--seed {seed})");
+    }
+    for (items, _, count, _) in samples.iter().filter(|(_, _, count, all)| count < all) {
+        text += &format!("\n{}", finding_text(items, *count));
     }
     say(&text);
     if session.json {
-        print_json(&json!({"verified": verified, "games_remade": remade, "rows_resolved": resolved}))?;
+        let share = |count: u64| (0 < count).then(|| share_found(count, FOUND));
+        let games = share(*games_remade).map(|share| if *games_remade < verified.games { share } else { 0.0 });
+        print_json(&json!({
+            "verified": verified,
+            "games_remade": games_remade,
+            "rows_resolved": rows_resolved,
+            "seed": seed,
+            "share_found": {"probability": FOUND, "games": games, "rows": share(*rows_resolved)},
+        }))?;
     }
     Ok(())
 }

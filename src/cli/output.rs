@@ -4,12 +4,16 @@ use super::failure::UsageError;
 use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};
+use crate::pipeline::generate::recheck::share_found;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// How errors name the standard output.
 const STDOUT: &str = "stdout";
+
+/// How surely a check by sample is said to find what is false.
+pub(super) const FOUND: f64 = 0.95;
 
 /// Prints a line on stdout; a closed pipe is not an error.
 pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
@@ -67,6 +71,12 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Prints a line for people on stderr; nobody is told when nobody listens.
 pub(super) fn say(text: &str) {
     writeln!(io::stderr().lock(), "{text}").ok();
+}
+
+/// Which share of false games or rows is found, when `count` that were drawn at random have been done again.
+pub(super) fn finding_text(items: &str, count: u64) -> String {
+    let share = 100.0 * share_found(count, FOUND);
+    format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
 }
 
 /// Columns of text, the first aligned left and the others right.

@@ -11,6 +11,7 @@ use crate::config::LoadedConfig;
 use crate::engine::search::mpc::MpcLevel;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -114,6 +115,11 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
         return model_or_champion(None, registry, config);
     }
     load_model(name, registry)
+}
+
+/// A seed that nobody can know before, for checks that draw what they look at: short enough to be typed again.
+pub(super) fn fresh_seed() -> u64 {
+    RandomState::new().hash_one(std::process::id()) >> 32
 }
 
 /// A level on the command line.

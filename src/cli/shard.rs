@@ -2,12 +2,13 @@
 
 use super::arguments::{GenerateArguments, ShardCommand};
 use super::failure::UsageError;
-use super::output::{Output, output_name, print_json, say, thousands};
-use super::session::{Session, Stopwatch, model_or_champion, registry_folder};
+use super::output::{Output, finding_text, output_name, print_json, say, thousands};
+use super::session::{Session, Stopwatch, fresh_seed, model_or_champion, registry_folder};
 use super::work::check_begun;
 use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::config::load_config;
-use crate::pipeline::generate::{GenerateTask, finish_parts, generate_parts};
+use crate::pipeline::generate::finish::finish_parts;
+use crate::pipeline::generate::{GenerateTask, generate_parts};
 use serde_json::json;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<()
     match command {
         ShardCommand::Plan { plan, force, shards, task } => write_plan(session, &plan, force, shards, &task),
         ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard),
-        ShardCommand::Finish { plan } => finish(session, &plan),
+        ShardCommand::Finish { plan, seed } => finish(session, &plan, seed),
     }
 }
 
@@ -72,10 +73,16 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
     if session.json { print_json(&report) } else { Ok(()) }
 }
 
-fn finish(session: &Session, path: &Path) -> anyhow::Result<()> {
+fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<()> {
     let plan = LoadedPlan::read(path)?;
-    let report = finish_parts(plan.task(), session.context())?;
-    let (games, positions) = (thousands(report.games), thousands(report.positions));
-    say(&format!("shard finish: {games} games, {positions} positions in {}", plan.task().output.display()));
+    let seed = seed.unwrap_or_else(fresh_seed);
+    let report = finish_parts(plan.task(), seed, session.context())?;
+    let (games, positions) = (thousands(report.dataset.games), thousands(report.dataset.positions));
+    let mut text = format!("shard finish: {games} games, {positions} positions in {}", plan.task().output.display());
+    if 0 < report.games_remade {
+        let remade = thousands(report.games_remade);
+        text += &format!(", {remade} made again with --seed {seed}\n{}", finding_text("games", report.games_remade));
+    }
+    say(&text);
     if session.json { print_json(&report) } else { Ok(()) }
 }

@@ -6,19 +6,23 @@ use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::output::FileKind;
 use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::StageError;
-use crate::pipeline::generate::openings::Book;
-use crate::pipeline::generate::{GenerateConfig, GenerateTask};
+use crate::pipeline::generate::openings::{Book, OpeningChoice};
+use crate::pipeline::generate::{ALGORITHM, GenerateConfig, GenerateTask, step};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The version of a plan's fields.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+
+/// The stage that is cut into shards.
+const STAGE: &str = "generate";
 
 /// A sealed plan, of this format or another.
 pub const PLAN_FILE: FileKind = FileKind {
     name: "a plan",
-    matches: |path| match read_sealed::<serde_json::Value>(path) {
+    matches: |path| match read_sealed::<Value>(path) {
         Ok(plan) => Ok(plan.get("stage").is_some() && plan.get("shards").is_some()),
         Err(ArtifactError::Damaged { .. }) => Ok(false),
         Err(error) => Err(error),
@@ -33,6 +37,10 @@ pub struct Plan {
     pub format: u32,
     /// The stage that is cut: `generate`.
     pub stage: String,
+    /// The version of the stage's algorithm.
+    pub algorithm: u32,
+    /// The hash of everything that determines the games, except their number.
+    pub recipe: ContentHash,
     /// The `[generate]` table.
     pub config: GenerateConfig,
     /// The lines of its book, if it has one.
@@ -73,7 +81,9 @@ impl Plan {
         let edge = |shard: usize| (parts as u128 * shard as u128 / count as u128) as usize;
         Ok(Self {
             format: FORMAT,
-            stage: "generate".to_owned(),
+            stage: STAGE.to_owned(),
+            algorithm: ALGORITHM,
+            recipe: step(&task).id,
             config: task.config.clone(),
             book: task.book.map_or_else(Vec::new, Book::lines),
             seed: task.seed,
@@ -86,6 +96,29 @@ impl Plan {
             output,
             shards: (0..count).map(|shard| edge(shard)..edge(shard + 1)).collect(),
         })
+    }
+
+    /// Checks everything that can be checked without the model, as if a person had typed it.
+    fn check(&self) -> Result<(), String> {
+        self.config.check().map_err(|error| error.to_string())?;
+        if self.generation == 0 {
+            return Err("generation is 0: generations are counted from 1".into());
+        }
+        if (self.config.openings == OpeningChoice::Book) == self.book.is_empty() {
+            return Err("its book is not the one that its config asks for".into());
+        }
+        let mut next = 0;
+        for (number, parts) in self.shards.iter().enumerate() {
+            if parts.start != next || parts.end <= parts.start {
+                let (start, end) = (parts.start, parts.end);
+                return Err(format!("shard {number} has the parts from {start} to before {end}, not from {next} on"));
+            }
+            next = parts.end;
+        }
+        if next != self.config.part_count() {
+            return Err(format!("its shards make {next} parts, and its games need {}", self.config.part_count()));
+        }
+        Ok(())
     }
 
     /// The text of the plan's file.
@@ -115,25 +148,31 @@ impl LoadedPlan {
     ///
     /// # Errors
     ///
-    /// A missing or damaged plan, or a model that is not the one it was made for.
+    /// A missing or damaged plan, one of another version, one that cannot be, or a model that is not the one it was made for.
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let plan: Plan = read_sealed(path)?;
-        if plan.format != FORMAT || plan.stage != "generate" {
-            let reason = format!("it is a plan of `{}` in format {}, not one of `generate`", plan.stage, plan.format);
-            return Err(ArtifactError::unfit(path, reason));
-        }
+        let value: Value = read_sealed(path)?;
+        check_versions(path, &value)?;
+        let plan: Plan =
+            serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))?;
         let unfit = |reason: String| ArtifactError::unfit(path, reason);
-        plan.config.check().map_err(|error| unfit(error.to_string()))?;
-        if plan.shards.iter().any(|parts| plan.config.part_count() < parts.end) {
-            return Err(unfit("its shards reach beyond its games".into()));
-        }
+        plan.check().map_err(unfit)?;
         let book = if plan.book.is_empty() { None } else { Some(Book::new(&plan.book).map_err(unfit)?) };
-        let model = load_model(&plan.model, Path::new(""))?;
+        let model = load_model(&plan.model, Path::new("")).map_err(|error| match error {
+            ArtifactError::Missing { .. } => model_is_gone(path, &plan),
+            error => error,
+        })?;
         if model.content != plan.model_content {
             let (found, wanted) = (model.content.short(), plan.model_content.short());
-            return Err(unfit(format!("{} is model {found} now, the plan was made for {wanted}", plan.model)));
+            let reason = format!("{} is model {found} now, the plan was made for {wanted}", plan.model);
+            return Err(unfit(format!("{reason}\nput that model back, or make the plan again")));
         }
-        Ok(Self { plan, model, book })
+        let loaded = Self { plan, model, book };
+        let (recipe, listed) = (step(&loaded.task()).id, loaded.plan.recipe);
+        if recipe != listed {
+            let reason = format!("its recipe is {}, and its settings make {}", listed.short(), recipe.short());
+            return Err(unfit(reason));
+        }
+        Ok(loaded)
     }
 
     /// The stage that the plan cuts.
@@ -160,4 +199,28 @@ impl LoadedPlan {
     pub fn shard_count(&self) -> usize {
         self.plan.shards.len()
     }
+}
+
+/// Versions are checked before anything else, whose form they decide.
+fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
+    let remedy = "make it again with renma shard plan";
+    let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
+    if plan.get("format").and_then(Value::as_u64) != Some(FORMAT.into()) {
+        let reason = format!("it is a plan of format {}, this renma reads format {FORMAT}\n{remedy}", text("format"));
+        return Err(ArtifactError::unfit(path, reason));
+    }
+    if plan.get("stage").and_then(Value::as_str) != Some(STAGE) {
+        return Err(ArtifactError::unfit(path, format!("it is a plan of {}, not one of `{STAGE}`", text("stage"))));
+    }
+    if plan.get("algorithm").and_then(Value::as_u64) != Some(ALGORITHM.into()) {
+        let reason = format!("it is for algorithm {} of {STAGE}, this renma has {ALGORITHM}", text("algorithm"));
+        return Err(ArtifactError::unfit(path, format!("{reason}\n{remedy}, or use the renma that made it")));
+    }
+    Ok(())
+}
+
+fn model_is_gone(path: &Path, plan: &Plan) -> ArtifactError {
+    let reason = format!("its model {} ({}) does not exist", plan.model, plan.model_content.short());
+    let remedy = "start it in the folder in which the plan was made, or make the plan again";
+    ArtifactError::Conflict { path: path.to_owned(), reason: format!("{reason}\n{remedy}") }
 }

@@ -11,7 +11,7 @@ mod seed;
 mod sums;
 
 use super::search_settings::LevelSetting;
-use super::{Context, StageError, check_range};
+use super::{Context, StageError, check_parts, check_range};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
@@ -102,7 +102,7 @@ impl FitMpcConfig {
             return Err(StageError::NoRows("fit_mpc.games = 0: at least one game is needed for positions".into()));
         }
         check_range("fit_mpc.games", self.games, 1, 10_000_000)?;
-        check_range("fit_mpc.part_games", self.part_games, 1, 100_000)?;
+        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))?;
         check_range("fit_mpc.random_plies", self.random_plies, 0, 40)?;
         check_range("fit_mpc.exploration", self.exploration, 0.0, 1.0)?;
         check_range("fit_mpc.play_depth", self.play_depth, 1, 10)?;
@@ -116,6 +116,11 @@ impl FitMpcConfig {
         check_range("fit_mpc.probes_max", self.probes_max, 0, DEEP_MAX)?;
         check_range("fit_mpc.compare", self.compare, 1, self.games * u64::from(self.game_samples))?;
         check_range("fit_mpc.table_bits", self.table_bits, 8, 28)
+    }
+
+    /// The rows that the samples of a game can have: one for each depth, and one for the end of the game.
+    fn game_rows_max(&self) -> u64 {
+        u64::from(self.game_samples) * (u64::from(self.depth_max) + 2)
     }
 }
 
@@ -258,7 +263,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         Method::Line => fit_line(task, &recipe, context),
     });
     let (depths, held_out, parts) = fitted?;
-    let table = table_of(&depths);
+    let table = table_of(&depths)?;
     let positions = some_positions(task, &parts);
     let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
     let metrics = FitMpcMetrics { level: task.config.level, t: task.config.t, depths, held_out, nodes };
@@ -346,7 +351,7 @@ fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Resu
     let folds_of_samples = folds_of(&parts, folds, context.stop)?;
     let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None, stop: context.stop };
     let fits = fit_pairs(pool, task.config.depth_max)?;
-    let first = table_of(&first_choice(&fits));
+    let first = table_of(&first_choice(&fits))?;
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
     let level = task.config.level.checked();
@@ -394,9 +399,10 @@ fn end_costs(parts: &[Vec<Sample>]) -> Vec<u64> {
     END_RANGES.into_iter().map(mean).collect()
 }
 
-/// The table that searches use.
-fn table_of(depths: &[DepthFit]) -> MpcTable {
-    MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect()).expect("fitted entries are in range")
+/// The table that searches use; scores that no search gave may lead to one that none can use.
+fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
+    let table = MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect());
+    table.map_err(|error| StageError::NoRows(format!("the samples make no MPC table: {error}")))
 }
 
 /// The samples of every part, those that the output folder holds already and the others searched now.
@@ -404,7 +410,7 @@ fn make_parts(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Re
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
         context.check()?;
-        let found = task.output.map(|output| recipe.find(output, range, task.config.depth_max)).transpose()?;
+        let found = task.output.map(|output| recipe.find(task.config, output, range)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
             context.progress.resume(range.count);
             entries.push(entry);

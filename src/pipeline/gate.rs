@@ -13,7 +13,7 @@ mod rule;
 mod sprt;
 
 use super::search_settings::{LevelSetting, SelectiveConfig};
-use super::{Context, StageError, check_range};
+use super::{Context, StageError, check_parts, check_range};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
@@ -37,9 +37,6 @@ use std::path::{Path, PathBuf};
 
 /// Goes up when the same inputs would give other games or another verdict.
 pub const ALGORITHM: u32 = 2;
-
-/// Parts that five digits can number.
-const BATCHES_MAX: u64 = 100_000;
 
 /// How a match becomes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,11 +88,7 @@ impl GateConfig {
             return Err(StageError::Setting(format!("gate.games = {}: games come in pairs", self.games)));
         }
         check_range("gate.games", self.games, 2, 10_000_000)?;
-        check_range("gate.batch_pairs", self.batch_pairs, 1, 100_000)?;
-        if BATCHES_MAX < (self.games / 2).div_ceil(self.batch_pairs) {
-            let reason = format!("more than {BATCHES_MAX} parts for gate.games = {}", self.games);
-            return Err(StageError::Setting(format!("gate.batch_pairs = {}: {reason}", self.batch_pairs)));
-        }
+        check_parts(("gate.games / 2", self.games / 2), ("gate.batch_pairs", self.batch_pairs))?;
         check_range("gate.nelo0", self.nelo0, -500.0, 500.0)?;
         check_range("gate.nelo1", self.nelo1, -500.0, 500.0)?;
         if self.nelo1 < self.nelo0 + 0.1 {
@@ -216,7 +209,7 @@ fn find_batches(
             found.insert(range.index, batch);
         }
     }
-    if let Some((_, _, rows)) = find_file(task.output, ranges.len())? {
+    if let Some((_, _, rows)) = find_file(task, recipe, ranges.len())? {
         recipe.check_pairs(task.output, recipe.pairs + rows.len() as u64 / 2)?;
     }
     Ok(found)

@@ -1,17 +1,18 @@
 //! Self-play: games by the current model, their positions with deep-search scores, as a dataset.
 
+pub mod finish;
 pub mod openings;
 mod parts;
 mod play;
 pub mod recheck;
-mod recipe;
+pub mod recipe;
 
 use super::search_settings::{LevelSetting, SelectiveConfig};
-use super::{Context, StageError, check_range};
+use super::{Context, StageError, check_parts, check_range};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
-use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
@@ -26,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Goes up when the same config would give other games.
 pub const ALGORITHM: u32 = 1;
@@ -73,7 +74,7 @@ impl GenerateConfig {
             return Err(StageError::Setting("generate.games = 0: at least one game is needed".into()));
         }
         check_range("generate.games", self.games, 1, 1 << 40)?;
-        check_range("generate.part_games", self.part_games, 1, 100_000)?;
+        check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
         match (self.openings == OpeningChoice::Book, self.book.is_empty()) {
             (true, true) => {
                 let reason = "generate.book = \"\": generate.openings = \"book\" needs a file of openings";
@@ -182,7 +183,8 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
-    let manifest = publish(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?)?;
+    let manifest = manifest_of(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?);
+    manifest.write(task.output)?;
     Ok(report(&manifest, &written))
 }
 
@@ -211,27 +213,6 @@ pub fn generate_parts(
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
 }
 
-/// Checks that all parts are there and publishes the manifest.
-///
-/// # Errors
-///
-/// [`StageError::Unfinished`] with the first part that is missing, else as [`generate`].
-pub fn finish_parts(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
-    task.config.check()?;
-    let recipe = Recipe::new(&task);
-    let _lock = FolderLock::take(task.output)?;
-    sweep_dataset(task.output, &TABLES)?;
-    if let Some(manifest) = recipe.finished(task.output)? {
-        return Ok(report(&manifest, &Written::default()));
-    }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
-    if let Some(part) = parts.missing().first() {
-        return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
-    }
-    let manifest = publish(task, &recipe, parts.complete(BTreeMap::new())?)?;
-    Ok(GenerateReport { skipped: false, ..report(&manifest, &Written::default()) })
-}
-
 /// What a call has written.
 #[derive(Default)]
 struct Written {
@@ -241,8 +222,8 @@ struct Written {
     nodes: u64,
 }
 
-fn publish(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Result<Manifest, StageError> {
-    let manifest = Manifest {
+fn manifest_of(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Manifest {
+    Manifest {
         format: FORMAT,
         kind: DatasetKind::Selfplay,
         rules: RULES.to_owned(),
@@ -256,9 +237,7 @@ fn publish(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Result<
         parents: Vec::new(),
         content: content_of(&parts),
         parts,
-    };
-    manifest.write(task.output)?;
-    Ok(manifest)
+    }
 }
 
 fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
@@ -310,10 +289,11 @@ fn play_parts(
     missing: &[PartRange],
     context: Context<'_>,
 ) -> Result<Written, StageError> {
-    let ids: Vec<u64> = missing.iter().flat_map(PartRange::ids).collect();
+    let games = PartItems::new(missing);
     let openings = Openings::new(task.config, task.book)?;
     let pool = context.pool()?;
-    let claims = Claims { ids: &ids, part_games: task.config.part_games, next: 0.into(), end: ids.len().into() };
+    let end = games.count().into();
+    let claims = Claims { games, part_games: task.config.part_games, next: 0.into(), end };
     let failed = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_LOTS);
     std::thread::scope(|scope| {
@@ -334,16 +314,16 @@ fn play_parts(
 
 /// The games to play, claimed by the threads in order; a spent budget ends them where a part begins.
 struct Claims<'a> {
-    ids: &'a [u64],
+    games: PartItems<'a>,
     part_games: u64,
-    next: AtomicUsize,
-    end: AtomicUsize,
+    next: AtomicU64,
+    end: AtomicU64,
 }
 
 impl Claims<'_> {
     fn next(&self, context: Context<'_>) -> Option<u64> {
         let place = self.next.fetch_add(1, Ordering::Relaxed);
-        let id = *self.ids.get(place)?;
+        let id = self.games.get(place)?;
         if id.is_multiple_of(self.part_games) && context.ends_here() {
             self.end.fetch_min(place, Ordering::Relaxed);
         }

@@ -1,5 +1,6 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
+use super::bounds::check_manifest;
 use super::games::{self, GAMES, GameRow};
 use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{self, POSITIONS, PositionRow};
@@ -75,6 +76,16 @@ impl Dataset {
             let reason = format!("it holds {:?} data, positions of games expected", manifest.kind);
             return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
         }
+        Ok(Self { folder: folder.to_owned(), manifest })
+    }
+
+    /// A dataset whose manifest is not written yet: what is in the folder can be checked as if it were.
+    ///
+    /// # Errors
+    ///
+    /// A manifest that no dataset can have.
+    pub fn unpublished(folder: &Path, manifest: Manifest) -> Result<Self, ArtifactError> {
+        check_manifest(&folder.join("manifest.json"), &manifest)?;
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 

@@ -1,5 +1,6 @@
 //! A dataset's manifest: what it was made from, its parts, and a hash of each.
 
+use super::bounds::{PARTS_MAX, check_manifest};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists};
@@ -15,9 +16,6 @@ pub const FORMAT: u32 = 1;
 
 /// The version of a dataset of MPC samples.
 pub const MPC_FORMAT: u32 = 2;
-
-/// The most parts that a dataset has: five digits number them, and a manifest of so many can be read.
-pub const PARTS_MAX: usize = 100_000;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
@@ -171,7 +169,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// No manifest, a damaged one, or one of another format.
+    /// No manifest, a damaged one, one of another format, or one of a dataset that cannot be.
     pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
         let path = folder.join("manifest.json");
         check_folder(folder)?;
@@ -187,6 +185,7 @@ impl Manifest {
         if manifest.content != content_of(&manifest.parts) {
             return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
         }
+        check_manifest(&path, &manifest)?;
         Ok(manifest)
     }
 
@@ -224,7 +223,7 @@ impl Manifest {
 ///
 /// More than [`PARTS_MAX`].
 pub fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError> {
-    if parts <= PARTS_MAX {
+    if parts as u64 <= PARTS_MAX {
         return Ok(());
     }
     let reason = format!("it would have {parts} parts, and a dataset has {PARTS_MAX} at most");

@@ -17,12 +17,22 @@ pub struct PartRange {
 }
 
 impl PartRange {
-    /// `items` cut into parts of `part_items`; the last may be short.
+    /// `items` cut into parts of `part_items`; the last may be short. No dataset has more than [`PARTS_MAX`] of them.
+    ///
+    /// [`PARTS_MAX`]: super::bounds::PARTS_MAX
     #[must_use]
     pub fn all(items: u64, part_items: u64) -> Vec<Self> {
-        let firsts = (0..items.div_ceil(part_items)).map(|index| index * part_items);
-        let range = |(index, first): (usize, u64)| Self { index, first, count: part_items.min(items - first) };
-        firsts.enumerate().map(range).collect()
+        Self::some(items, part_items, 0..items.div_ceil(part_items) as usize)
+    }
+
+    /// Those of the same parts whose numbers are `wanted`.
+    #[must_use]
+    pub fn some(items: u64, part_items: u64, wanted: Range<usize>) -> Vec<Self> {
+        let range = |index: usize| {
+            let first = index as u64 * part_items;
+            Self { index, first, count: part_items.min(items - first) }
+        };
+        wanted.map(range).collect()
     }
 
     /// Its items.
@@ -38,6 +48,45 @@ impl PartRange {
     }
 }
 
+/// The items of some parts, numbered from 0 in the order of the parts, without a list of them.
+#[derive(Clone, Debug)]
+pub struct PartItems<'a> {
+    parts: &'a [PartRange],
+    /// The number of the first item of each part.
+    begins: Vec<u64>,
+    count: u64,
+}
+
+impl<'a> PartItems<'a> {
+    /// The items of these parts.
+    #[must_use]
+    pub fn new(parts: &'a [PartRange]) -> Self {
+        let mut count = 0;
+        let mut begin = |part: &PartRange| {
+            count += part.count;
+            count - part.count
+        };
+        let begins = parts.iter().map(&mut begin).collect();
+        Self { parts, begins, count }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The item of this number.
+    #[must_use]
+    pub fn get(&self, number: u64) -> Option<u64> {
+        if self.count <= number {
+            return None;
+        }
+        let part = self.begins.partition_point(|&begin| begin <= number).checked_sub(1)?;
+        Some(self.parts[part].first + number - self.begins[part])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +98,27 @@ mod tests {
         assert_eq!(edges(7, 3), [0..3, 3..6, 6..7]);
         assert_eq!(edges(6, 3), [0..3, 3..6]);
         assert!(edges(2, 9).into_iter().eq(std::iter::once(0..2)));
+    }
+
+    #[test]
+    fn some_parts_are_those_of_all_parts() {
+        let all = PartRange::all(1_000, 7);
+        assert_eq!(PartRange::some(1_000, 7, 3..9), all[3..9]);
+        assert_eq!(PartRange::some(1_000, 7, 142..143), all[142..]);
+        assert_eq!(PartRange::some(u64::MAX, 1 << 40, 5..5), []);
+    }
+
+    #[test]
+    fn items_are_numbered_in_the_order_of_their_parts() {
+        let mut parts = PartRange::all(25, 4);
+        for kept in [0b111_1111, 0b010_1101, 0b100_0000, 0] {
+            parts.retain(|part| kept >> part.index & 1 == 1);
+            let items = PartItems::new(&parts);
+            let listed: Vec<u64> = parts.iter().flat_map(PartRange::ids).collect();
+            assert_eq!(items.count(), listed.len() as u64);
+            assert_eq!((0..items.count()).map_while(|number| items.get(number)).collect::<Vec<_>>(), listed);
+            assert_eq!(items.get(items.count()), None);
+            assert_eq!(items.get(u64::MAX), None);
+        }
     }
 }

@@ -28,28 +28,6 @@ pub struct Verified {
 /// What is wrong with a dataset.
 type Finding = ArtifactError;
 
-/// Checks what the manifest says of the whole: parts without gaps, counts that add up.
-///
-/// # Errors
-///
-/// The first thing that does not fit.
-pub fn verify_manifest(dataset: &Dataset) -> Result<(), Finding> {
-    let manifest = dataset.manifest();
-    let path = dataset.folder().join("manifest.json");
-    let mut next = 0;
-    for (index, part) in manifest.parts.iter().enumerate() {
-        if part.first != next {
-            return Err(Finding::damaged(&path, format!("part {index} begins with game {}, not {next}", part.first)));
-        }
-        next = part.first.checked_add(part.count).ok_or_else(|| Finding::damaged(&path, "its games overflow"))?;
-    }
-    if next != manifest.done || manifest.asked < manifest.done {
-        let reason = format!("its parts hold {next} games, and it says {} of {}", manifest.done, manifest.asked);
-        return Err(Finding::damaged(&path, reason));
-    }
-    Ok(())
-}
-
 /// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows. It ends soon after
 /// `stop` is raised, and says nothing about the rest.
 ///

@@ -85,6 +85,9 @@ pub const fn table_of(format: u32) -> &'static Table {
     if format == 1 { &MPC_1 } else { &MPC }
 }
 
+/// Rows of a table, and numbers of empty squares that they are for, counted with each row.
+pub const ROWS_MAX: u64 = u16::MAX as u64;
+
 /// The first column of the deviation's form, in [`MPC`].
 const GROWTH: usize = 7;
 
@@ -139,6 +142,11 @@ pub fn from_batch(batch: &RecordBatch) -> Result<(MpcTable, Vec<u64>), String> {
         growth: deviation(row).0,
         quantiles: deviation(row).1,
     });
+    let places: u64 =
+        entries.clone().map(|entry| u64::from(entry.empties_max.saturating_sub(entry.empties_min)) + 1).sum();
+    if ROWS_MAX < places {
+        return Err(format!("its rows are for {places} numbers of empty squares: at most {ROWS_MAX} expected"));
+    }
     let table = MpcTable::new(entries.collect()).map_err(|error| error.to_string())?;
     let samples = batch.column(samples_column).as_primitive::<UInt64Type>().values();
     Ok((table, samples.to_vec()))

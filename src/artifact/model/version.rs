@@ -45,10 +45,11 @@ impl Model {
     #[must_use]
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
-        let bytes: Vec<u8> = self.evaluation.weights().iter().flat_map(|weight| weight.to_le_bytes()).collect();
+        let weights = self.evaluation.weights();
+        let bytes = weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect());
         FieldHasher::new("weights")
             .field("patterns", pattern_set_hash(set).to_string().as_bytes())
-            .field("weights", &bytes)
+            .field_in_parts("weights", size_of_val(weights) as u64, bytes)
             .finish()
     }
 
@@ -79,8 +80,8 @@ impl Model {
     /// Whatever the system refuses.
     pub fn write(&self, folder: &Path, id: VersionId, origin: &Origin) -> Result<(), ArtifactError> {
         publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
-        let batch = weights_file::to_batch(&self.evaluation, &self.visits);
-        WEIGHTS.write(&folder.join("weights.parquet"), &batch, &Footer::new())?;
+        let batches = || weights_file::to_batches(&self.evaluation, &self.visits);
+        WEIGHTS.write_batches(&folder.join("weights.parquet"), batches, &Footer::new())?;
         let mut names = vec!["features.toml", "weights.parquet"];
         if origin.kind == ModelKind::Model {
             let batch = mpc_file::to_batch(&self.mpc, &self.mpc_samples);
@@ -140,13 +141,13 @@ impl Model {
         let text = String::from_utf8_lossy(&file("features.toml")?).into_owned();
         let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
         let path = folder.join("weights.parquet");
-        let batch = WEIGHTS.decode(&path, file("weights.parquet")?)?.0;
-        let (evaluation, visits) =
-            weights_file::from_batch(&Arc::new(set), &batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
+        let rows_max = (set.phase_count() * set.feature_count()) as u64;
+        let batches = WEIGHTS.decode_batches(&path, file("weights.parquet")?, rows_max)?;
+        let (evaluation, visits) = weights_file::from_batches(&path, &Arc::new(set), batches)?;
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
-            let batch = mpc_file::table_of(document.format).decode(&path, file("mpc.parquet")?)?.0;
+            let batch = mpc_file::table_of(document.format).decode(&path, file("mpc.parquet")?, mpc_file::ROWS_MAX)?;
             (model.mpc, model.mpc_samples) =
                 mpc_file::from_batch(&batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;

@@ -1,10 +1,12 @@
 //! `weights.parquet`: one row a canonical feature.
 
-use crate::artifact::table::{Column, Layout, Table};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use arrow::array::{AsArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
 use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The columns of `weights.parquet`.
@@ -32,12 +34,18 @@ fn canonical_features(set: &PatternSet) -> impl Iterator<Item = (usize, usize, u
     })
 }
 
-/// The weights and visits, `[phase][feature]`, as rows.
-#[must_use]
-pub fn to_batch(evaluation: &Evaluation, visits: &[u32]) -> RecordBatch {
+/// The weights and visits, `[phase][feature]`, as rows, a row group at a time.
+pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Iterator<Item = RecordBatch> + 'a {
+    let mut features = canonical_features(evaluation.set());
+    std::iter::from_fn(move || {
+        let some: Vec<_> = features.by_ref().take(ROW_GROUP_ROWS).collect();
+        (!some.is_empty()).then(|| to_batch(evaluation, visits, &some))
+    })
+}
+
+fn to_batch(evaluation: &Evaluation, visits: &[u32], features: &[(usize, usize, usize)]) -> RecordBatch {
     let set = evaluation.set();
     let place = |phase: usize, pattern: usize, index: usize| phase * set.feature_count() + set.offset(pattern) + index;
-    let features: Vec<_> = canonical_features(set).collect();
     let weight = |&(phase, pattern, index): &_| i32::from(evaluation.weights()[place(phase, pattern, index)]);
     let visits = |&(phase, pattern, index): &_| visits[place(phase, pattern, index)];
     WEIGHTS.batch(vec![
@@ -49,41 +57,65 @@ pub fn to_batch(evaluation: &Evaluation, visits: &[u32]) -> RecordBatch {
     ])
 }
 
-/// The evaluation and visits that the rows of a batch hold.
+/// The evaluation and visits that the rows of a file hold, in whatever batches they come.
 ///
 /// # Errors
 ///
-/// Rows that are not the canonical features of the set, each once, in order, or weights beyond 16 bits.
-pub fn from_batch(set: &Arc<PatternSet>, batch: &RecordBatch) -> Result<(Evaluation, Vec<u32>), String> {
+/// Rows that are not the canonical features of the set, each once, in order, or weights beyond 16 bits; `path` is that of
+/// the file.
+pub fn from_batches(
+    path: &Path,
+    set: &Arc<PatternSet>,
+    batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
+) -> Result<(Evaluation, Vec<u32>), ArtifactError> {
+    let damaged = |reason: String| ArtifactError::damaged(path, reason);
+    let mut features = canonical_features(set);
+    let mut table = vec![0_i16; set.phase_count() * set.feature_count()];
+    let mut visits = vec![0; table.len()];
+    let mut first = 0;
+    for batch in batches {
+        let batch = batch?;
+        fill(set, &mut features, &mut table, &mut visits, (first, &batch)).map_err(damaged)?;
+        first += batch.num_rows();
+    }
+    if let Some((phase, pattern, index)) = features.next() {
+        let name = &set.patterns()[pattern].name;
+        return Err(damaged(format!("it ends before phase {phase}, pattern {name}, index {index}")));
+    }
+    drop(features);
+    spread(set, &mut table);
+    let evaluation = Evaluation::new(Arc::clone(set), table).map_err(|error| damaged(error.to_string()))?;
+    Ok((evaluation, visits))
+}
+
+/// Puts the rows of a batch, which begins with row `first` of its file, in the places of the next features.
+fn fill(
+    set: &PatternSet,
+    features: &mut impl Iterator<Item = (usize, usize, usize)>,
+    table: &mut [i16],
+    visits: &mut [u32],
+    (first, batch): (usize, &RecordBatch),
+) -> Result<(), String> {
     let phases = batch.column(0).as_primitive::<UInt8Type>().values();
     let patterns = batch.column(1).as_string::<i32>();
     let indices = batch.column(2).as_primitive::<UInt32Type>().values();
     let weights = batch.column(3).as_primitive::<Int32Type>().values();
     let counts = batch.column(4).as_primitive::<UInt32Type>().values();
-    let mut row = 0;
-    let feature_count = set.feature_count();
-    let mut table = vec![0_i16; set.phase_count() * feature_count];
-    let mut visits = vec![0; table.len()];
-    for (phase, pattern, index) in canonical_features(set) {
+    for row in 0..batch.num_rows() {
+        let number = first + row;
+        let Some((phase, pattern, index)) = features.next() else {
+            return Err(format!("row {number} and those after it are too many"));
+        };
         let name = &set.patterns()[pattern].name;
-        if row == batch.num_rows() {
-            return Err(format!("it ends before phase {phase}, pattern {name}, index {index}"));
-        }
         if usize::from(phases[row]) != phase || patterns.value(row) != name || indices[row] as usize != index {
-            return Err(format!("row {row} is not phase {phase}, pattern {name}, index {index}"));
+            return Err(format!("row {number} is not phase {phase}, pattern {name}, index {index}"));
         }
         let weight = weights[row];
-        let place = phase * feature_count + set.offset(pattern) + index;
-        table[place] = i16::try_from(weight).map_err(|_| format!("row {row}: weight {weight} is beyond ±32767"))?;
+        let place = phase * set.feature_count() + set.offset(pattern) + index;
+        table[place] = i16::try_from(weight).map_err(|_| format!("row {number}: weight {weight} is beyond ±32767"))?;
         visits[place] = counts[row];
-        row += 1;
     }
-    if row != batch.num_rows() {
-        return Err(format!("{} rows too many", batch.num_rows() - row));
-    }
-    spread(set, &mut table);
-    let evaluation = Evaluation::new(Arc::clone(set), table).map_err(|error| error.to_string())?;
-    Ok((evaluation, visits))
+    Ok(())
 }
 
 /// Gives every mirror the weight at its canonical place.

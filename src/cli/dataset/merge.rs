@@ -71,6 +71,16 @@ fn recipe(parents: &[ContentHash]) -> ContentHash {
     hasher.finish()
 }
 
+/// Checks that the recipe of a dataset that was merged is that of the datasets it names.
+pub(super) fn check_recipe(dataset: &Dataset) -> Result<(), ArtifactError> {
+    let manifest = dataset.manifest();
+    if manifest.parents.is_empty() || manifest.recipe == recipe(&manifest.parents) {
+        return Ok(());
+    }
+    let path = dataset.folder().join("manifest.json");
+    Err(ArtifactError::damaged(&path, "its recipe is not that of the datasets it was merged from"))
+}
+
 fn report(session: &Session, output: &Path, manifest: &Manifest, skipped: bool) -> anyhow::Result<()> {
     if !session.json {
         return Ok(());

@@ -2,9 +2,10 @@
 
 use super::show::folder_of;
 use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
+use crate::artifact::dataset::footers::check_footers;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::verify::{verify_manifest, verify_part};
+use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
@@ -17,6 +18,7 @@ use crate::artifact::run::{RunGate, gates};
 use crate::cli::output::{print_json, say};
 use crate::cli::session::Session;
 use crate::pipeline::StageError;
+use crate::pipeline::generate::recipe::origin_of;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -148,9 +150,10 @@ fn named_datasets(documents: &[ModelDocument], datasets: &Path) -> anyhow::Resul
 fn verify_dataset(session: &Session, folder: &Path) -> Result<u64, StageError> {
     let context = session.context();
     let dataset = Dataset::open(folder)?;
-    verify_manifest(&dataset)?;
+    let settings = origin_of(&dataset)?.map(|(_, settings)| settings).unwrap_or_default();
     let check = |index| {
         context.check()?;
+        check_footers(&dataset, index, &settings)?;
         let verified = verify_part(&dataset, index, true, context.stop)?;
         context.check()?;
         Ok(verified.positions)

@@ -10,8 +10,8 @@ pub const PATTERN_SQUARES_MAX: usize = 10;
 /// At most this many instances a pattern set, parity left out.
 pub const INSTANCES_MAX: usize = 128;
 
-/// At most this many weights over all phases.
-pub const WEIGHTS_MAX: usize = 1 << 28;
+/// At most this many weights over all phases: a table of 128 MiB, which holds 61 phases of 18 patterns of 10 squares.
+pub const WEIGHTS_MAX: usize = 1 << 26;
 
 /// The number of indices that the incremental tables update together.
 pub const LANES: usize = 16;
@@ -87,8 +87,8 @@ pub enum PatternSetError {
     RepeatedSquare { name: String, square: Square },
     #[error("the patterns have {0} instances together: at most {INSTANCES_MAX}")]
     Instances(usize),
-    #[error("the set has {0} weights: at most {WEIGHTS_MAX}")]
-    Weights(usize),
+    #[error("{phases} phases of {features} features make {} weights: at most {WEIGHTS_MAX}", phases * features)]
+    Weights { phases: usize, features: usize },
     #[error("`phase_starts` must begin with 4 and ascend to at most 64 discs")]
     Phases,
 }
@@ -104,6 +104,10 @@ impl PatternSet {
         let ascending = phase_starts.windows(2).all(|pair| pair[0] < pair[1]);
         if phase_starts.first() != Some(&4) || phase_starts.last() > Some(&64) || !ascending {
             return Err(PatternSetError::Phases);
+        }
+        let (phases, features) = (phase_starts.len(), patterns.iter().map(Pattern::configuration_count).sum());
+        if WEIGHTS_MAX / phases < features {
+            return Err(PatternSetError::Weights { phases, features });
         }
         let mut offsets = Vec::new();
         let mut instances = Vec::new();
@@ -131,10 +135,6 @@ impl PatternSet {
             if instances.len() > INSTANCES_MAX {
                 return Err(PatternSetError::Instances(instances.len()));
             }
-        }
-        let weight_count = canonical.len() * phase_starts.len();
-        if weight_count > WEIGHTS_MAX {
-            return Err(PatternSetError::Weights(weight_count));
         }
         Ok(Self {
             name: name.to_owned(),
@@ -351,6 +351,21 @@ mod tests {
             let result = PatternSet::new("test", vec![parity.clone()], phase_starts);
             assert_eq!(result.unwrap_err(), PatternSetError::Phases);
         }
+    }
+
+    #[test]
+    fn a_set_with_too_many_weights_is_refused_with_its_sizes() {
+        let cells =
+            ["a", "b", "c", "d", "e", "f", "g", "h"].map(|column| (1..=8).map(move |row| format!("{column}{row}")));
+        let cells: Vec<String> = cells.into_iter().flatten().collect();
+        let pattern =
+            |index: usize| Pattern { name: index.to_string(), kind: squares(&cells[index..index + 10].join(" ")) };
+        let set = |patterns, phases: u8| {
+            PatternSet::new("test", (0..patterns).map(pattern).collect(), (4..4 + phases).collect())
+        };
+        let error = set(19, 61).unwrap_err();
+        assert_eq!(error.to_string(), "61 phases of 1121931 features make 68437791 weights: at most 67108864");
+        assert!(set(11, 60).is_ok(), "more than 612,000 weights a phase");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The samples on disk: parts of fixed ranges of games, found again after a kill; the manifest comes last.
 
 use super::sample::Sample;
-use super::{FitMpcTask, Method, StageError};
+use super::{FitMpcConfig, FitMpcTask, Method, StageError};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::{
     DatasetKind, MPC_FORMAT, Manifest, Part, RULES, content_of, recipe_footer, setting_key,
@@ -78,25 +78,29 @@ impl Recipe {
     /// A part as a folder holds it; `None` if it is not there, damaged or shorter than asked.
     pub(super) fn find(
         &self,
+        config: &FitMpcConfig,
         folder: &Path,
         range: PartRange,
-        depth_max: u8,
     ) -> Result<Option<(Part, Vec<Sample>)>, ArtifactError> {
         let path = part_path(folder, &MPC_SAMPLES, range.index);
-        let (entry, footer, batch) = match MPC_SAMPLES.read_unlisted(&path) {
+        let of_recipe = |footer: &Footer| match footer.get("renma.recipe") == Some(&self.hash.to_string()) {
+            true => Ok(range.count * config.game_rows_max()),
+            false => Err(self.conflict(folder, footer)),
+        };
+        let (entry, footer, batch) = match MPC_SAMPLES.read_unlisted(&path, of_recipe) {
             Ok(found) => found,
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         let says = |key: &str, value: String| footer.get(key) == Some(&value);
-        if !says("renma.recipe", self.hash.to_string()) {
-            return Err(self.conflict(folder, &footer));
-        }
         if !says("renma.first_game", range.first.to_string()) || !says("renma.games", range.count.to_string()) {
             return Ok(None);
         }
         let rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
-        let Some(samples) = Sample::from_rows(&rows, depth_max) else { return Ok(None) };
+        let Some(samples) = Sample::from_rows(&rows, config.depth_max) else { return Ok(None) };
+        if samples.iter().any(|sample| !range.ids().contains(&sample.game)) {
+            return Ok(None);
+        }
         let files = BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)]);
         Ok(Some((range.part(files), samples)))
     }

@@ -5,6 +5,7 @@ use super::{FitMpcConfig, FitMpcTask};
 use crate::artifact::dataset::mpc_samples::MpcSampleRow;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
+use crate::engine::eval::evaluation::SCORE_MAX;
 use crate::engine::game::Game;
 use crate::engine::search::limits::{DEPTH_MAX, Limits};
 use crate::engine::search::mpc::{MpcLevel, MpcTable};
@@ -15,6 +16,9 @@ use std::sync::atomic::AtomicBool;
 
 /// A node of a tree lies so many plies below the root of the search, drawn for each; deeper ones cost more than they tell.
 const PLIES_BELOW_ROOT: [u8; 2] = [1, 2];
+
+/// More nodes than a search of a sample takes in years; sums of them do not overflow.
+const NODES_MAX: u64 = 1 << 40;
 
 /// What a search found out about a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +75,7 @@ impl Sample {
     }
 
     /// The samples of the rows of a part; `None` unless the rows of each follow each other by depth, from 0 to `depth_max`
-    /// and, perhaps, to the end.
+    /// and, perhaps, to the end, and hold what a search can find.
     #[must_use]
     pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Option<Vec<Self>> {
         let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id).map(|rows| {
@@ -79,7 +83,13 @@ impl Sample {
             let position = Position::new(first.player, first.opponent)?;
             let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
             let (depths, end) = rows.split_at_checked(usize::from(depth_max) + 1)?;
-            let sound = (0..).zip(depths).all(|(depth, row)| row.depth == depth)
+            let can_be = |row: &MpcSampleRow| {
+                let same = (row.game_id, row.player, row.opponent) == (first.game_id, first.player, first.opponent);
+                let bounded = (-SCORE_MAX..=SCORE_MAX).contains(&row.score);
+                same && bounded && row.empties == position.empties() && row.nodes <= NODES_MAX
+            };
+            let sound = rows.iter().all(can_be)
+                && (0..).zip(depths).all(|(depth, row)| row.depth == depth)
                 && end.len() <= 1
                 && end.iter().all(|row| row.depth == position.empties());
             sound.then(|| Self {

@@ -1,5 +1,7 @@
 //! Batches: the pairs between two looks at the score, one Parquet part each; finished work is found by looking.
 
+use super::GateTask;
+use super::recipe::Recipe;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::Part;
@@ -8,8 +10,6 @@ use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{FileEntry, Footer};
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::Path;
 
 /// A batch on disk.
 #[derive(Clone, Debug)]
@@ -20,9 +20,9 @@ pub(super) struct Batch {
     pub(super) openings: OpeningCounts,
 }
 
-/// The ids of the games of a batch: two a pair.
-pub(super) fn games_of(pairs: &PartRange) -> Range<u64> {
-    2 * pairs.first..2 * (pairs.first + pairs.count)
+/// The games of a batch: two for each pair.
+pub(super) const fn games_of(pairs: &PartRange) -> PartRange {
+    PartRange { index: pairs.index, first: 2 * pairs.first, count: 2 * pairs.count }
 }
 
 /// How a manifest lists a batch.
@@ -30,12 +30,17 @@ pub(super) fn part_of(pairs: &PartRange, entry: FileEntry) -> Part {
     pairs.part(BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)]))
 }
 
-/// A sound file of a batch, if there is one.
+/// A sound file of a batch of this gate, if there is one; one of another gate is a conflict.
 pub(super) fn find_file(
-    folder: &Path,
+    task: &GateTask<'_>,
+    recipe: &Recipe,
     index: usize,
 ) -> Result<Option<(FileEntry, Footer, Vec<GateGameRow>)>, ArtifactError> {
-    match GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, index)) {
+    let of_recipe = |footer: &Footer| match footer.get("renma.recipe") == Some(&recipe.hash.to_string()) {
+        true => Ok(2 * task.config.batch_pairs),
+        false => Err(recipe.conflict(task, Some(footer))),
+    };
+    match GATE_GAMES.read_unlisted(&part_path(task.output, &GATE_GAMES, index), of_recipe) {
         Ok((entry, footer, rows)) => Ok(Some((entry, footer, from_batch(&rows).collect()))),
         Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
         Err(error) => Err(error),

@@ -9,7 +9,7 @@ use super::play::Players;
 use super::rule::Rule;
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::manifest::Part;
-use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict};
 use crate::pipeline::{Context, StageError};
 use crossbeam::channel::{Sender, bounded};
@@ -54,7 +54,8 @@ pub(super) fn contest(
     context: Context<'_>,
 ) -> Result<Outcome, StageError> {
     let missing = ranges.iter().filter(|range| !found.contains_key(&range.index));
-    let games: Vec<u64> = missing.flat_map(games_of).collect();
+    let missing: Vec<PartRange> = missing.map(games_of).collect();
+    let games = PartItems::new(&missing);
     let mut looks = Looks {
         ranges,
         batch_pairs: task.config.batch_pairs,
@@ -83,7 +84,7 @@ pub(super) fn contest(
     let (sender, receiver) = bounded(WAITING_GAMES);
     let all: u64 = ranges.iter().map(|range| 2 * range.count).sum();
     context.progress.begin("gate", all, "games");
-    context.progress.resume(all - games.len() as u64);
+    context.progress.resume(all - games.count());
     let outcome = std::thread::scope(|scope| {
         let collector = scope.spawn(|| {
             let mut result = Ok(());
@@ -188,9 +189,9 @@ enum Job {
 /// What is left to do, in order.
 struct Schedule<'a> {
     openings: Openings<'a>,
-    games: &'a [u64],
+    games: &'a PartItems<'a>,
     batch_games: u64,
-    next: usize,
+    next: u64,
     /// Whether all openings will be needed, and are found before the first game.
     whole: bool,
 }
@@ -198,7 +199,7 @@ struct Schedule<'a> {
 impl Schedule<'_> {
     /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
     fn next(&mut self, context: Context<'_>) -> Option<Job> {
-        let (&game, &last) = (self.games.get(self.next)?, self.games.last()?);
+        let (game, last) = (self.games.get(self.next)?, self.games.get(self.games.count() - 1)?);
         if game.is_multiple_of(self.batch_games) && context.ends_here() {
             return None;
         }

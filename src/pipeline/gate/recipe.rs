@@ -1,6 +1,6 @@
 //! What decides a gate's games: its recipe, and how a folder that has another one is told apart.
 
-use super::batches::{Batch, find_file, part_of};
+use super::batches::{Batch, find_file, games_of, part_of};
 use super::{ALGORITHM, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
@@ -11,7 +11,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::exists;
 use crate::artifact::step::{Settings, Step, first_difference, settings_hash};
-use crate::artifact::table::Footer;
+use crate::artifact::table::{Footer, Table};
 use serde_json::Value;
 use std::path::Path;
 
@@ -96,12 +96,11 @@ impl Recipe {
 
     /// A batch that is there already; none that is damaged or has another number of pairs.
     pub(super) fn find(&self, task: &GateTask<'_>, range: &PartRange) -> Result<Option<Batch>, ArtifactError> {
-        let Some((entry, footer, rows)) = find_file(task.output, range.index)? else { return Ok(None) };
-        if footer.get("renma.recipe") != Some(&self.hash.to_string()) {
-            return Err(self.conflict(task, Some(&footer)));
-        }
+        let Some((entry, footer, rows)) = find_file(task, self, range.index)? else { return Ok(None) };
         let says = |key: &str, value: u64| footer.get(key) == Some(&value.to_string());
-        if !says("renma.first_pair", range.first) || !says("renma.pairs", range.count) {
+        let games = games_of(range).ids();
+        let is_whole = rows.iter().map(|row| row.game_id).eq(games);
+        if !says("renma.first_pair", range.first) || !says("renma.pairs", range.count) || !is_whole {
             return Ok(None);
         }
         let counts = footer.get("renma.openings").and_then(|counts| serde_json::from_str(counts).ok());
@@ -110,7 +109,7 @@ impl Recipe {
 
     /// The first setting in which a folder differs from this recipe, by the footer of one of its files.
     pub(super) fn conflict(&self, task: &GateTask<'_>, footer: Option<&Footer>) -> ArtifactError {
-        let first = GATE_GAMES.read_unlisted(&part_path(task.output, &GATE_GAMES, 0)).ok().map(|(_, footer, _)| footer);
+        let first = Table::read_footer(&part_path(task.output, &GATE_GAMES, 0)).ok();
         let setting = footer.or(first.as_ref()).and_then(|footer| self.differing_setting(footer));
         let reason = match setting {
             Some(("candidate" | "baseline", hashes)) => differing_model(task).unwrap_or(hashes),

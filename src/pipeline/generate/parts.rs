@@ -1,6 +1,7 @@
 //! Which parts of a dataset are there: finished work is a set, found by looking.
 
 use super::recipe::Recipe;
+use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Part;
@@ -28,8 +29,7 @@ impl Parts {
         wanted: Range<usize>,
         context: Context<'_>,
     ) -> Result<Self, StageError> {
-        let mut ranges = PartRange::all(recipe.games, recipe.part_games);
-        ranges.retain(|range| wanted.contains(&range.index));
+        let ranges = PartRange::some(recipe.games, recipe.part_games, wanted);
         let mut done = BTreeMap::new();
         for range in &ranges {
             context.check()?;
@@ -61,22 +61,25 @@ impl Parts {
 
 fn find_part(folder: &Path, recipe: &Recipe, range: &PartRange) -> Result<Option<Part>, ArtifactError> {
     let mut files = BTreeMap::new();
-    for table in [&GAMES, &POSITIONS] {
-        let Some((entry, footer)) = find_file(folder, table, range.index)? else { return Ok(None) };
-        if let Some(conflict) = recipe.footer_conflict(folder, &footer) {
-            return Err(conflict);
-        }
+    for (table, rows_max) in [(&GAMES, range.count), (&POSITIONS, range.count * GAME_ROWS_MAX)] {
+        let Some((entry, footer)) = find_file(folder, recipe, (table, range.index, rows_max))? else { return Ok(None) };
         let says = |key: &str, value: u64| footer.get(key) == Some(&value.to_string());
-        if !says("renma.first_game", range.first) || !says("renma.games", range.count) {
+        let is_whole = table.name != GAMES.name || entry.rows == range.count;
+        if !says("renma.first_game", range.first) || !says("renma.games", range.count) || !is_whole {
             return Ok(None);
         }
         files.insert(table.name.to_owned(), entry);
     }
-    Ok(Some(Part { first: range.first, count: range.count, files }))
+    Ok(Some(range.part(files)))
 }
 
-fn find_file(folder: &Path, table: &Table, index: usize) -> Result<Option<(FileEntry, Footer)>, ArtifactError> {
-    match table.read_unlisted(&part_path(folder, table, index)) {
+fn find_file(
+    folder: &Path,
+    recipe: &Recipe,
+    (table, index, rows_max): (&Table, usize, u64),
+) -> Result<Option<(FileEntry, Footer)>, ArtifactError> {
+    let of_recipe = |footer: &Footer| recipe.footer_conflict(folder, footer).map_or(Ok(rows_max), Err);
+    match table.read_unlisted(&part_path(folder, table, index), of_recipe) {
         Ok((entry, footer, _)) => Ok(Some((entry, footer))),
         Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
         Err(error) => Err(error),

@@ -1,8 +1,9 @@
 //! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
 
-use super::GenerateConfig;
-use super::openings::{OpeningChoice, Openings};
+use super::openings::{Book, OpeningChoice, Openings};
 use super::play::Player;
+use super::recipe::origin_of;
+use super::{ALGORITHM, GenerateConfig};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
@@ -11,7 +12,8 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
-use crate::random::{Stream, belongs};
+use crate::random::{Stream, belongs, number_below};
+use std::ops::Range;
 use std::path::Path;
 
 /// A table of 2^18 entries for solving.
@@ -28,45 +30,143 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
     player.ok_or_else(|| ArtifactError::unfit(&path, "no model played it: its games cannot be made again"))
 }
 
-/// Plays the chosen share of a part's games again and compares every row; gives how many.
+/// The config that a dataset's manifest holds, checked as one that comes from a file.
 ///
 /// # Errors
 ///
-/// The first game that differs, or a dataset that did not come from `generate`.
-pub fn remake_part(
-    dataset: &Dataset,
-    index: usize,
-    share: f64,
-    model: &Model,
-    context: Context<'_>,
-) -> Result<u64, StageError> {
-    let manifest = dataset.manifest();
-    let config: GenerateConfig = serde_json::from_value(manifest.config.clone()).map_err(|error| {
-        ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
-    })?;
-    let games = dataset.games(index)?;
-    // A book is not kept with the games: each begins again with the moves that its row says it took from there.
-    let openings = match config.openings {
-        OpeningChoice::Book => Openings::Played(&games),
-        OpeningChoice::Random | OpeningChoice::All => Openings::new(&config, None).map_err(|error| {
-            ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}"))
-        })?,
-    };
-    let mut player = Player::new(&config, &openings, manifest.seed, manifest.generation, model, context.stop);
-    let positions = dataset.positions(index)?;
-    let mut rest = &positions[..];
-    let mut count = 0;
-    for game in &games {
-        let (rows, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
-        rest = others;
-        if !chosen(game.game_id, share) {
-            continue;
-        }
-        count += 1;
-        let again = player.play(game.game_id)?;
-        compare(dataset.folder(), index, game, rows, &again.game, &again.positions)?;
+/// A table that is not `[generate]`, or a key that is out of range.
+pub fn config_of(dataset: &Dataset) -> Result<GenerateConfig, ArtifactError> {
+    let bad =
+        |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {reason}"));
+    let config: GenerateConfig =
+        serde_json::from_value(dataset.manifest().config.clone()).map_err(|error| bad(error.to_string()))?;
+    config.check().map_err(|error| bad(error.to_string()))?;
+    Ok(config)
+}
+
+/// The share of false games or rows that `count` of them, drawn at random, find with this probability.
+///
+/// A share q is found with probability 1 − (1 − q)^count.
+#[must_use]
+pub fn share_found(count: u64, probability: f64) -> f64 {
+    if count == 0 { 1.0 } else { 1.0 - libm::pow(1.0 - probability, 1.0 / count as f64) }
+}
+
+/// Games drawn by a seed, spread over a dataset: one of each of as many ranges of consecutive games, equally long.
+#[derive(Clone, Copy, Debug)]
+pub struct GameSample {
+    seed: u64,
+    games: u64,
+    count: u64,
+}
+
+impl GameSample {
+    /// `count` of the games from 0 on, or all of them.
+    #[must_use]
+    pub fn new(seed: u64, games: u64, count: u64) -> Self {
+        Self { seed, games, count: count.min(games) }
     }
-    Ok(count)
+
+    /// This share of the games, rounded up.
+    #[must_use]
+    pub fn of_share(seed: u64, games: u64, share: f64) -> Self {
+        Self::new(seed, games, (games as f64 * share).ceil() as u64)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Those among consecutive games, ascending.
+    pub fn among(self, ids: Range<u64>) -> impl Iterator<Item = u64> {
+        let scaled =
+            |number: u64, from: u64, to: u64| (u128::from(number) * u128::from(to) / u128::from(from.max(1))) as u64;
+        let ranges = scaled(ids.start, self.games, self.count)..self.count;
+        let drawn = ranges.map(move |range| {
+            let (begin, end) = (scaled(range, self.count, self.games), scaled(range + 1, self.count, self.games));
+            begin + number_below(self.seed, Stream::Recheck, &range.to_le_bytes(), end - begin)
+        });
+        drawn.skip_while(move |id| *id < ids.start).take_while(move |id| *id < ids.end)
+    }
+}
+
+/// Plays games of a dataset again.
+#[derive(Debug)]
+pub struct Remake<'a> {
+    dataset: &'a Dataset,
+    config: GenerateConfig,
+    /// A book is not kept with the games: without it each begins again with the moves that its row says it took from there.
+    book: Option<&'a Book>,
+    model: &'a Model,
+    sample: GameSample,
+}
+
+impl<'a> Remake<'a> {
+    /// Games of a dataset, to be played again by the model that played them.
+    ///
+    /// # Errors
+    ///
+    /// A dataset that did not come from `generate`, or from another version of its algorithm.
+    pub fn new(
+        dataset: &'a Dataset,
+        book: Option<&'a Book>,
+        model: &'a Model,
+        sample: GameSample,
+    ) -> Result<Self, ArtifactError> {
+        let config = config_of(dataset)?;
+        let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
+        match origin_of(dataset)? {
+            Some((ALGORITHM, _)) => Ok(Self { dataset, config, book, model, sample }),
+            Some((algorithm, _)) => {
+                let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
+                Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
+            }
+            None => Err(unfit("it was merged: its games cannot be made again".into())),
+        }
+    }
+
+    /// Plays the games of the sample that are in a part, and compares every row; gives how many.
+    ///
+    /// # Errors
+    ///
+    /// The first game that differs, or an interruption.
+    pub fn part(&self, index: usize, context: Context<'_>) -> Result<u64, StageError> {
+        let manifest = self.dataset.manifest();
+        let part = &manifest.parts[index];
+        let mut wanted = self.sample.among(part.first..part.first + part.count).peekable();
+        if wanted.peek().is_none() {
+            return Ok(0);
+        }
+        let games = self.dataset.games(index)?;
+        let openings = match (self.config.openings, self.book) {
+            (OpeningChoice::Book, None) => Openings::Played(&games),
+            (_, book) => Openings::new(&self.config, book)?,
+        };
+        let mut player =
+            Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
+        let positions = self.dataset.positions(index)?;
+        let mut rest = &positions[..];
+        let mut count = 0;
+        for game in &games {
+            let (rows, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
+            rest = others;
+            if wanted.next_if_eq(&game.game_id).is_none() {
+                continue;
+            }
+            count += 1;
+            let again = player.play(game.game_id)?;
+            compare(self.dataset.folder(), index, game, rows, &again.game, &again.positions)?;
+        }
+        match wanted.next() {
+            Some(id) => {
+                let path = part_path(self.dataset.folder(), &GAMES, index);
+                Err(ArtifactError::damaged(&path, format!("game {id} is missing")).into())
+            }
+            None => Ok(count),
+        }
+    }
 }
 
 fn compare(
@@ -81,16 +181,19 @@ fn compare(
         let reason = format!("game {} plays out differently: {} and now {}", game.game_id, game.moves, again.moves);
         return Err(ArtifactError::damaged(&part_path(folder, &GAMES, index), reason));
     }
+    let damaged = |reason: String| ArtifactError::damaged(&part_path(folder, &POSITIONS, index), reason);
     match rows.iter().zip(again_rows).find(|(row, again)| row != again) {
         Some((row, again)) => {
-            let reason = format!("game {}, ply {}: {row:?} and now {again:?}", game.game_id, row.ply);
-            Err(ArtifactError::damaged(&part_path(folder, &POSITIONS, index), reason))
+            Err(damaged(format!("game {}, ply {}: {row:?} and now {again:?}", game.game_id, row.ply)))
+        }
+        None if rows.len() != again_rows.len() => {
+            Err(damaged(format!("game {} has {} rows and now {}", game.game_id, rows.len(), again_rows.len())))
         }
         None => Ok(()),
     }
 }
 
-/// Solves the chosen share of a part's exact rows again; gives how many.
+/// Solves a share of a part's exact rows again, chosen by a seed; gives how many.
 ///
 /// # Errors
 ///
@@ -98,7 +201,7 @@ fn compare(
 pub fn resolve_part(
     dataset: &Dataset,
     index: usize,
-    share: f64,
+    (seed, share): (u64, f64),
     model: &Model,
     context: Context<'_>,
 ) -> Result<u64, StageError> {
@@ -106,7 +209,8 @@ pub fn resolve_part(
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let mut count = 0;
     for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
-        if row.exact != Some(true) || !chosen(row.game_id << 8 | u64::from(row.ply), share) {
+        let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
+        if row.exact != Some(true) || !belongs(seed, Stream::Recheck, &name, share) {
             continue;
         }
         let damaged = |reason: String| ArtifactError::damaged(&path, format!("row {number}: {reason}"));
@@ -121,6 +225,38 @@ pub fn resolve_part(
     Ok(count)
 }
 
-fn chosen(id: u64, share: f64) -> bool {
-    belongs(0, Stream::Recheck, &id.to_le_bytes(), share)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_spread_over_all_games_and_is_the_same_for_any_parts() {
+        for (games, count) in [(1, 1), (45, 9), (45, 45), (1_000, 37), (7, 100), (10_000_000_000, 5)] {
+            let sample = GameSample::new(3, games, count);
+            let all: Vec<u64> = sample.among(0..games).collect();
+            assert_eq!(all.len() as u64, count.min(games));
+            for (range, &id) in (0..).zip(&all) {
+                let edge = |range: u64| (u128::from(range) * u128::from(games) / u128::from(sample.count())) as u64;
+                assert!((edge(range)..edge(range + 1)).contains(&id), "{games} {count}: {id} in range {range}");
+            }
+            for parts in [1, 2, 3, 7] {
+                let edge = |part: u64| games / parts * part + if part == parts { games % parts } else { 0 };
+                let in_parts = (0..parts).flat_map(|part| sample.among(edge(part)..edge(part + 1)));
+                assert_eq!(in_parts.collect::<Vec<_>>(), all, "{games} {count} {parts}");
+            }
+        }
+        let of_seed = |seed| GameSample::new(seed, 1_000, 10).among(0..1_000).collect::<Vec<_>>();
+        assert_ne!(of_seed(1), of_seed(2));
+        assert_eq!(GameSample::of_share(1, 45, 0.01).count(), 1);
+        assert_eq!(GameSample::of_share(1, 45, 1.0).count(), 45);
+    }
+
+    #[test]
+    fn a_share_is_found_with_the_probability_of_its_formula() {
+        for (count, probability) in [(1, 0.5), (3, 0.95), (100, 0.95), (256, 0.99)] {
+            let share = share_found(count, probability);
+            let found = 1.0 - (1.0 - share).powi(count as i32);
+            assert!((found - probability).abs() < 1e-12, "{count} {probability}: {share}");
+        }
+    }
 }

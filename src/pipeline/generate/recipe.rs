@@ -1,13 +1,15 @@
 //! What decides a dataset's games: its recipe, and how a folder that has another one is told apart.
 
 use super::{ALGORITHM, GenerateConfig, GenerateTask};
+use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};
 use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::step::{Settings, first_difference, settings_hash};
-use crate::artifact::table::Footer;
+use crate::artifact::table::{Footer, Table};
 use serde_json::Value;
 use std::path::Path;
 
@@ -30,18 +32,8 @@ impl Recipe {
         let book = task.book.map_or_else(String::new, |book| book.content().to_string());
         let config = GenerateConfig { book, ..task.config.clone() };
         let config = serde_json::to_value(config).expect("a config is plain data");
-        let mut settings = vec![
-            ("format".to_owned(), FORMAT.to_string()),
-            ("algorithm".to_owned(), ALGORITHM.to_string()),
-            ("rules".to_owned(), RULES.to_owned()),
-            ("seed".to_owned(), task.seed.to_string()),
-            ("generation".to_owned(), task.generation.to_string()),
-            ("model".to_owned(), task.model.content.to_string()),
-        ];
-        let table = config.as_object().expect("a config is a table");
-        let keys = table.iter().filter(|(key, _)| *key != "games");
-        settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
-        Self { hash: settings_hash("recipe", &settings), config, games, part_games, settings }
+        let settings = settings(ALGORITHM, (task.seed, task.generation, Some(task.model.content)), &config);
+        Self { hash: hash_of(&settings), config, games, part_games, settings }
     }
 
     /// The manifest of the folder if it holds all games of this recipe already.
@@ -54,7 +46,7 @@ impl Recipe {
         }
         let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
         if manifest.recipe != self.hash {
-            let settings = settings_of(&manifest);
+            let settings = settings_by(&manifest, ALGORITHM);
             let theirs = |name: &str| settings.iter().find(|(other, _)| other == name).map(|(_, value)| value);
             return Err(self.conflict(folder, first_difference(&self.settings, theirs)));
         }
@@ -95,16 +87,54 @@ impl Recipe {
     }
 }
 
-fn settings_of(manifest: &Manifest) -> Settings {
+/// Everything in a recipe, by name.
+fn settings(algorithm: u32, (seed, generation, model): (u64, u32, Option<ContentHash>), config: &Value) -> Settings {
     let mut settings = vec![
-        ("format".to_owned(), manifest.format.to_string()),
-        ("rules".to_owned(), manifest.rules.clone()),
-        ("seed".to_owned(), manifest.seed.to_string()),
-        ("generation".to_owned(), manifest.generation.to_string()),
+        ("format".to_owned(), FORMAT.to_string()),
+        ("algorithm".to_owned(), algorithm.to_string()),
+        ("rules".to_owned(), RULES.to_owned()),
+        ("seed".to_owned(), seed.to_string()),
+        ("generation".to_owned(), generation.to_string()),
     ];
-    settings.extend(manifest.models.get("player").map(|model| ("model".to_owned(), model.to_string())));
-    let table = manifest.config.as_object().into_iter().flatten();
-    settings.extend(table.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
-    settings.push(("algorithm".to_owned(), ALGORITHM.to_string()));
+    settings.extend(model.map(|model| ("model".to_owned(), model.to_string())));
+    let keys = config.as_object().into_iter().flatten().filter(|(key, _)| *key != "games");
+    settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
     settings
+}
+
+fn hash_of(settings: &Settings) -> ContentHash {
+    settings_hash("recipe", settings)
+}
+
+/// What a manifest says of everything in its recipe, if this version of the algorithm has made it.
+fn settings_by(manifest: &Manifest, algorithm: u32) -> Settings {
+    let player = manifest.models.get("player").copied();
+    settings(algorithm, (manifest.seed, manifest.generation, player), &manifest.config)
+}
+
+/// The algorithm version and the settings behind a dataset of self-play; `None` if it was merged or imported.
+///
+/// A manifest does not name the version: its recipe is that of one of those there have been.
+///
+/// # Errors
+///
+/// A recipe that is not the one of the settings beside it; the footer of the first part tells which of them is another.
+pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactError> {
+    let manifest = dataset.manifest();
+    if manifest.kind != DatasetKind::Selfplay || !manifest.parents.is_empty() {
+        return Ok(None);
+    }
+    let by = |algorithm| (algorithm, settings_by(manifest, algorithm));
+    let made = (1..=ALGORITHM).rev().map(by).find(|(_, settings)| hash_of(settings) == manifest.recipe);
+    if made.is_some() {
+        return Ok(made);
+    }
+    let settings = settings_by(manifest, ALGORITHM);
+    let footer = Table::read_footer(&part_path(dataset.folder(), &POSITIONS, 0)).unwrap_or_default();
+    let differing = settings.iter().find_map(|(name, ours)| {
+        let theirs = footer.get(&setting_key(name)).filter(|theirs| *theirs != ours)?;
+        Some(format!(": {name} is {ours}, and {theirs} in the footer of its first part"))
+    });
+    let reason = format!("its recipe is not that of its settings{}", differing.unwrap_or_default());
+    Err(ArtifactError::damaged(&dataset.folder().join("manifest.json"), reason))
 }

@@ -1,0 +1,254 @@
+//! Datasets that lie: games that were never played, footers and manifests that do not belong together, false shards.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use renma::artifact::table::{Footer, Table};
+use renma::random::{Stream, belongs};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+use workspace::{Workspace, check_same, copy_folder, files};
+
+/// A dataset of 45 games in five parts.
+static RUN: LazyLock<Workspace> = LazyLock::new(|| {
+    let run = Workspace::new();
+    let config = quick(&run, "quick");
+    run.done(&format!("generate --config {config} --output data"));
+    run
+});
+
+fn quick(workspace: &Workspace, name: &str) -> String {
+    let changes = [
+        ("generate.games", "45"),
+        ("generate.part_games", "10"),
+        ("generate.play_depth", "1"),
+        ("generate.label_depth", "1"),
+        ("generate.exact_empties", "5"),
+    ];
+    workspace.config(name, "smoke", &changes)
+}
+
+fn copy_of_run() -> Workspace {
+    let workspace = Workspace::new();
+    copy_folder(RUN.root(), workspace.root());
+    workspace
+}
+
+/// Our keys in the footer of a file.
+fn footer_of(path: &Path) -> Footer {
+    Table::read_footer(path).unwrap().into_iter().filter(|(key, _)| key.starts_with("renma.")).collect()
+}
+
+/// Changes rows and footer of a part's positions, and the manifest with them if there is one.
+fn rewrite(folder: &Path, part: usize, rows: impl Fn(&mut PositionRow), footer: impl Fn(&mut Footer)) {
+    let path = folder.join(format!("positions/part-{part:05}.parquet"));
+    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
+    let mut changed: Vec<PositionRow> = positions::from_batch(&batch).collect();
+    changed.iter_mut().for_each(rows);
+    let mut keys = footer_of(&path);
+    footer(&mut keys);
+    let entry = POSITIONS.write(&path, &positions::to_batch(&changed), &keys).unwrap();
+    if folder.join("manifest.json").exists() {
+        let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
+        manifest.parts[part].files.insert(POSITIONS.name.to_owned(), entry);
+        manifest.content = content_of(&manifest.parts);
+        manifest.write(folder).unwrap();
+    }
+}
+
+/// A score that no search gave.
+fn falsify(row: &mut PositionRow) {
+    if !row.exact {
+        row.score = if row.score < 60_000 { row.score + 1 } else { row.score - 1 };
+    }
+}
+
+fn refused(workspace: &Workspace, arguments: &str, words: &[&str]) {
+    let outcome = workspace.run(arguments);
+    assert_eq!(outcome.code, Some(65), "renma {arguments}\n{}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "renma {arguments}: `{word}` is not in\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn no_game_can_know_that_it_will_not_be_made_again() {
+    let workspace = copy_of_run();
+    let data = workspace.path("data");
+    // The games that a check with seed 0 passes over by their names: once every check was one.
+    let passed_over = |row: &PositionRow| !belongs(0, Stream::Recheck, &row.game_id.to_le_bytes(), 0.2);
+    for part in 0..5 {
+        rewrite(
+            &data,
+            part,
+            |row| {
+                if passed_over(row) {
+                    falsify(row);
+                }
+            },
+            |_| (),
+        );
+    }
+    workspace.done("dataset verify data");
+    refused(&workspace, "dataset verify data --remake 20%", &["positions/part-", "game "]);
+    for seed in [1, 2, 3] {
+        refused(&workspace, &format!("dataset verify data --remake 20% --seed {seed}"), &["positions/part-", "game "]);
+    }
+}
+
+#[test]
+fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_worth() {
+    let workspace = copy_of_run();
+    let report = |arguments: &str| -> Value {
+        serde_json::from_str(&workspace.done(&format!("dataset verify data --json {arguments}"))).unwrap()
+    };
+    let seeds: BTreeSet<u64> = (0..3).map(|_| report("--remake 20%")["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds.len(), 3, "{seeds:?}");
+    let first = report("--remake 20% --resolve 30% --seed 7");
+    assert_eq!(first, report("--remake 20% --resolve 30% --seed 7"));
+    assert_ne!(first["rows_resolved"], report("--resolve 30% --seed 8")["rows_resolved"]);
+    assert_eq!(first["games_remade"], 9);
+    // 1 - (1 - q)^9 = 0.95.
+    let share = first["share_found"]["games"].as_f64().unwrap();
+    assert!((1.0 - (1.0 - share).powi(9) - 0.95).abs() < 1e-9, "{share}");
+    assert_eq!(report("--remake 100%")["share_found"]["games"], 0.0, "every game was made again");
+    assert_eq!(report("")["seed"], Value::Null);
+    let text = workspace.run("dataset verify data --remake 20% --seed 7").stderr;
+    for words in ["9 games made again (--seed 7)", "with probability 95 % if they are 28.31 % of all or more"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn a_manifest_that_says_other_than_its_footers_is_damaged() {
+    let workspace = copy_of_run();
+    let path = workspace.path("data/manifest.json");
+    let sound = std::fs::read(&path).unwrap();
+    let other_hash = "0".repeat(64);
+    let changes: [(&str, &str, Value); 6] = [
+        ("seed", "seed is 99, and 1 in the footer", 99.into()),
+        ("generation", "generation is 2, and 1 in the footer", 2.into()),
+        ("config.play_depth", "generate.play_depth is 2, and 1 in the footer", 2.into()),
+        ("config.label_from_ply", "generate.label_from_ply is 3, and 0 in the footer", 3.into()),
+        ("models.player", "model is 0000", other_hash.as_str().into()),
+        ("recipe", "its recipe is not that of its settings", other_hash.as_str().into()),
+    ];
+    for (key, words, value) in changes {
+        let mut manifest: Value = renma::artifact::seal::read_sealed(&path).unwrap();
+        match key.split_once('.') {
+            Some((table, key)) => manifest[table][key] = value,
+            None => manifest[key] = value,
+        }
+        renma::artifact::seal::write_sealed(&path, &manifest).unwrap();
+        refused(&workspace, "dataset verify data --fast", &["data/manifest.json", words]);
+        workspace.write("data/manifest.json", &sound);
+    }
+    workspace.done("dataset verify data");
+}
+
+#[test]
+fn a_footer_that_says_other_than_the_manifest_is_damaged() {
+    for (key, value) in [
+        ("format", "7"),
+        ("rules", "chess"),
+        ("units", "scores in furlongs"),
+        ("recipe", "0"),
+        ("seed", "99"),
+        ("generation", "2"),
+        ("model", "0"),
+        ("algorithm", "2"),
+        ("generate.play_depth", "2"),
+        ("generate.komi", "7"),
+        ("first_game", "30"),
+        ("games", "9"),
+    ] {
+        let workspace = copy_of_run();
+        let data = workspace.path("data");
+        rewrite(&data, 2, |_| (), |footer| drop(footer.insert(format!("renma.{key}"), value.to_owned())));
+        let words = [&format!("renma.{key} = {value}"), "data/positions/part-00002.parquet"];
+        refused(&workspace, "dataset verify data --fast", &words);
+        rewrite(&data, 2, |_| (), |footer| drop(footer.remove(&format!("renma.{key}"))));
+        if key != "generate.komi" {
+            refused(&workspace, "dataset verify data --fast", &[&format!("renma.{key} = nothing")]);
+        }
+    }
+}
+
+#[test]
+fn a_merged_dataset_has_the_recipe_of_its_parents() {
+    let workspace = copy_of_run();
+    workspace.done(&format!("generate --config {} --generation 2 --output second", quick(&workspace, "second")));
+    workspace.done("dataset merge data second --output merged");
+    workspace.done("dataset verify merged");
+    let folder = workspace.path("merged");
+    let mut manifest = Manifest::read(&folder, DatasetKind::Selfplay).unwrap();
+    manifest.parents.swap(0, 1);
+    manifest.write(&folder).unwrap();
+    refused(&workspace, "dataset verify merged", &["merged/manifest.json", "the datasets it was merged from"]);
+}
+
+#[test]
+fn false_shards_are_named_and_nothing_is_published() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "quick");
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output out"));
+    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    let out = workspace.path("out");
+    rewrite(&out, 1, falsify, |_| ());
+    rewrite(&out, 3, falsify, |_| ());
+    let before = files(&out);
+    for seed in ["", "--seed 5", "--threads 1 --seed 6"] {
+        let parts = [
+            "2 of its parts are false",
+            "positions/part-00001.parquet: game 1",
+            "positions/part-00003.parquet: game 3",
+        ];
+        refused(&workspace, &format!("shard finish plan.json {seed}"), &parts);
+        assert!(files(&out) == before, "shard finish changed the folder");
+    }
+    for shard in [1, 3] {
+        std::fs::remove_file(out.join(format!("positions/part-0000{shard}.parquet"))).unwrap();
+        workspace.done(&format!("shard run plan.json {shard}"));
+    }
+    let report: Value = serde_json::from_str(&workspace.done("shard finish plan.json --json --seed 3")).unwrap();
+    assert_eq!((&report["games_remade"], &report["sample_seed"]), (&16.into(), &3.into()), "{report}");
+    check_same(&out, &RUN.path("data"), "shards and one run");
+}
+
+#[test]
+fn a_shard_whose_games_do_not_replay_is_named() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "quick");
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 2 --output out"));
+    (0..2).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    // One game, which a sample would rarely meet, with a board that its moves do not lead to.
+    let swap = |row: &mut PositionRow| {
+        if row.game_id == 17 && row.ply == 30 {
+            row.black_to_move = !row.black_to_move;
+        }
+    };
+    rewrite(&workspace.path("out"), 1, swap, |_| ());
+    refused(&workspace, "shard finish plan.json", &["1 of its parts", "positions/part-00001.parquet"]);
+    assert!(!workspace.path("out/manifest.json").exists());
+}
+
+#[test]
+fn datasets_of_format_1_are_read_and_made_as_they_were() {
+    let workspace = Workspace::new();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/selfplay-1");
+    copy_folder(&old, &workspace.path("old"));
+    workspace.done("dataset verify old --remake 100% --resolve 100%");
+    let manifest = Manifest::read(&old, DatasetKind::Selfplay).unwrap();
+    let keys = manifest.config.as_object().unwrap().iter();
+    let keys: Vec<(String, String)> = keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())).collect();
+    let changes: Vec<(&str, &str)> = keys.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let config = workspace.config("same", "smoke", &changes);
+    workspace.done(&format!("generate --config {config} --output new"));
+    check_same(&old, &workspace.path("new"), "written before and now");
+}
