@@ -6,6 +6,7 @@
 mod workspace;
 
 use renma::artifact::error::ArtifactError;
+use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
 use renma::artifact::seal::{read_sealed, seal};
 use renma::config::load_config;
@@ -240,7 +241,10 @@ fn two_trainings_of_one_step_make_one_version() {
         let callers: Vec<_> = (0..3).map(|_| scope.spawn(when_free)).collect();
         callers.into_iter().map(|caller| caller.join().unwrap()).collect::<Vec<_>>()
     });
-    assert_eq!((ids, registry.version_last().unwrap().map(|id| id.number())), (vec!["v0801".to_owned(); 3], Some(801)));
+    assert_eq!(
+        (ids, registry.version_last().unwrap().map(VersionId::number)),
+        (vec!["v0801".to_owned(); 3], Some(801))
+    );
 }
 
 #[test]

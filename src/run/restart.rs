@@ -2,7 +2,6 @@
 
 use super::lineage::Lineage;
 use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::error::ArtifactError;
 use crate::artifact::gc::check_idle;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_folder};
@@ -109,7 +108,7 @@ impl Lineage<'_> {
             self.collected.version_last = version_last;
             self.collected.write(self.registry.folder())?;
         }
-        folders.iter().try_for_each(|folder| remove_folder(folder)).map_err(ArtifactError::from)?;
+        folders.iter().try_for_each(|folder| remove_folder(folder))?;
         self.champions = champions;
         self.gates.retain(|gate| gate.generation < from);
         self.file.restart = None;

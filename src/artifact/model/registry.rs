@@ -95,7 +95,7 @@ impl Registry {
             sweep(&self.folder)?;
             let mut draft = Draft::new(&self.folder)?;
             model.write(draft.path(), id, origin)?;
-            if draft.publish(&id.to_string())? {
+            if draft.publish(id.to_string())? {
                 return Ok(id);
             }
         }
