@@ -46,7 +46,7 @@ pub struct Config {
     pub train: TrainConfig,
     pub fit_mpc: FitMpcConfig,
     pub gate: GateConfig,
-    /// Forward pruning and extensions in [generate] and [gate]; most configs have none.
+    /// Forward pruning and extensions in `[generate]` and `[gate]`; most configs have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selective: Option<SelectiveConfig>,
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 /// The files of the pictures in their folder.
 pub const PICTURE_NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
 
-/// A picture as [`Canvas`] begins it.
+/// A picture as `draw` makes it.
 pub const PICTURE_FILE: FileKind = FileKind {
     name: "a picture of a fit",
     matches: |path| Ok(first_bytes(path, HEAD.len() as u64)? == HEAD.as_bytes()),
