@@ -2,15 +2,12 @@
 
 pub mod dataset;
 pub mod error;
-pub mod gc;
 pub mod hash;
 pub mod ladder;
 pub mod lock;
 pub mod model;
 pub mod output;
 pub mod publish;
-pub mod run;
-pub mod run_log;
 pub mod seal;
 pub mod step;
 pub mod table;

@@ -1,9 +1,13 @@
 //! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
 //! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
+pub mod folders;
+pub mod gc;
 pub mod lineage;
+pub mod log;
 pub mod next;
 pub mod restart;
 pub mod snapshot;
+pub mod standings;
 pub mod state;
 pub mod summary;

@@ -284,7 +284,7 @@ fn verifying_walks_everything_that_documents_name() {
 
 /// Generations that a stage of the run has folders of.
 fn generations(workspace: &Workspace, stage: &str) -> Vec<u32> {
-    renma::artifact::run::generations(&workspace.path("datasets/run"), stage).unwrap()
+    renma::run::folders::generations(&workspace.path("datasets/run"), stage).unwrap()
 }
 
 #[test]

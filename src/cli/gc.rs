@@ -3,9 +3,9 @@
 use super::arguments::GcArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, registry_folder};
-use crate::artifact::gc::{Removal, plan, remove};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
+use crate::run::gc::{Removal, plan, remove};
 use crate::run::lineage::Lineage;
 use crate::run::summary::Finished;
 use serde_json::json;

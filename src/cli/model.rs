@@ -2,7 +2,6 @@
 
 mod list;
 mod show;
-pub(super) mod standings;
 mod verify;
 
 use super::arguments::{ModelCommand, ModelFormat, OutputArguments};
@@ -17,9 +16,9 @@ use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::read_bounded;
-use crate::artifact::run::datasets_beside;
 use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, ImportedEval, es_cube_eval_bytes, import_es_cube_eval};
 use crate::exchange::mpc_dat::{MPC_DAT_FILE, import_mpc_dat, mpc_dat_bytes};
+use crate::run::folders::datasets_beside;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -9,21 +9,11 @@ use super::output::{print, print_json, table, thousands};
 use super::session::{Session, registry_folder};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::model::registry::Registry;
-use crate::cli::model::standings::{Standing, standings};
 use crate::config::{LoadedConfig, config_value, load_config};
 use crate::run::lineage::Lineage;
 use crate::run::state::{PartCount, Stage, StageState, State, run_steps};
 use crate::run::summary::RunStatus;
-use serde::Serialize;
 use std::path::Path;
-
-/// A run with the ratings of everyone who met in its gates.
-#[derive(Debug, Serialize)]
-struct RatedStatus {
-    #[serde(flatten)]
-    status: RunStatus,
-    ladder: Vec<Standing>,
-}
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
     let config = load_config(&arguments.config)?;
@@ -37,20 +27,19 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let datasets = arguments.datasets.clone().unwrap_or_else(|| Path::new("datasets").join(&config.name));
     if let Some(path) = &arguments.pipeline.record {
         // What is damaged cannot be summed up; the record of the night is all the more wanted.
-        let status = rated_status(&config, &registry, &datasets);
-        let unknown = || RatedStatus { status: RunStatus::unknown(&config.name), ladder: Vec::new() };
-        return record::write(path, &arguments.pipeline, registry.folder(), &status.unwrap_or_else(|_| unknown()));
+        let status = status(&config, &registry, &datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        return record::write(path, &arguments.pipeline, registry.folder(), &status);
     }
     if arguments.next {
         return next::run(session, &arguments.pipeline, Lineage::read(&config, &registry, &datasets)?);
     }
-    let mut rated = rated_status(&config, &registry, &datasets)?;
-    let states = &mut rated.status.stage_states;
+    let mut status = status(&config, &registry, &datasets)?;
+    let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
     match (session.json, arguments.stage) {
-        (true, _) => print_json(&rated),
+        (true, _) => print_json(&status),
         (false, Some(_)) => Ok(print(&describe_stage(states))?),
-        (false, None) => Ok(print(&describe(&rated.status))?),
+        (false, None) => Ok(print(&describe(&status))?),
     }
 }
 
@@ -60,10 +49,9 @@ fn print_key(config: &LoadedConfig, key: &str) -> anyhow::Result<()> {
     Ok(print(&value)?)
 }
 
-fn rated_status(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> anyhow::Result<RatedStatus> {
+fn status(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> anyhow::Result<RunStatus> {
     let lineage = Lineage::read(config, registry, datasets)?;
-    let status = RunStatus::new(&lineage, run_steps(&lineage)?)?;
-    Ok(RatedStatus { status, ladder: standings(datasets)? })
+    Ok(RunStatus::new(&lineage, run_steps(&lineage)?)?)
 }
 
 fn describe(status: &RunStatus) -> String {

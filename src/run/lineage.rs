@@ -3,6 +3,7 @@
 //! Configs are recorded from a generation on, players when a generation begins. So a rerun makes the same generations
 //! whatever happened to the config file or the champion in the meantime.
 
+use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
@@ -13,7 +14,6 @@ use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::publish::exists;
-use crate::artifact::run::{RunGate, STAGE_FOLDERS, gates, generation_folder};
 use crate::artifact::seal::{read_sealed_or_default, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::config::{LoadedConfig, load_config};

@@ -1,12 +1,12 @@
 //! What the next generation of a run needs: its number, who plays it, by which config, on which datasets it trains.
 
+use super::folders::generation_folder;
 use super::lineage::{Change, Lineage};
 use super::restart::Loss;
 use super::snapshot;
 use super::state::{State, run_steps};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::publish::exists;
-use crate::artifact::run::generation_folder;
 use crate::pipeline::StageError;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
 //! Restart: everything of a run from a generation on is removed, after it was said what that is.
 
+use super::folders::{STAGE_FOLDERS, generation_folder, generations};
+use super::gc::check_idle;
 use super::lineage::Lineage;
+use super::log::{RUN_LOG_NAME, read_calls};
 use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::gc::check_idle;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_folder};
-use crate::artifact::run::{STAGE_FOLDERS, generation_folder, generations};
-use crate::artifact::run_log::{RUN_LOG_NAME, read_calls};
 use crate::pipeline::StageError;
 use serde::Serialize;
 use std::path::PathBuf;

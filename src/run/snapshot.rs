@@ -1,10 +1,10 @@
 //! A run's own copy of a config with all that it names: `config/generation=NNNN/` of the registry, from that generation on.
 
+use super::folders::{generation_folder, generations};
 use super::lineage::ConfigEntry;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::features_text;
 use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
-use crate::artifact::run::{generation_folder, generations};
 use crate::config::{Config, LoadedConfig, load_config};
 use crate::pipeline::StageError;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! The state of every stage of a run, by the step ids that the stages themselves compute.
 
+use super::folders::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
 use super::lineage::{ConfigEntry, Lineage, Player};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
@@ -13,7 +14,6 @@ use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::publish::exists;
-use crate::artifact::run::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
 use crate::artifact::step::{Settings, Step};
 use crate::artifact::table::Table;
 use crate::config::LoadedConfig;

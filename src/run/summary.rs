@@ -1,17 +1,18 @@
 //! What a run has done, a line for each generation.
 
+use super::folders::generation_folder;
+use super::gc::GcTask;
 use super::lineage::Lineage;
+use super::standings::{Standing, standings};
 use super::state::{RunSteps, StageState};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::gc::GcTask;
 use crate::artifact::model::collected::GenerationLine;
 use crate::artifact::model::document::{ModelDocument, ParentEntry};
 use crate::artifact::model::name::ModelName;
 use crate::artifact::publish::{bytes_in, exists};
-use crate::artifact::run::generation_folder;
 use crate::pipeline::StageError;
 use crate::pipeline::train::TrainMetrics;
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub struct RunStatus {
     pub bytes_on_disk: u64,
     /// What the config changes for generations that are finished; `pipeline.sh` refuses it.
     pub changes: Vec<String>,
+    /// The ratings of everyone who met in its gates, best first.
+    pub ladder: Vec<Standing>,
 }
 
 impl RunStatus {
@@ -62,6 +65,7 @@ impl RunStatus {
             rejected_in_a_row: 0,
             bytes_on_disk: 0,
             changes: Vec::new(),
+            ladder: Vec::new(),
         }
     }
 
@@ -95,6 +99,7 @@ impl RunStatus {
             generations,
             stage_states: steps.stages,
             changes: lineage.changes(),
+            ladder: standings(lineage.datasets)?,
         })
     }
 }

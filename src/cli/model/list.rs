@@ -1,17 +1,17 @@
 //! `renma model list`: the versions of a registry, a line each.
 
 use super::kind_word;
-use super::standings::{Standing, standings};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::registry::Registry;
-use crate::artifact::run::{RunGate, gates};
-use crate::artifact::run_log::{CallOutcome, RUN_LOG_NAME, read_calls};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::cli::status::verdict_word;
 use crate::cli::work::utc;
 use crate::pipeline::train::TrainMetrics;
+use crate::run::folders::{RunGate, gates};
+use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls};
+use crate::run::standings::{Standing, standings};
 use crate::run::summary::train_metrics;
 use serde_json::json;
 use std::collections::BTreeMap;

@@ -1,7 +1,6 @@
 //! `renma model show`: one model, its lineage both ways, and what changed against another.
 
 use super::kind_word;
-use super::standings::standings;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
@@ -11,10 +10,11 @@ use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::publish::exists;
-use crate::artifact::run::{RunGate, gates, generation_folder, generations};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::cli::status::verdict_word;
+use crate::run::folders::{RunGate, gates, generation_folder, generations};
+use crate::run::standings::standings;
 use crate::run::summary::train_metrics;
 use serde::Serialize;
 use serde_json::{Value, json};

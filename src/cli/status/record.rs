@@ -1,11 +1,11 @@
 //! `run.json`: one call of the pipeline for machines. It holds times, so it is no artifact.
 
-use super::RatedStatus;
 use crate::artifact::publish::publish_bytes;
-use crate::artifact::run_log::{CallRecord, RUN_LOG_NAME, read_calls};
 use crate::cli::arguments::PipelineArguments;
 use crate::cli::failure::exit_code;
 use crate::cli::work::{unix_seconds, utc};
+use crate::run::log::{CallRecord, RUN_LOG_NAME, read_calls};
+use crate::run::summary::RunStatus;
 use serde::Serialize;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ struct RunRecord<'a> {
     /// The calls of the stages, in order.
     stages: Vec<CallRecord>,
     #[serde(flatten)]
-    status: &'a RatedStatus,
+    status: &'a RunStatus,
 }
 
 /// Replaces the record of a run.
@@ -43,7 +43,7 @@ pub(super) fn write(
     path: &Path,
     arguments: &PipelineArguments,
     registry: &Path,
-    status: &RatedStatus,
+    status: &RunStatus,
 ) -> anyhow::Result<()> {
     let now = unix_seconds();
     let since = arguments.since.unwrap_or(now);

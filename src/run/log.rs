@@ -1,7 +1,7 @@
 //! `run.log`: a line for each call of a stage, with its times. A side file: no result depends on it.
 
-use super::error::ArtifactError;
-use super::publish::{append_line, read_bounded};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::{append_line, read_bounded};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

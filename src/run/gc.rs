@@ -4,19 +4,19 @@
 //! ones are closed: `collected.json` says so before anything is removed, and no stage works on them again. Of them stay
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
-use super::dataset::manifest::Manifest;
-use super::error::ArtifactError;
-use super::hash::ContentHash;
-use super::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
-use super::model::champion::ChampionFile;
-use super::model::collected::{CollectedFile, GenerationLine};
-use super::model::document::{ModelDocument, ParentEntry};
-use super::model::name::VersionId;
-use super::model::registry::Registry;
-use super::model::version::read_document;
-use super::publish::temporary::sweep_tree;
-use super::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
-use super::run::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
+use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
+use crate::artifact::model::champion::ChampionFile;
+use crate::artifact::model::collected::{CollectedFile, GenerationLine};
+use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::name::VersionId;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::read_document;
+use crate::artifact::publish::temporary::sweep_tree;
+use crate::artifact::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

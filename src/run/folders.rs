@@ -1,12 +1,12 @@
 //! The folders of a run: `datasets/RUN/STAGE/generation=NNNN` and the registry `models/RUN`.
 
-use super::dataset::folder::part_name_path;
-use super::dataset::manifest::Manifest;
-use super::dataset::verdict::{VerdictFile, read_verdict};
-use super::error::ArtifactError;
-use super::hash::ContentHash;
-use super::publish::{exists, is_folder};
-use super::table::Table;
+use crate::artifact::dataset::folder::part_name_path;
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::verdict::{VerdictFile, read_verdict};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::{exists, is_folder};
+use crate::artifact::table::Table;
 use std::fs;
 use std::path::{Path, PathBuf};
 

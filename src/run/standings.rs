@@ -1,35 +1,42 @@
 //! The ladder of a run: Elo of all versions and built-ins that met in its gates.
 
+use super::folders::gates;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::ladder::{Match, Rating, ladder};
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::name::ModelName;
-use crate::artifact::run::gates;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A player of the ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(in crate::cli) struct Standing {
+pub struct Standing {
     /// Its version id or built-in name.
-    pub(in crate::cli) id: ModelName,
-    pub(in crate::cli) content: ContentHash,
+    pub id: ModelName,
+    /// The hash of its content.
+    pub content: ContentHash,
+    /// Its rating.
     #[serde(flatten)]
-    pub(in crate::cli) rating: Rating,
+    pub rating: Rating,
 }
 
 impl Standing {
     /// The rating with its 95 % interval.
-    pub(in crate::cli) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let Rating { elo, elo_low, elo_high } = self.rating;
         format!("{elo:+.0} [{elo_low:+.0}, {elo_high:+.0}]")
     }
 }
 
 /// The ladder of all finished gates, best first; square weights stand at 0, or else the first gate's baseline.
-pub(in crate::cli) fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
+///
+/// # Errors
+///
+/// A damaged gate.
+pub fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
     let gates = gates(datasets)?;
     let Some(first) = gates.first() else { return Ok(Vec::new()) };
     let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
