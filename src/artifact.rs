@@ -3,7 +3,6 @@
 pub mod dataset;
 pub mod error;
 pub mod hash;
-pub mod ladder;
 pub mod lock;
 pub mod model;
 pub mod output;

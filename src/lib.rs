@@ -12,3 +12,4 @@ pub mod exchange;
 pub mod pipeline;
 pub mod random;
 pub mod run;
+pub mod statistics;

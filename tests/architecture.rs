@@ -6,18 +6,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 11] = [
+const RANKS: [(&str, u8); 12] = [
     ("engine", 0),
     ("random", 0),
-    ("artifact", 1),
-    ("exchange", 2),
-    ("pipeline", 2),
-    ("config", 3),
-    ("run", 4),
-    ("cluster", 5),
-    ("report", 5),
-    ("play", 5),
-    ("cli", 6),
+    ("statistics", 1),
+    ("artifact", 2),
+    ("exchange", 3),
+    ("pipeline", 3),
+    ("config", 4),
+    ("run", 5),
+    ("cluster", 6),
+    ("report", 6),
+    ("play", 6),
+    ("cli", 7),
 ];
 
 /// What each part of the engine may name besides itself.

@@ -7,9 +7,10 @@ use super::session::{Session, load_run_model, registry_folder, warn_without_stat
 use super::work::{Worked, claim_folder, drop_surplus, run_stage};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
+use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
 use crate::pipeline::gate::{GateReport, GateTask, gate, step};
+use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {

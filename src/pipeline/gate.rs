@@ -3,14 +3,12 @@
 mod avoided;
 mod batches;
 mod contest;
-mod elo;
-mod likelihood;
 mod openings;
 mod play;
 mod recheck;
 mod recipe;
 mod rule;
-mod sprt;
+mod score;
 
 use super::search_settings::{LevelSetting, SelectiveConfig};
 use super::{Context, StageError, check_parts, check_range};
@@ -28,9 +26,9 @@ use crate::artifact::step::Step;
 use avoided::Avoided;
 use batches::{Batch, find_file, part_of};
 use contest::{Outcome, contest};
-use elo::score;
 use recipe::Recipe;
 use rule::Rule;
+use score::score;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 use super::folders::gates;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::ladder::{Match, Rating, ladder};
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::name::ModelName;
+use crate::statistics::ladder::{Match, Rating, ladder};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
     let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
     let anchor = players().find(|player| player.id == ModelName::Builtin(Builtin::SquareWeights));
     let anchor = anchor.unwrap_or(&first.verdict.baseline).content;
-    let matches: Vec<Match> = gates
+    let matches: Vec<Match<ContentHash>> = gates
         .iter()
         .map(|gate| Match {
             first: gate.verdict.candidate.content,

@@ -5,6 +5,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::ParentEntry;
 use crate::artifact::seal::read_sealed;
+use crate::statistics::sprt::SequentialTest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -82,28 +83,6 @@ pub struct Score {
     pub interval: f64,
     /// The normalized Elo difference that `pairs` show.
     pub nelo: f64,
-}
-
-/// A sequential test where it ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SequentialTest {
-    /// Normalized Elo of a candidate to reject.
-    pub nelo0: f64,
-    /// Normalized Elo of a candidate to accept.
-    pub nelo1: f64,
-    /// The risk of accepting at `nelo0`.
-    pub alpha: f64,
-    /// The risk of rejecting at `nelo1`.
-    pub beta: f64,
-    /// The log-likelihood ratio of `nelo1` to `nelo0`.
-    pub llr: f64,
-    /// Where the candidate is rejected.
-    pub llr_low: f64,
-    /// Where it is accepted.
-    pub llr_high: f64,
-    /// Without a decision, how many more pairs would be needed on average if the strength is the one observed.
-    pub pairs_forecast: Option<u64>,
 }
 
 /// How the openings of a match were found: `drawn` is the sum of the others and of the pairs played.

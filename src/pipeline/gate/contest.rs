@@ -3,10 +3,10 @@
 use super::GateTask;
 use super::avoided::Avoided;
 use super::batches::{Batch, games_of};
-use super::elo::pair_counts;
 use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
 use super::rule::Rule;
+use super::score::pair_counts;
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};

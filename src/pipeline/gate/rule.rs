@@ -1,9 +1,9 @@
 //! The rule by which a gate's games become a verdict.
 
-use super::elo::interval_of;
-use super::sprt::Hypotheses;
 use super::{GateConfig, GateMode};
-use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
+use crate::artifact::dataset::verdict::Verdict;
+use crate::statistics::elo::interval_of;
+use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
 
 /// When a gate ends, and how.
 pub(super) enum Rule {
@@ -29,7 +29,10 @@ impl Rule {
     /// What a look at these pairs decides.
     pub(super) fn decide(&self, pairs: [u64; 5]) -> Option<Verdict> {
         match self {
-            Self::Sequential(test) => test.decide(pairs),
+            Self::Sequential(test) => test.decide(pairs).map(|decision| match decision {
+                Decision::Accepted => Verdict::Accepted,
+                Decision::Rejected => Verdict::Rejected,
+            }),
             Self::Interval(_) => None,
         }
     }

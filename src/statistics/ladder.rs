@@ -5,7 +5,7 @@
 //! that pairs that vary less than coin flips tell more. The prior keeps ratings of players who won or lost everything
 //! finite. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
 
-use super::hash::ContentHash;
+use super::pairs::{PairCounts, PairMoments};
 use std::collections::BTreeMap;
 
 /// The standard deviation of the prior around the anchor, in Elo: wide enough to weigh less than a pair.
@@ -25,13 +25,13 @@ const STEP_MIN: f64 = 1e-12;
 
 /// A match between two players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Match {
+pub struct Match<P> {
     /// From whose side the pairs are counted.
-    pub first: ContentHash,
+    pub first: P,
     /// Whom it plays.
-    pub second: ContentHash,
+    pub second: P,
     /// Pairs by points, from none to two in halves.
-    pub pairs: [u64; 5],
+    pub pairs: PairCounts,
 }
 
 /// A rating relative to the anchor, in Elo.
@@ -54,10 +54,10 @@ struct Evidence {
 
 /// The ratings of everyone whom a chain of matches joins to the anchor, the anchor's included.
 #[must_use]
-pub fn ladder(matches: &[Match], anchor: ContentHash) -> BTreeMap<ContentHash, Rating> {
+pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rating> {
     let joined = joined_to(matches, anchor);
-    let unknowns: Vec<ContentHash> = joined.iter().copied().filter(|&player| player != anchor).collect();
-    let place = |player: ContentHash| unknowns.binary_search(&player).ok();
+    let unknowns: Vec<P> = joined.iter().copied().filter(|&player| player != anchor).collect();
+    let place = |player: P| unknowns.binary_search(&player).ok();
     let played = matches.iter().filter(|played| joined.binary_search(&played.first).is_ok());
     let evidence: Vec<Evidence> = played
         .filter(|played| played.first != played.second)
@@ -77,7 +77,7 @@ pub fn ladder(matches: &[Match], anchor: ContentHash) -> BTreeMap<ContentHash, R
 }
 
 /// The anchor and all whom matches join to it, ascending.
-fn joined_to(matches: &[Match], anchor: ContentHash) -> Vec<ContentHash> {
+fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> Vec<P> {
     let mut joined = vec![anchor];
     loop {
         let count = joined.len();
@@ -96,19 +96,10 @@ fn joined_to(matches: &[Match], anchor: ContentHash) -> Vec<ContentHash> {
     }
 }
 
-/// The mean of the pairs, and how many decisive games they are worth together.
-///
-/// Half a pair at each end of the scale keeps the spread of a clean sweep above zero.
-fn points_and_weight(pairs: [u64; 5]) -> (f64, f64) {
-    let counts = pairs.map(|count| count as f64);
-    let count: f64 = counts.iter().sum();
-    let scale = [0.0, 0.25, 0.5, 0.75, 1.0];
-    let points = counts.iter().zip(scale).map(|(count, points)| count * points).sum::<f64>() / count.max(1.0);
-    let padded = [counts[0] + 0.5, counts[1], counts[2], counts[3], counts[4] + 0.5];
-    let mean = padded.iter().zip(scale).map(|(count, points)| count * points).sum::<f64>() / (count + 1.0);
-    let squares = padded.iter().zip(scale).map(|(count, points)| count * (points - mean) * (points - mean));
-    let variance = squares.sum::<f64>() / (count + 1.0);
-    (points, count * mean * (1.0 - mean) / variance)
+/// The mean points of pairs, and how many decisive games they are worth together.
+fn points_and_weight(pairs: PairCounts) -> (f64, f64) {
+    let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(pairs);
+    (points, count * padded_points * (1.0 - padded_points) / padded_variance)
 }
 
 /// The most likely ratings and their standard errors, in natural units.
@@ -214,32 +205,28 @@ fn solve(factor: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    fn player(name: u8) -> ContentHash {
-        ContentHash::of(&[name])
-    }
-
-    fn played(first: u8, second: u8, pairs: [u64; 5]) -> Match {
-        Match { first: player(first), second: player(second), pairs }
+    fn played(first: u8, second: u8, pairs: PairCounts) -> Match<u8> {
+        Match { first, second, pairs }
     }
 
     #[test]
     fn one_long_match_gives_the_logistic_difference() {
-        let ratings = ladder(&[played(1, 0, [100, 0, 0, 0, 300])], player(0));
-        let rating = ratings[&player(1)];
+        let ratings = ladder(&[played(1, 0, [100, 0, 0, 0, 300])], 0);
+        let rating = ratings[&1];
         // 75 % of the points are 190.85 Elo; the prior pulls by a trifle.
         assert!((rating.elo - 190.85).abs() < 0.5, "{rating:?}");
         // Pairs that are coin flips: the error of 400 flips is 400 / ln 10 / √(400 · 0.75 · 0.25).
         let error = (rating.elo_high - rating.elo_low) / 2.0 / INTERVAL;
         assert!((error - 20.06).abs() < 0.2, "{error}");
-        assert_eq!(ratings[&player(0)], Rating { elo: 0.0, elo_low: 0.0, elo_high: 0.0 });
+        assert_eq!(ratings[&0], Rating { elo: 0.0, elo_low: 0.0, elo_high: 0.0 });
     }
 
     #[test]
     fn ratings_add_up_along_a_chain_and_errors_grow() {
         let even = [10, 80, 200, 80, 10];
         let better = [10, 60, 180, 110, 20];
-        let ratings = ladder(&[played(1, 0, better), played(2, 1, better), played(3, 2, even)], player(0));
-        let [first, second, third] = [1, 2, 3].map(|name| ratings[&player(name)]);
+        let ratings = ladder(&[played(1, 0, better), played(2, 1, better), played(3, 2, even)], 0);
+        let [first, second, third] = [1, 2, 3].map(|name| ratings[&name]);
         assert!((second.elo - 2.0 * first.elo).abs() < 0.5, "{first:?} {second:?}");
         assert!((third.elo - second.elo).abs() < 0.5, "{second:?} {third:?}");
         let width = |rating: Rating| rating.elo_high - rating.elo_low;
@@ -249,12 +236,12 @@ mod tests {
     #[test]
     fn sweeps_are_finite_and_strangers_have_no_rating() {
         let matches = [played(1, 0, [0, 0, 0, 0, 200]), played(2, 0, [200, 0, 0, 0, 0]), played(8, 9, [1, 2, 3, 2, 1])];
-        let ratings = ladder(&matches, player(0));
-        let [won, lost] = [1, 2].map(|name| ratings[&player(name)]);
+        let ratings = ladder(&matches, 0);
+        let [won, lost] = [1, 2].map(|name| ratings[&name]);
         assert!(500.0 < won.elo && won.elo_high.is_finite(), "{won:?}");
         assert!((won.elo + lost.elo).abs() < 1e-6, "{won:?} {lost:?}");
         assert_eq!(ratings.len(), 3);
-        assert_eq!(ladder(&[], player(0)).len(), 1);
+        assert_eq!(ladder(&[], 0).len(), 1);
     }
 
     #[test]
@@ -265,8 +252,8 @@ mod tests {
             pairs.reverse();
             Match { first: of.second, second: of.first, pairs }
         });
-        let turned = ladder(&turned.collect::<Vec<_>>(), player(0));
-        for (player, rating) in ladder(&matches, player(0)) {
+        let turned = ladder(&turned.collect::<Vec<_>>(), 0);
+        for (player, rating) in ladder(&matches, 0) {
             assert!((rating.elo - turned[&player].elo).abs() < 1e-9);
             assert!((rating.elo_low - turned[&player].elo_low).abs() < 1e-9);
         }

@@ -5,7 +5,8 @@
 //! share of draws and however unbalanced the openings.
 
 use super::likelihood::{Shares, likeliest, mean, strength};
-use crate::artifact::dataset::verdict::{SequentialTest, Verdict};
+use super::pairs::PairCounts;
+use serde::{Deserialize, Serialize};
 
 /// Normalized Elo of one standard deviation a game.
 const NELO: f64 = 800.0 / std::f64::consts::LN_10;
@@ -13,47 +14,82 @@ const NELO: f64 = 800.0 / std::f64::consts::LN_10;
 /// What stands for an outcome that never happened, so that no likelihood is 0.
 const UNSEEN: f64 = 1e-3;
 
+/// What a test decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The strength is `nelo1` rather than `nelo0`.
+    Accepted,
+    /// It is `nelo0` rather than `nelo1`.
+    Rejected,
+}
+
+/// A sequential test where it ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SequentialTest {
+    /// Normalized Elo of a candidate to reject.
+    pub nelo0: f64,
+    /// Normalized Elo of a candidate to accept.
+    pub nelo1: f64,
+    /// The risk of accepting at `nelo0`.
+    pub alpha: f64,
+    /// The risk of rejecting at `nelo1`.
+    pub beta: f64,
+    /// The log-likelihood ratio of `nelo1` to `nelo0`.
+    pub llr: f64,
+    /// Where the candidate is rejected.
+    pub llr_low: f64,
+    /// Where it is accepted.
+    pub llr_high: f64,
+    /// Without a decision, how many more pairs would be needed on average if the strength is the one observed.
+    pub pairs_forecast: Option<u64>,
+}
+
 /// A test that `nelo1` is the true strength against `nelo0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Hypotheses {
+pub struct Hypotheses {
     /// Normalized Elo of a candidate that should be rejected.
-    pub(super) nelo0: f64,
+    pub nelo0: f64,
     /// Normalized Elo of a candidate that should be accepted; above `nelo0`.
-    pub(super) nelo1: f64,
+    pub nelo1: f64,
     /// The risk of accepting at `nelo0`.
-    pub(super) alpha: f64,
+    pub alpha: f64,
     /// The risk of rejecting at `nelo1`.
-    pub(super) beta: f64,
+    pub beta: f64,
 }
 
 impl Hypotheses {
     /// The log-likelihood ratios at which the test ends: rejected at the first, accepted at the second (Wald, 1945).
     ///
     /// A look that goes beyond a bound is not corrected for: it makes the risks smaller than stated.
-    pub(super) fn bounds(&self) -> [f64; 2] {
+    #[must_use]
+    pub fn bounds(&self) -> [f64; 2] {
         [libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha)]
     }
 
     /// The log-likelihood ratio of `nelo1` to `nelo0`; pairs by half points from none to four.
-    pub(super) fn llr(&self, pairs: [u64; 5]) -> f64 {
+    #[must_use]
+    pub fn llr(&self, pairs: PairCounts) -> f64 {
         mean(regular(pairs), self.log_ratios(pairs))
     }
 
     /// What the counts decide, if they do.
-    pub(super) fn decide(&self, pairs: [u64; 5]) -> Option<Verdict> {
+    #[must_use]
+    pub fn decide(&self, pairs: PairCounts) -> Option<Decision> {
         let llr = self.llr(pairs);
         let [low, high] = self.bounds();
         if high <= llr {
-            Some(Verdict::Accepted)
+            Some(Decision::Accepted)
         } else if llr <= low {
-            Some(Verdict::Rejected)
+            Some(Decision::Rejected)
         } else {
             None
         }
     }
 
     /// How many more pairs would be needed, on average, if the strength is the one observed; none after a decision.
-    pub(super) fn forecast(&self, pairs: [u64; 5]) -> Option<u64> {
+    #[must_use]
+    pub fn forecast(&self, pairs: PairCounts) -> Option<u64> {
         let count: u64 = pairs.iter().sum();
         if count == 0 || self.decide(pairs).is_some() {
             return None;
@@ -67,7 +103,8 @@ impl Hypotheses {
     }
 
     /// The state of the test as the verdict tells it.
-    pub(super) fn state(&self, pairs: [u64; 5]) -> SequentialTest {
+    #[must_use]
+    pub fn state(&self, pairs: PairCounts) -> SequentialTest {
         let [llr_low, llr_high] = self.bounds();
         let &Self { nelo0, nelo1, alpha, beta } = self;
         let (llr, pairs_forecast) = (self.llr(pairs), self.forecast(pairs));
@@ -75,7 +112,7 @@ impl Hypotheses {
     }
 
     /// For each outcome of a pair, the logarithm of its likeliest share at `nelo1` to that at `nelo0`.
-    fn log_ratios(&self, pairs: [u64; 5]) -> [f64; 5] {
+    fn log_ratios(&self, pairs: PairCounts) -> [f64; 5] {
         let observed = shares(pairs);
         let [shares0, shares1] = [self.nelo0, self.nelo1].map(|nelo| likeliest(observed, pair_strength(nelo)));
         std::array::from_fn(|outcome| libm::log(shares1[outcome] / shares0[outcome]))
@@ -83,7 +120,8 @@ impl Hypotheses {
 }
 
 /// The normalized Elo that pairs show; where every pair ended alike it is large and means little.
-pub(super) fn nelo(pairs: [u64; 5]) -> f64 {
+#[must_use]
+pub fn nelo(pairs: PairCounts) -> f64 {
     strength(shares(pairs)) / std::f64::consts::SQRT_2 * NELO
 }
 
@@ -92,11 +130,11 @@ fn pair_strength(nelo: f64) -> f64 {
     std::f64::consts::SQRT_2 * nelo / NELO
 }
 
-fn regular(pairs: [u64; 5]) -> [f64; 5] {
+fn regular(pairs: PairCounts) -> [f64; 5] {
     pairs.map(|count| if count == 0 { UNSEEN } else { count as f64 })
 }
 
-fn shares(pairs: [u64; 5]) -> Shares {
+fn shares(pairs: PairCounts) -> Shares {
     let counts = regular(pairs);
     let sum: f64 = counts.iter().sum();
     counts.map(|count| count / sum)
@@ -152,12 +190,12 @@ mod tests {
     }
 
     /// Pairs that end alike, one after another, until the test ends.
-    fn pairs_to_end(test: Hypotheses, outcome: usize) -> (u64, Verdict) {
+    fn pairs_to_end(test: Hypotheses, outcome: usize) -> (u64, Decision) {
         let mut pairs = [0; 5];
         loop {
             pairs[outcome] += 1;
-            if let Some(verdict) = test.decide(pairs) {
-                return (pairs[outcome], verdict);
+            if let Some(decision) = test.decide(pairs) {
+                return (pairs[outcome], decision);
             }
             assert!(pairs[outcome] < 100_000, "{pairs:?}: LLR {}", test.llr(pairs));
         }
@@ -173,11 +211,11 @@ mod tests {
             let (wins, losses, draws) = (libm::log1p(tau), -libm::log1p(-tau), -libm::log1p(-tau * tau));
             let upward = [losses, draws, wins];
             let rates = if nelo0 < 0.0 { [wins, draws, losses] } else { upward };
-            let half_way = if nelo0 < 0.0 { Verdict::Accepted } else { Verdict::Rejected };
-            let verdicts = [Verdict::Rejected, half_way, Verdict::Accepted];
-            for ((outcome, rate), expected) in [0, 2, 4].into_iter().zip(rates).zip(verdicts) {
-                let (pairs, verdict) = pairs_to_end(between(nelo0, nelo1), outcome);
-                assert_eq!(verdict, expected, "[{nelo0}, {nelo1}], outcome {outcome}");
+            let half_way = if nelo0 < 0.0 { Decision::Accepted } else { Decision::Rejected };
+            let decisions = [Decision::Rejected, half_way, Decision::Accepted];
+            for ((outcome, rate), expected) in [0, 2, 4].into_iter().zip(rates).zip(decisions) {
+                let (pairs, decision) = pairs_to_end(between(nelo0, nelo1), outcome);
+                assert_eq!(decision, expected, "[{nelo0}, {nelo1}], outcome {outcome}");
                 let wanted = between(nelo0, nelo1).bounds()[1] / rate;
                 assert!(
                     (pairs as f64 - wanted).abs() < 2.0 + 0.02 * wanted,
@@ -260,7 +298,7 @@ mod tests {
     }
 
     /// One gate against a player of the given shares, looked at every `batch` pairs, without a cap.
-    fn simulate(test: Hypotheses, shares: Shares, batch: u64, rng: &mut RandomStream) -> (Verdict, u64) {
+    fn simulate(test: Hypotheses, shares: Shares, batch: u64, rng: &mut RandomStream) -> (Decision, u64) {
         let mut pairs = [0; 5];
         loop {
             for _ in 0..batch {
@@ -271,8 +309,8 @@ mod tests {
                 });
                 pairs[outcome.unwrap_or(4)] += 1;
             }
-            if let Some(verdict) = test.decide(pairs) {
-                return (verdict, pairs.iter().sum());
+            if let Some(decision) = test.decide(pairs) {
+                return (decision, pairs.iter().sum());
             }
         }
     }
@@ -281,12 +319,12 @@ mod tests {
     fn simulated(test: Hypotheses, nelo: f64, batch: u64, gates: u64) -> (f64, f64) {
         let shares = tilted(nelo);
         assert!((strength(shares) - pair_strength(nelo)).abs() < 1e-12);
-        let results: Vec<(Verdict, u64)> = (0..gates)
+        let results: Vec<(Decision, u64)> = (0..gates)
             .into_par_iter()
             .map(|gate| simulate(test, shares, batch, &mut stream(nelo.to_bits(), Stream::GateOpening(0, gate))))
             .collect();
         let accepted =
-            results.iter().filter(|(verdict, _)| *verdict == Verdict::Accepted).count() as f64 / gates as f64;
+            results.iter().filter(|(decision, _)| *decision == Decision::Accepted).count() as f64 / gates as f64;
         let pairs = results.iter().map(|(_, pairs)| pairs).sum::<u64>() as f64 / gates as f64;
         (accepted, pairs)
     }
