@@ -34,7 +34,7 @@ fn set_of(phase_starts: &str) -> Arc<PatternSet> {
 fn random_evaluation(set: &Arc<PatternSet>) -> Evaluation {
     let mut rng = rng(0);
     let draws: Vec<i16> =
-        (0..set.phase_count() * set.feature_count()).map(|_| rng.below(40_001) as i16 - 20_000).collect();
+        (0..set.phase_count() * set.feature_count()).map(|_| (rng.below(40_001) as i32 - 20_000) as i16).collect();
     let weights = draws
         .chunks_exact(set.feature_count())
         .flat_map(|draws| set.canonical().iter().map(|&canonical| draws[canonical as usize]))

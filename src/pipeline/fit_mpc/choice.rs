@@ -148,3 +148,102 @@ impl Judge<'_> {
         cost + self.deep_cost
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::board::position::Position;
+    use crate::pipeline::fit_mpc::sample::{MetIn, Searched};
+
+    /// Deep ≈ shallow ± 1 disc.
+    fn fit(shallow: u8) -> DepthFit {
+        DepthFit {
+            empties_min: 0,
+            empties_max: 60,
+            deep: Some(5),
+            shallow,
+            slope: 1.0,
+            offset: 0,
+            sigma: 1000,
+            growth: 0.0,
+            quantiles: [1.0; 5],
+            rest: 1000,
+            r_squared: 1.0,
+            beyond_3: 0.0,
+            samples: 100,
+        }
+    }
+
+    /// A node met in the window above `alpha`, with these scores by depth.
+    fn sample(alpha: i32, scores: &[i32]) -> Sample {
+        let depths = scores.iter().map(|&score| Searched { score, nodes: 0 }).collect();
+        Sample { id: 0, game: 0, position: Position::START, met: Some(MetIn { depth: 5, alpha }), depths, end: None }
+    }
+
+    const NODES: [u64; 4] = [0, 10, 20, 40];
+    const DEEP: u64 = 1000;
+
+    fn judged<R>(met: &[&Sample], judge: impl Fn(&Judge<'_>) -> R) -> R {
+        let stop = AtomicBool::new(false);
+        judge(&Judge { met, by_depth: &NODES, deep_cost: DEEP, level: MpcLevel::Sigmas(1.0), stop: &stop })
+    }
+
+    #[test]
+    fn every_probe_is_paid_for_until_one_cuts() {
+        // At one deviation a probe of 1,002 or more is a value above the window (0, 1), and one of -1,001 or less below.
+        let probes = |shallow: &[u8]| -> Vec<(MpcEntry, f64)> {
+            shallow.iter().map(|&depth| (fit(depth).entries().next().unwrap(), 1.0)).collect()
+        };
+        for (alpha, scores, shallow, expected) in [
+            (0, &[0, 1002][..], &[1][..], 10),
+            (0, &[0, 1001], &[1], 10 + 10 + DEEP),
+            (0, &[0, -1000], &[1], 10 + 10 + DEEP),
+            (0, &[0, -1001], &[1], 10 + 10),
+            (0, &[0, 0, 1002], &[1, 2], 10 + 10 + 20),
+            (0, &[0, 0, -1001], &[1, 2], 10 + 10 + 20 + 20),
+            (0, &[0, 0, 0], &[1, 2], 10 + 10 + 20 + 20 + DEEP),
+            // The static value alone, at twice the margin.
+            (0, &[2002], &[0], 0),
+            (0, &[2001], &[0], DEEP),
+            (0, &[-2001], &[0], 0),
+            (0, &[-2000], &[0], DEEP),
+            // A static value far to one side leaves the probe of that side alone.
+            (0, &[2001, 0], &[0, 1], 10 + DEEP),
+            (0, &[2001, 1002], &[0, 1], 10),
+            (0, &[2001, -1001], &[0, 1], 10 + DEEP),
+            (0, &[-2000, 0], &[0, 1], 10 + DEEP),
+            (0, &[-2000, -1001], &[0, 1], 10),
+            (0, &[-2000, 1002], &[0, 1], 10 + DEEP),
+            // No score is above so high a window by a deviation, nor below so low a one.
+            (SCORE_MAX - 500, &[0, SCORE_MAX - 500], &[1], 10 + DEEP),
+            (500 - SCORE_MAX, &[0, 500 - SCORE_MAX], &[1], 10 + DEEP),
+        ] {
+            let cost = judged(&[], |judge| judge.sample_cost(&sample(alpha, scores), &probes(shallow)));
+            assert_eq!(cost, expected, "window above {alpha}, scores {scores:?}, probes {shallow:?}");
+        }
+        let unmet = Sample { met: None, ..sample(0, &[0, 0]) };
+        assert_eq!(judged(&[], |judge| judge.sample_cost(&unmet, &probes(&[1]))), 0);
+    }
+
+    #[test]
+    fn probes_are_added_while_they_save_enough() {
+        let fits = [fit(0), fit(1), fit(2), fit(3)];
+        let candidates: Vec<&DepthFit> = fits.iter().collect();
+        let chosen = |met: &[&Sample], probes_max| judged(met, |judge| judge.greedy(&candidates, probes_max)).unwrap();
+        // Depth 2 cuts one half of the nodes, depth 3 that half and another quarter.
+        let cut = [sample(0, &[0, 0, 1002, 1002]), sample(0, &[0, 0, 0, 1002]), sample(0, &[0, 0, 0, 0])];
+        let met = [&cut[0], &cut[0], &cut[1], &cut[2]];
+        assert!(chosen(&met, 0).is_empty());
+        assert_eq!(chosen(&met, 1), [3]);
+        // With 3 alone: 3 · 40 + 80 + 1000 = 1,200. With 2 before it: 2 · 20 + 80 + 1,120 = 1,240.
+        assert_eq!(chosen(&met, 2), [3]);
+        // One node in 100 that depth 1 cuts saves less than the probes of the others cost.
+        let often = sample(0, &[0, 1002, 0, 0]);
+        let rare: Vec<&Sample> = [&often].into_iter().chain([&cut[2]; 99]).collect();
+        assert!(chosen(&rare, 4).is_empty());
+        // Nearly all nodes are cut at depth 1, and 2 cuts the rest.
+        let both: Vec<&Sample> = [&often; 90].into_iter().chain([&cut[0]; 10]).collect();
+        assert_eq!(chosen(&both, 1), [1]);
+        assert_eq!(chosen(&both, 4), [1, 2]);
+    }
+}

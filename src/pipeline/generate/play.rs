@@ -59,7 +59,7 @@ impl<'a> Player<'a> {
     pub(super) fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
         let mut game = Game::new();
-        let random_plies = self.random_plies(&mut rng);
+        let random_plies = random_plies(self.config, &mut rng);
         let opening = self.openings.of(game_id, random_plies);
         let opening_plies = opening.plies + random_plies;
         let mut positions = Vec::with_capacity(60);
@@ -93,18 +93,6 @@ impl<'a> Player<'a> {
             positions: positions.len() as u8,
         };
         Ok(SelfplayGame { game, positions, nodes: self.nodes })
-    }
-
-    /// How many random plies end the opening; nothing is drawn where there is nothing to choose.
-    fn random_plies(&self, rng: &mut RandomStream) -> u8 {
-        let (min, max) = (self.config.random_plies_min, self.config.random_plies_max);
-        if self.config.openings == OpeningChoice::All {
-            0
-        } else if min == max {
-            min
-        } else {
-            min + rng.below(u32::from(max - min) + 1) as u8
-        }
     }
 
     fn any_move(&self, position: Position, rng: &mut RandomStream) -> Choice {
@@ -193,5 +181,36 @@ impl<'a> Player<'a> {
             random_move: choice.random,
             result: 0,
         }
+    }
+}
+
+/// How many random plies end the opening.
+fn random_plies(config: &GenerateConfig, rng: &mut RandomStream) -> u8 {
+    match config.openings {
+        OpeningChoice::All => 0,
+        _ => between(config.random_plies_min, config.random_plies_max, rng),
+    }
+}
+
+/// A number from `min` to `max`, each as likely; nothing is drawn where there is nothing to choose.
+fn between(min: u8, max: u8, rng: &mut RandomStream) -> u8 {
+    if min == max { min } else { min + rng.below(u32::from(max - min) + 1) as u8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_random_plies_is_as_likely() {
+        let mut rng = stream(1, Stream::Game(1, 1));
+        let mut counts = [0_u32; 61];
+        (0..7000).for_each(|_| counts[usize::from(between(8, 14, &mut rng))] += 1);
+        // Five standard errors of a share of one in seven.
+        assert!(counts[8..=14].iter().all(|count| count.abs_diff(1000) < 147), "{counts:?}");
+        assert_eq!(counts[8..=14].iter().sum::<u32>(), 7000, "{counts:?}");
+        let mut other = rng.clone();
+        assert_eq!(between(9, 9, &mut rng), 9);
+        assert_eq!(rng.below(1 << 30), other.below(1 << 30));
     }
 }

@@ -122,16 +122,19 @@ fn read_part(
         };
         let held_out = match game {
             Some((id, held_out)) if id == row.game_id => held_out,
-            _ => {
-                let name = [recipe.as_bytes(), &row.game_id.to_le_bytes()].concat();
-                belongs(task.seed, Stream::Validation, &name, config.validation)
-            }
+            _ => is_held_out(task.seed, &recipe, row.game_id, config.validation),
         };
         game = Some((row.game_id, held_out));
         let rows = if held_out { &mut set.validation } else { &mut set.training };
         rows.push(TrainingRow { position, target });
     }
     Ok(set)
+}
+
+/// Whether a game of the dataset of this recipe is held out: games of other datasets with its number are drawn anew.
+fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
+    let name = [recipe.as_bytes(), &game_id.to_le_bytes()].concat();
+    belongs(seed, Stream::Validation, &name, share)
 }
 
 /// What the weights are to predict, unless the row lacks it.
@@ -149,12 +152,66 @@ fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Rule, Start};
     use super::*;
+    use crate::engine::board::notation::ColoredPosition;
     use crate::engine::board::symmetry::Symmetry;
 
     fn check(rows: &[TrainingRow], multiplicity_max: u32, expected: &[TrainingRow]) {
         let found = distinct(rows, multiplicity_max, &AtomicBool::new(false)).unwrap();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn every_dataset_and_seed_holds_out_games_of_its_own() {
+        let share = 0.25;
+        let held_out = |seed, recipe: &str| -> Vec<bool> {
+            (0..4000).map(|game| is_held_out(seed, recipe, game, share)).collect()
+        };
+        let common = |left: &[bool], right: &[bool]| left.iter().zip(right).filter(|(a, b)| **a && **b).count();
+        let first = held_out(1, "first");
+        assert_eq!(first, held_out(1, "first"));
+        for other in [held_out(1, "second"), held_out(2, "first")] {
+            // 1,000 of 4,000, and 250 in both if they are independent; five standard errors.
+            let (count, both) = (common(&other, &other), common(&first, &other));
+            assert!(count.abs_diff(1000) < 137 && both.abs_diff(250) < 77, "{count} {both}");
+        }
+    }
+
+    #[test]
+    fn targets_are_the_labels_and_a_blend_is_rounded_half_away_from_zero() {
+        let config = |target, blend| TrainConfig {
+            rule: Rule::Delta,
+            ratio: 0.003,
+            ratio_decay: 1.0,
+            clip: 20_000,
+            target,
+            blend,
+            start: Start::Parent,
+            epochs: 1,
+            shuffle: false,
+            validation: 0.0,
+            empties_min: 0,
+            empties_max: 60,
+            deduplicate: false,
+            multiplicity_max: 1,
+        };
+        let row = |score, result| DatasetRow { score, result, ..DatasetRow::unlabeled(ColoredPosition::START, 0) };
+        for (target_is, blend, score, result, expected) in [
+            (Target::Score, 0.0, Some(-1501), Some(3), Some(-1501)),
+            (Target::Score, 0.0, None, Some(3), None),
+            (Target::Result, 0.0, None, Some(-3), Some(-3000)),
+            (Target::Result, 0.0, Some(7), None, None),
+            (Target::Blend, 0.5, Some(1), Some(3), Some(1501)),
+            (Target::Blend, 0.5, Some(-1), Some(-3), Some(-1501)),
+            (Target::Blend, 0.25, Some(1001), Some(0), Some(751)),
+            (Target::Blend, 0.25, Some(0), Some(1), Some(250)),
+            (Target::Blend, 0.5, None, Some(3), None),
+            (Target::Blend, 0.5, Some(1), None, None),
+        ] {
+            let found = target(&config(target_is, blend), &row(score, result));
+            assert_eq!(found, expected, "{target_is:?} {blend} {score:?} {result:?}");
+        }
     }
 
     #[test]
