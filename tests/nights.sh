@@ -100,7 +100,7 @@ config second worse run.start='"builtin:champion"' run.generations=1 train.start
 night second worse 10
 config second undecided run.generations=1 train.start='"zero"' train.ratio=0.0 gate.games=2
 night second undecided 11
-config second slow run.generations=1 generate.games=700 generate.part_games=5 generate.play_depth=5 generate.label_depth=5
+config second slow run.generations=1 generate.games=2800 generate.part_games=20 generate.play_depth=5 generate.label_depth=5
 night second slow 12 --budget 1s
 night second slow 0 --budget 20m
 
