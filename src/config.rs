@@ -104,7 +104,7 @@ impl Config {
     /// Both stages that play games search as `[selective]` says, which is a part of their recipes.
     fn share_selective(&mut self) -> Result<(), StageError> {
         if self.generate.selective.is_some() || self.gate.selective.is_some() {
-            let reason = "selective: it is a table of its own, for self-play and gates together\nwrite [selective]";
+            let reason = "selective: it is a separate table, for self-play and gates together\nwrite [selective]";
             return Err(StageError::Setting(reason.into()));
         }
         self.generate.selective.clone_from(&self.selective);

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
-use workspace::{Outcome, Workspace, all_paths, copy_folder, files};
+use workspace::{ONE_PLY, Outcome, Workspace, all_paths, copy_folder, files};
 
 /// A tiny run: a dataset in three parts, a draft v0001 and a model v0002, the champion.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
@@ -36,22 +36,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 });
 
 fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
-    let tiny = [
-        ("generate.games", "9"),
-        ("generate.part_games", "3"),
-        ("generate.play_depth", "1"),
-        ("generate.label_depth", "1"),
-        ("generate.exact_empties", "3"),
-        ("train.validation", "0.0"),
-        ("fit_mpc.method", "\"seed\""),
-        ("fit_mpc.games", "4"),
-        ("fit_mpc.part_games", "4"),
-        ("fit_mpc.compare", "1"),
-        ("fit_mpc.depth_max", "3"),
-        ("gate.games", "6"),
-        ("gate.depth", "1"),
-    ];
-    workspace.config(name, "smoke", &[&tiny, changes].concat())
+    workspace.config(name, "smoke", &[&ONE_PLY, [("train.validation", "0.0")].as_slice(), changes].concat())
 }
 
 /// A workspace with a copy of the tiny run.

@@ -7,7 +7,7 @@ mod workspace;
 
 use serde_json::Value;
 use std::process::Stdio;
-use workspace::{Outcome, Workspace};
+use workspace::{ONE_PLY, Outcome, Workspace};
 
 /// The commands that a help text lists.
 fn listed(help: &str) -> Vec<String> {
@@ -76,20 +76,7 @@ fn tiny_run() -> Workspace {
     workspace.config(
         "tiny",
         "smoke",
-        &[
-            ("generate.games", "8"),
-            ("generate.part_games", "4"),
-            ("generate.play_depth", "1"),
-            ("generate.label_depth", "1"),
-            ("generate.exact_empties", "3"),
-            ("fit_mpc.method", "\"seed\""),
-            ("fit_mpc.games", "4"),
-            ("fit_mpc.part_games", "4"),
-            ("fit_mpc.compare", "1"),
-            ("fit_mpc.depth_max", "3"),
-            ("gate.games", "4"),
-            ("gate.depth", "1"),
-        ],
+        &[&ONE_PLY, [("generate.games", "8"), ("generate.part_games", "4"), ("gate.games", "4")].as_slice()].concat(),
     );
     workspace.write(
         "positions.obf",

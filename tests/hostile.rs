@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use workspace::{Outcome, Workspace, check_same, copy_folder, files, reached};
+use workspace::{ONE_PLY, Outcome, Workspace, check_same, copy_folder, files, reached};
 
 /// A dataset of three parts, and a plan for it.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
@@ -35,14 +35,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
 });
 
 fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
-    let tiny = [
-        ("generate.games", "9"),
-        ("generate.part_games", "3"),
-        ("generate.play_depth", "1"),
-        ("generate.label_depth", "1"),
-        ("generate.exact_empties", "3"),
-    ];
-    workspace.config(name, "smoke", &[&tiny, changes].concat())
+    workspace.config(name, "smoke", &[ONE_PLY.as_slice(), changes].concat())
 }
 
 fn copy_of_run() -> Workspace {

@@ -223,32 +223,19 @@ fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
         std::fs::remove_dir_all(workspace.path(&format!("datasets/run/{stage}/generation=0002"))).unwrap();
     }
     std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0001")).unwrap();
-    let config = tiny(
-        &workspace,
-        "run",
-        &[
-            ("generate.games", "6"),
-            ("fit_mpc.games", "2"),
-            ("gate.games", "4"),
-            ("train.epochs", "3"),
-            ("run.generations", "1"),
-        ],
-    );
+    let changes = [
+        ("generate.games", "6"),
+        ("fit_mpc.games", "2"),
+        ("gate.games", "4"),
+        ("train.epochs", "3"),
+        ("run.generations", "1"),
+    ];
+    let config = tiny(&workspace, "run", &changes);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert_eq!(manifest(&workspace, 1)["done"], 6);
     workspace.done("dataset verify datasets/run/selfplay/generation=0001");
     let whole = Workspace::new();
-    let config = tiny(
-        &whole,
-        "run",
-        &[
-            ("generate.games", "6"),
-            ("fit_mpc.games", "2"),
-            ("gate.games", "4"),
-            ("train.epochs", "3"),
-            ("run.generations", "1"),
-        ],
-    );
+    let config = tiny(&whole, "run", &changes);
     check(&whole, &format!("--config {config}"), 0, &[]);
     for stage in ["selfplay", "mpc"] {
         let folder = format!("datasets/run/{stage}/generation=0001");

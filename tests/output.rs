@@ -10,7 +10,7 @@ use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use workspace::{Outcome, Workspace, all_paths, copy_folder, files};
+use workspace::{ONE_PLY, Outcome, Workspace, all_paths, copy_folder, files};
 
 const BOARD: &str = "---------------------------OX------XO---------------------------";
 
@@ -20,20 +20,7 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     run.config(
         "tiny",
         "smoke",
-        &[
-            ("generate.games", "4"),
-            ("generate.part_games", "2"),
-            ("generate.play_depth", "1"),
-            ("generate.label_depth", "1"),
-            ("generate.exact_empties", "3"),
-            ("fit_mpc.method", "\"seed\""),
-            ("fit_mpc.games", "4"),
-            ("fit_mpc.part_games", "4"),
-            ("fit_mpc.compare", "1"),
-            ("fit_mpc.depth_max", "3"),
-            ("gate.games", "4"),
-            ("gate.depth", "1"),
-        ],
+        &[&ONE_PLY, [("generate.games", "4"), ("generate.part_games", "2"), ("gate.games", "4")].as_slice()].concat(),
     );
     run.write("games.txt", "f5d6c3\n");
     run.done("dataset import games.txt --format transcripts --output data");

@@ -70,7 +70,7 @@ impl OutputFile {
         Ok(true)
     }
 
-    /// Writes the whole file, or to the pipe. `false`: the pipe's reader closed it first, which is no error.
+    /// Writes the whole file, or to the pipe. `false`: the pipe's reader closed it first, which is not an error.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl OutputFile {
     }
 }
 
-/// Writes to a pipe. `false`: its reader closed it first, which is no error.
+/// Writes to a pipe. `false`: its reader closed it first, which is not an error.
 ///
 /// # Errors
 ///

@@ -51,7 +51,7 @@ pub fn publish_new_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<bool, ArtifactError> {
-    // Giving the name and finding it free is one act of the system, so nobody's file is lost between the two.
+    // Giving the name and finding it free is one act of the system, so no file is lost between the two.
     match write_beside(path, write)?.persist_noclobber(path) {
         Ok(_) => sync_folder(parent(path)).map(|()| true),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -188,7 +188,7 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
     }
 }
 
-/// Adds a line to a side file, which is no artifact: lines of calls at the same time stay whole, and a line that was torn
+/// Adds a line to a side file, which is not an artifact: lines of calls at the same time stay whole, and a line that was torn
 /// when the machine stopped takes none with it.
 ///
 /// # Errors
@@ -202,7 +202,7 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
     file.write_all(format!("{begin}{line}\n").as_bytes()).map_err(failed)
 }
 
-/// Whether what is written next to a file begins on a line of its own.
+/// Whether what is written next to a file begins on a new line.
 fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() == 0 {
@@ -236,7 +236,7 @@ pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
 ///
 /// # Errors
 ///
-/// A missing path, one that is no folder, or whatever the system refuses.
+/// A missing path, one that is not a folder, or whatever the system refuses.
 pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     let is_folder = fs::metadata(path).map_err(failed)?.is_dir();

@@ -27,7 +27,7 @@ pub const PART_SIZE_MAX: u64 = 4 << 30;
 /// Rows that are decoded together.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Uncompressed bytes of a column: so many for each row, and so many for its pages and dictionary. The longest value is the
+/// Uncompressed bytes of a column: an allowance per row, and one for its pages and dictionary. The longest value is the
 /// transcript of a game, 120 letters.
 const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
@@ -277,7 +277,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::decode`]; each batch may be an error of its own.
+    /// As [`Table::decode`]; each batch may be an error.
     pub fn decode_batches<'p>(
         &self,
         path: &'p Path,
@@ -422,7 +422,7 @@ fn content_hash(batch: &RecordBatch) -> ContentHash {
 }
 
 /// The hash of the values of some batches, column by column, and the number of rows; where values may be missing, those that
-/// are count as zero, and which are there is a column of its own.
+/// are count as zero, and a separate column says which are there.
 fn content_of<B: Iterator<Item = RecordBatch>>(schema: &Schema, batches: &impl Fn() -> B) -> (ContentHash, u64) {
     let (mut rows, mut sizes) = (0, vec![0; schema.fields().len()]);
     for batch in batches() {

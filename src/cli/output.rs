@@ -45,7 +45,7 @@ impl Output {
         Ok(Self::Stdout)
     }
 
-    /// Writes all of it. `false`: the reader of a pipe closed it first, which is no error.
+    /// Writes all of it. `false`: the reader of a pipe closed it first, which is not an error.
     pub(super) fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
         match self {
             Self::File(file) => file.write(write),

@@ -64,7 +64,7 @@ pub fn import_mpc_dat(path: &Path, t: f64) -> Result<MpcTable, ArtifactError> {
     MpcTable::new(entries).map_err(|error| ArtifactError::damaged(path, error.to_string()))
 }
 
-/// The numbers of a file, unless it is no count of depths and three numbers for each.
+/// The numbers of a file, unless it is not a count of depths and three numbers for each.
 fn read_words(bytes: &[u8]) -> Option<Vec<i32>> {
     let words: Vec<i32> =
         bytes.chunks_exact(4).map(|word| i32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();

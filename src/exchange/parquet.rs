@@ -2,7 +2,7 @@
 //!
 //! The columns of `positions` (docs/datasets.md) are taken by name, whatever integers they are stored as, and others are
 //! passed over. Neighboring rows with one `game_id` are one game, so that training never splits it; rows with an id that
-//! came before other games are bad. Without that column every row is a game of its own.
+//! came before other games are bad. Without that column every row is a separate game.
 
 use super::records::{BadRecord, Place, Records, SIZE_MAX};
 use crate::artifact::dataset::positions::POSITIONS;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
 
-/// No game has so many rows, not even with all its mirror images; a file with one `game_id` throughout is no game.
+/// No game has so many rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
 const GAME_ROWS_MAX: usize = 1 << 12;
 
 /// Reads the positions of a file.

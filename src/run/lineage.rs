@@ -67,7 +67,7 @@ pub struct Player {
 pub struct GenerationEntry {
     /// Its number.
     pub generation: u32,
-    /// Who plays it, and whom its candidate challenges.
+    /// The model that plays it, and the one that its candidate challenges.
     pub player: Player,
 }
 
@@ -448,7 +448,7 @@ impl<'a> Lineage<'a> {
             generation += 1;
         }
         self.file.configs.push(entry);
-        // An unfinished generation was played by whom the verdicts lead to.
+        // An unfinished generation was played by the champion that the verdicts lead to.
         if self.has_begun(generation)? {
             self.file.generations.push(GenerationEntry { generation, player });
         }

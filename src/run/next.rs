@@ -49,7 +49,7 @@ pub struct Next {
     pub config: PathBuf,
     /// The run's own copy of the config that it was given, to be given from now on: the original may be edited.
     pub given: PathBuf,
-    /// Who plays it, and whom its candidate challenges.
+    /// The model that plays it, and the one that its candidate challenges.
     pub champion: String,
     /// Whether results of other inputs may be replaced: nothing is finished yet.
     pub replace: bool,

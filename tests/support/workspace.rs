@@ -105,6 +105,22 @@ impl Workspace {
     }
 }
 
+/// Keys for stages that take a moment: nine games in three parts, and searches of one ply.
+pub(crate) const ONE_PLY: [(&str, &str); 12] = [
+    ("generate.games", "9"),
+    ("generate.part_games", "3"),
+    ("generate.play_depth", "1"),
+    ("generate.label_depth", "1"),
+    ("generate.exact_empties", "3"),
+    ("fit_mpc.method", "\"seed\""),
+    ("fit_mpc.games", "4"),
+    ("fit_mpc.part_games", "4"),
+    ("fit_mpc.compare", "1"),
+    ("fit_mpc.depth_max", "3"),
+    ("gate.games", "6"),
+    ("gate.depth", "1"),
+];
+
 /// The whole loop as people start it: `pipeline.sh` in a workspace, with this program in the place of a build.
 pub(crate) fn pipeline(workspace: &Workspace, options: &str) -> Outcome {
     pipeline_with(workspace, options, "")

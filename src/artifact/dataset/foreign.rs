@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The files of a dataset folder besides its tables.
 const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
-/// The first entry of a dataset folder, by name, that no stage wrote; none if there is no folder.
+/// The first entry of a dataset folder, in name order, that no stage wrote; `None` if the folder does not exist.
 ///
 /// # Errors
 ///

@@ -174,7 +174,7 @@ impl Manifest {
         let path = folder.join("manifest.json");
         check_folder(folder)?;
         if !exists(&path)? {
-            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is no dataset, or not finished"));
+            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
         }
         let manifest: Self = read_sealed(&path)?;
         let format = if manifest.kind == DatasetKind::Mpc { MPC_FORMAT } else { FORMAT };

@@ -172,8 +172,8 @@ fn text(number: Option<impl ToString>) -> String {
     number.map_or("none".to_owned(), |number| number.to_string())
 }
 
-/// Files in the tables' folders that are no part of the dataset. Hidden ones are nobody's data: a name that begins with a
-/// dot is that of a lock, of a temporary file or of a file manager.
+/// Files in the tables' folders that do not belong to the dataset. Hidden files are ignored: they are locks, temporary
+/// files or the file manager's.
 ///
 /// # Errors
 ///

@@ -15,7 +15,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One game in so many is played again, within these counts: little work beside that of the shards.
+/// One of this many games is played again, within the limits below: little work beside that of the shards.
 const GAMES_PER_SAMPLE: u64 = 100;
 const SAMPLE_MIN: u64 = 16;
 const SAMPLE_MAX: u64 = 256;

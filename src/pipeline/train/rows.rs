@@ -131,7 +131,7 @@ fn read_part(
     Ok(set)
 }
 
-/// Whether a game of the dataset of this recipe is held out: games of other datasets with its number are drawn anew.
+/// Whether a game of the dataset with this recipe is held out. Datasets draw separately, even for equal game numbers.
 fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
     let name = [recipe.as_bytes(), &game_id.to_le_bytes()].concat();
     belongs(seed, Stream::Validation, &name, share)
