@@ -75,11 +75,12 @@ record() {
     "$renma" status --config "$given" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
 }
 record
-watcher= code=0
+watcher= code=0 complete=
 finish() {
     local ended=$?
+    ((ended != 0)) || ended=${complete:-130} # a signal that ends the script leaves the status of the command before it
     [[ -z $watcher ]] || { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
-    record --code "$((ended == 0 ? code : ended))" || true
+    record --code "$ended" || true
 }
 trap finish EXIT
 
@@ -125,4 +126,5 @@ case $verdict in
     inconclusive) code=11 ;;
     *) code=0 ;;
 esac
+complete=$code
 [[ -z $exit_verdict ]] || exit "$code"
