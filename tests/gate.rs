@@ -244,7 +244,7 @@ fn a_damaged_or_missing_batch_without_a_verdict_is_played_again() {
     bytes[middle] ^= 4;
     workspace.write("mended/games/part-00002.parquet", &bytes);
     std::fs::remove_file(workspace.path("mended/games/part-00000.parquet")).unwrap();
-    refused(&workspace, &format!("{arguments} --output mended --recheck"), 65, &["games/part-00000.parquet"]);
+    refused(&workspace, &format!("{arguments} --output mended --remake"), 65, &["games/part-00000.parquet"]);
     std::fs::remove_file(workspace.path("mended/manifest.json")).unwrap();
     let outcome = workspace.run(&format!("gate {arguments} --output mended --json"));
     assert!(outcome.stdout.contains("\"games_played\":16"), "{}", outcome.stdout);
@@ -300,7 +300,7 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
     refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
     refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "Gate"]);
-    check(&workspace, &format!("{arguments} --avoid train1 train2 --recheck"), "gate", 0);
+    check(&workspace, &format!("{arguments} --avoid train1 train2 --remake"), "gate", 0);
 }
 
 #[test]
@@ -345,12 +345,12 @@ fn a_limit_of_nodes_decides_the_games_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_verdict_that_the_games_do_not_lead_to_fails_the_recheck() {
+fn a_verdict_that_the_games_do_not_lead_to_fails_the_remake() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "a", &[]);
     let arguments = format!("--config {config} {STRONG_WEAK}");
     let verdict = check(&workspace, &arguments, "gate", 0);
-    check(&workspace, &format!("{arguments} --recheck"), "gate", 0);
+    check(&workspace, &format!("{arguments} --remake"), "gate", 0);
     let changes: [fn(&mut VerdictFile); 4] = [
         |verdict| verdict.verdict = Verdict::Rejected,
         |verdict| verdict.score.wins += 1,
@@ -361,7 +361,7 @@ fn a_verdict_that_the_games_do_not_lead_to_fails_the_recheck() {
         let mut changed = verdict.clone();
         change(&mut changed);
         workspace.write("gate/verdict.json", seal(&changed));
-        refused(&workspace, &format!("{arguments} --output gate --recheck"), 65, &["gate/verdict.json"]);
+        refused(&workspace, &format!("{arguments} --output gate --remake"), 65, &["gate/verdict.json"]);
     }
     let mut older = serde_json::to_value(&verdict).unwrap();
     older.as_object_mut().unwrap().remove("format");

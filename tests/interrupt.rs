@@ -146,7 +146,7 @@ fn fits_of_mpc_end_in_the_midst_of_any_search() {
                 ("fit_mpc.game_samples", "33"),
             ],
         ),
-        ("source", &[("fit_mpc.method", "\"seed\"")]),
+        ("source", &[("fit_mpc.method", "\"source\"")]),
     ] {
         let config = workspace.config(name, "smoke", &[&deep, changes].concat());
         let model = "--model builtin:square-weights --models models";

@@ -26,7 +26,7 @@ fn tiny(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
         ("generate.exact_empties", "4"),
         ("generate.exploration", "0.01"),
         ("train.epochs", "2"),
-        ("fit_mpc.method", "\"seed\""),
+        ("fit_mpc.method", "\"source\""),
         ("fit_mpc.games", "4"),
         ("fit_mpc.part_games", "2"),
         ("fit_mpc.compare", "2"),

@@ -158,7 +158,7 @@ fn quantiles_hold_their_share_of_the_samples_they_were_fitted_to() {
 #[test]
 fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
     let workspace = Workspace::new();
-    let version = fit(&workspace, &[("fit_mpc.method", "\"seed\""), ("fit_mpc.games", "30")], "");
+    let version = fit(&workspace, &[("fit_mpc.method", "\"source\""), ("fit_mpc.games", "30")], "");
     let fitted = LoadedModel::read(&workspace.path("registry").join(&version)).unwrap();
     workspace.done(&format!("model export --model registry/{version} --format mpc-dat --t 1.4 --output mpc.dat"));
     let back = workspace.done("model import mpc.dat --format mpc-dat --model v0001 --t 1.4 --models registry");

@@ -90,7 +90,7 @@ fn the_table_is_part_of_what_games_are_and_exact_scores_stay_exact() {
             workspace.run(&format!("generate --config {plain} --model builtin:square-weights --output {name}"));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
         gate(&workspace, &format!("--config {config} {GATE} --output gate-{name}"));
-        gate(&workspace, &format!("--config {config} {GATE} --output gate-{name} --recheck"));
+        gate(&workspace, &format!("--config {config} {GATE} --output gate-{name} --remake"));
     }
     gate(&workspace, &format!("--config {plain} {GATE} --output gate-plain"));
     let games = |name: &str| std::fs::read(workspace.path(&format!("gate-{name}/games/part-00000.parquet"))).unwrap();

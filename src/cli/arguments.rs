@@ -44,10 +44,10 @@ pub(super) struct WorkArguments {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
     /// Count the budget from this moment, in seconds since 1970 [default: now]
-    #[arg(long, requires = "budget", value_name = "SECONDS")]
+    #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
     pub(super) since: Option<u64>,
     /// Append a line about this call, with its times, to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide = true, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
 }
 
@@ -106,8 +106,8 @@ pub(super) enum Command {
 pub(super) struct GenerateCommandArguments {
     #[command(flatten)]
     pub(super) task: GenerateArguments,
-    /// If the output folder holds a result of other inputs, make it anew instead of refusing
-    #[arg(long)]
+    /// If the output folder holds a result of other inputs, make it again instead of refusing
+    #[arg(long, hide = true)]
     pub(super) replace: bool,
     #[command(flatten)]
     pub(super) work: WorkArguments,
@@ -210,9 +210,9 @@ pub(super) struct GateArguments {
     pub(super) models: Option<PathBuf>,
     /// Play the games of a finished gate again and compare
     #[arg(long, conflicts_with = "replace")]
-    pub(super) recheck: bool,
-    /// If the output folder holds a result of other inputs, make it anew instead of refusing
-    #[arg(long)]
+    pub(super) remake: bool,
+    /// If the output folder holds a result of other inputs, make it again instead of refusing
+    #[arg(long, hide = true)]
     pub(super) replace: bool,
     #[command(flatten)]
     pub(super) work: WorkArguments,
@@ -234,7 +234,7 @@ pub(super) struct PromoteArguments {
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
     /// Append a line about this call, with its times, to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide = true, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
 }
 

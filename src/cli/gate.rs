@@ -31,7 +31,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         baseline: &baseline,
         avoid: &arguments.avoid,
         output: &arguments.output,
-        recheck: arguments.recheck,
+        remake: arguments.remake,
     };
     let step = step(&task)?;
     claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step)?;
@@ -44,7 +44,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     let report = gate(task, session.context())?;
-    say(&describe(&report, arguments.recheck));
+    say(&describe(&report, arguments.remake));
     if session.json {
         print_json(&report)?;
     }
@@ -56,7 +56,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
     Ok(Worked { id: None, skipped: report.skipped, code })
 }
 
-fn describe(report: &GateReport, rechecked: bool) -> String {
+fn describe(report: &GateReport, remade: bool) -> String {
     let verdict = &report.verdict;
     let score = &verdict.score;
     let word = match verdict.verdict {
@@ -64,7 +64,7 @@ fn describe(report: &GateReport, rechecked: bool) -> String {
         Verdict::Rejected => "rejected",
         Verdict::Inconclusive => "inconclusive",
     };
-    let told = match (rechecked, report.skipped) {
+    let told = match (remade, report.skipped) {
         (true, _) => " (every game played out the same again)",
         (false, true) => " (decided already)",
         (false, false) => "",

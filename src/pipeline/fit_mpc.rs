@@ -9,6 +9,6 @@ mod parts;
 pub mod picture;
 pub mod run;
 pub mod sample;
-mod seed;
+mod source;
 mod sums;
 pub mod task;

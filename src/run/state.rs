@@ -401,7 +401,7 @@ impl Walk<'_> {
             baseline,
             avoid: &avoid,
             output: &output,
-            recheck: false,
+            remake: false,
         })?;
         let Some(verdict) = verdict else {
             let (mut state, made) = self.found(Stage::Gate, State::Missing, None, Some(&step), None);

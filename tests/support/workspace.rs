@@ -112,7 +112,7 @@ pub(crate) const ONE_PLY: [(&str, &str); 12] = [
     ("generate.play_depth", "1"),
     ("generate.label_depth", "1"),
     ("generate.exact_empties", "3"),
-    ("fit_mpc.method", "\"seed\""),
+    ("fit_mpc.method", "\"source\""),
     ("fit_mpc.games", "4"),
     ("fit_mpc.part_games", "4"),
     ("fit_mpc.compare", "1"),

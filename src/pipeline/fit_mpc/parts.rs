@@ -45,7 +45,7 @@ impl Recipe {
             // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
             let free = match task.config.method {
                 Method::Line => FREE_KEYS.contains(&key.as_str()),
-                Method::Seed => FREE_KEYS[3..].contains(&key.as_str()),
+                Method::Source => FREE_KEYS[3..].contains(&key.as_str()),
             };
             if !free {
                 settings.push((format!("fit_mpc.{key}"), value.to_string()));

@@ -8,7 +8,7 @@ use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::Recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{ALGORITHM, FitMpcReport, FitMpcTask, Method};
-use super::{picture, seed};
+use super::{picture, source};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
@@ -47,7 +47,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     }
     context.check_border()?;
     let fitted = context.pool()?.install(|| match task.config.method {
-        Method::Seed => fit_seed(task, &recipe, context),
+        Method::Source => fit_source(task, &recipe, context),
         Method::Line => fit_line(task, &recipe, context),
     });
     let (depths, held_out, parts) = fitted?;
@@ -111,9 +111,9 @@ pub fn samples_step(task: &FitMpcTask<'_>) -> Step {
 
 pub(super) type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
 
-pub(super) fn fit_seed(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
+pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
     context.progress.begin("fit-mpc", task.config.games, "games");
-    let fitted = seed::fit(task, context);
+    let fitted = source::fit(task, context);
     context.progress.end();
     let (fits, samples) = fitted?;
     if let Some(output) = task.output {

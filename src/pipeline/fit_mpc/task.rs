@@ -53,7 +53,7 @@ pub struct FitMpcConfig {
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// The source's: slope 1, offset the mean difference, one sigma for all phases; from depth 3.
-    Seed,
+    Source,
     /// Least-squares lines with quantiles for each range of empty squares, from the static value and from shallow depths
     /// chosen by what they save; from depth 1.
     Line,

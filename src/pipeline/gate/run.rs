@@ -3,8 +3,8 @@
 use super::avoided::Avoided;
 use super::batches::{Batch, find_file, part_of};
 use super::contest::contest;
-use super::recheck::recheck;
 use super::recipe::Recipe;
+use super::remake::remake;
 use super::task::{GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
@@ -31,8 +31,8 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     check_candidate(task.candidate)?;
     let avoided = Avoided::open(task.avoid)?;
     let recipe = Recipe::new(&task, avoided.contents());
-    if task.recheck {
-        return recheck(&task, &recipe, &avoided, context);
+    if task.remake {
+        return remake(&task, &recipe, &avoided, context);
     }
     let _lock = FolderLock::take(task.output)?;
     sweep_dataset(task.output, &[&GATE_GAMES])?;

@@ -100,7 +100,7 @@ pub struct GateTask<'a> {
     /// The dataset folder of the games.
     pub output: &'a Path,
     /// Whether to play the games of a finished gate again and compare.
-    pub recheck: bool,
+    pub remake: bool,
 }
 
 /// What the stage did.

@@ -15,7 +15,7 @@ use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 
 /// The verdict, if every game plays out the same again and leads to it.
-pub(super) fn recheck(
+pub(super) fn remake(
     task: &GateTask<'_>,
     recipe: &Recipe,
     avoided: &Avoided,

@@ -87,7 +87,7 @@ impl GameSample {
         let ranges = scaled(ids.start, self.games, self.count)..self.count;
         let drawn = ranges.map(move |range| {
             let (begin, end) = (scaled(range, self.count, self.games), scaled(range + 1, self.count, self.games));
-            begin + number_below(self.seed, Stream::Recheck, &range.to_le_bytes(), end - begin)
+            begin + number_below(self.seed, Stream::Remake, &range.to_le_bytes(), end - begin)
         });
         drawn.skip_while(move |id| *id < ids.start).take_while(move |id| *id < ids.end)
     }
@@ -211,7 +211,7 @@ pub fn resolve_part(
     let mut count = 0;
     for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
         let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
-        if row.exact != Some(true) || !belongs(seed, Stream::Recheck, &name, share) {
+        if row.exact != Some(true) || !belongs(seed, Stream::Remake, &name, share) {
             continue;
         }
         let damaged = |reason: String| ArtifactError::damaged(&path, format!("row {number}: {reason}"));
