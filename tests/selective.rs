@@ -132,16 +132,15 @@ fn a_table_that_cannot_be_is_an_error_that_names_its_key() {
 fn a_level_in_sigmas_is_taken_by_every_stage_and_by_searches_of_positions() {
     let workspace = Workspace::new();
     let sigmas = "{ t = 0.7 }";
-    let changes =
-        [("generate.mpc_level", sigmas), ("gate.mpc_level", sigmas), ("fit_mpc.level", sigmas), ("fit_mpc.t", "9.0")];
+    let changes = [("generate.mpc_level", sigmas), ("gate.mpc_level", sigmas), ("fit_mpc.level", sigmas)];
     let path = config(&workspace, "sigmas", &changes, "");
     let report =
         json(&workspace, &format!("fit-mpc --config {path} --model builtin:square-weights --models models --json"));
     assert_eq!(report["metrics"]["level"], serde_json::json!({"t": 0.7}));
     let levels = report["metrics"]["nodes"]["levels"].as_array().unwrap();
-    // A margin that cuts more than 95 %, and not the 9 sigmas of `t`.
+    // A margin that cuts more than 95 %, and not the 1.4 sigmas of the source.
     let nodes = |level: Value| levels.iter().find(|found| found["level"] == level).unwrap()["nodes"].as_u64().unwrap();
-    assert!(nodes(Value::Null) < nodes(95.into()), "{levels:?}");
+    assert!(nodes(Value::Null) < nodes(73.into()), "{levels:?}");
     let fitted = "--model models/v0001";
     workspace.done(&format!("generate --config {path} {fitted} --output selfplay"));
     workspace.done("dataset verify selfplay --remake 1 --models models");

@@ -81,6 +81,9 @@ pub(super) enum Command {
     Status(StatusArguments),
     /// Remove what nothing reachable needs, and what killed runs left behind
     Gc(GcArguments),
+    /// Show a config with everything that it leaves to the default
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]
     Dataset(DatasetCommand),
@@ -321,6 +324,18 @@ pub(super) struct GcArguments {
     /// The datasets of the run [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
+}
+
+/// The `config` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Print every key with its value, and where the value comes from: a line of the file, or the default
+    #[command(after_help = "Example: renma config show --config configs/nightly.toml")]
+    Show {
+        /// The config file [default: the default config, which is part of the program]
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
 }
 
 /// The `dataset` commands.

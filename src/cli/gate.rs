@@ -10,7 +10,7 @@ use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
 use crate::pipeline::gate::run::{gate, step};
-use crate::pipeline::gate::task::{GateReport, GateTask};
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateReport, GateTask};
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
@@ -37,7 +37,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
     claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step)?;
     if arguments.replace {
         let pairs = task.config.games / 2;
-        let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
+        let asked = (pairs, pairs.div_ceil(BATCH_PAIRS));
         drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
     }
     for player in [&candidate, &baseline] {

@@ -1,7 +1,8 @@
 //! The state of every stage of a run, by the step ids that the stages themselves compute.
 
+use super::entry::ConfigEntry;
 use super::folders::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
-use super::lineage::{ConfigEntry, Lineage, Player};
+use super::lineage::{Lineage, Player};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
@@ -21,7 +22,7 @@ use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate;
-use crate::pipeline::gate::task::GateTask;
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
 use crate::pipeline::generate;
 use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::train;
@@ -156,30 +157,47 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let documents = lineage.registry.documents()?;
     let (mut stages, mut next) = (Vec::new(), first);
     for generation in first..=last {
-        let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
-        let done = if generation <= finished && !walk.can_be_computed()? {
-            stages.extend(walk.recorded());
+        let done = if generation <= finished && !can_be_computed(lineage, generation)? {
+            stages.extend(recorded(lineage, generation));
             true
         } else {
-            walk.generation(generation <= next, &mut stages)?
+            let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
+            walk.generation(generation <= next, &mut stages)? && (generation <= finished || !walk.awaits_promotion())
         };
-        if done && next == generation && (generation <= finished || !walk.awaits_promotion()) {
+        if done && next == generation {
             next += 1;
         }
     }
     Ok(RunSteps { stages, first, next })
 }
 
-impl Walk<'_> {
-    /// Whether this program makes the generation's steps: it has the algorithms and the player that made it.
-    fn can_be_computed(&self) -> Result<bool, StageError> {
-        let entry = self.lineage.file.config_of(self.generation);
-        let player = self.lineage.player(self.generation)?;
-        let loaded = load_model(&player.name, self.lineage.registry.folder())?;
-        // A built-in model is another one in another release.
-        Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
-    }
+/// Whether this program makes a generation's steps: it has the keys, the algorithms and the player that made it.
+fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
+    let entry = lineage.file.config_of(generation);
+    let player = lineage.player(generation)?;
+    let loaded = load_model(&player.name, lineage.registry.folder())?;
+    // A built-in model is another one in another release.
+    Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
+}
 
+/// The stages of a finished generation whose steps this program can no longer compute.
+fn recorded(lineage: &Lineage<'_>, generation: u32) -> [StageState; 4] {
+    let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
+    Stage::ALL.map(|stage| {
+        let candidate = gate.filter(|_| stage == Stage::FitMpc).map(|gate| gate.verdict.candidate.id.to_string());
+        StageState {
+            generation,
+            stage,
+            state: State::Done,
+            because: None,
+            parts: None,
+            step: gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step),
+            version: candidate,
+        }
+    })
+}
+
+impl Walk<'_> {
     /// The four stages of the generation; whether all are done. Who plays it is known only if the one before is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
@@ -228,23 +246,6 @@ impl Walk<'_> {
         let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
         gate.is_some_and(|gate| {
             gate.verdict.verdict == Verdict::Accepted && !self.lineage.champions.acted.contains(&gate.verdict.step)
-        })
-    }
-
-    /// The stages of a finished generation whose steps this program can no longer compute.
-    fn recorded(&self) -> [StageState; 4] {
-        let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
-        Stage::ALL.map(|stage| {
-            let candidate = gate.filter(|_| stage == Stage::FitMpc).map(|gate| gate.verdict.candidate.id.to_string());
-            StageState {
-                generation: self.generation,
-                stage,
-                state: State::Done,
-                because: None,
-                parts: None,
-                step: gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step),
-                version: candidate,
-            }
         })
     }
 
@@ -406,7 +407,7 @@ impl Walk<'_> {
         let Some(verdict) = verdict else {
             let (mut state, made) = self.found(Stage::Gate, State::Missing, None, Some(&step), None);
             let config = &self.config.config.gate;
-            state.parts = self.parts(&output, &GATE_GAMES, config.games / 2, config.batch_pairs)?;
+            state.parts = self.parts(&output, &GATE_GAMES, config.games / 2, BATCH_PAIRS)?;
             return Ok((state, made));
         };
         let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);

@@ -21,7 +21,7 @@ use std::path::Path;
 const ALGORITHM: u32 = 1;
 
 /// Keys that decide nothing about a sample of `method = "line"`.
-const FREE_KEYS: [&str; 6] = ["games", "level", "t", "folds", "probes_max", "compare"];
+const FREE_KEYS: [&str; 2] = ["games", "level"];
 
 /// Everything that decides a sample but how many games there are.
 #[derive(Clone, Debug)]
@@ -43,11 +43,8 @@ impl Recipe {
         let config = serde_json::to_value(task.config).expect("a config is plain data");
         for (key, value) in config.as_object().expect("a config is a table") {
             // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
-            let free = match task.config.method {
-                Method::Line => FREE_KEYS.contains(&key.as_str()),
-                Method::Source => FREE_KEYS[3..].contains(&key.as_str()),
-            };
-            if !free {
+            let is_line = matches!(task.config.method, Method::Line { .. });
+            if !(is_line && FREE_KEYS.contains(&key.as_str())) {
                 settings.push((format!("fit_mpc.{key}"), value.to_string()));
             }
         }

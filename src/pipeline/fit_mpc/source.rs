@@ -5,7 +5,7 @@ use super::metrics::DepthFit;
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{LineSums, ScorePair, Tails};
 use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
-use crate::engine::search::mpc::{DEEP_MAX, LEVELS, MpcLevel, MpcTable};
+use crate::engine::search::mpc::{DEEP_MAX, LEVELS, MpcTable};
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -45,9 +45,10 @@ fn search(
     depth: u8,
     context: Context<'_>,
 ) -> Result<(), StageError> {
-    let level = MpcLevel::Sigmas(task.config.t);
-    let new_searcher =
-        || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits).stopped_by(context.stop);
+    let level = task.config.level().checked();
+    let new_searcher = || {
+        Searcher::new(&task.model.model.evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop)
+    };
     samples.par_iter_mut().try_for_each_init(new_searcher, |searcher, sample| {
         context.check()?;
         searcher.clear();

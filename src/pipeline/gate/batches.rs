@@ -1,7 +1,7 @@
 //! Batches: the pairs between two looks at the score, one Parquet part each; finished work is found by looking.
 
 use super::recipe::Recipe;
-use super::task::GateTask;
+use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::Part;
@@ -37,7 +37,7 @@ pub(super) fn find_file(
     index: usize,
 ) -> Result<Option<(FileEntry, Footer, Vec<GateGameRow>)>, ArtifactError> {
     let of_recipe = |footer: &Footer| match footer.get("renma.recipe") == Some(&recipe.hash.to_string()) {
-        true => Ok(2 * task.config.batch_pairs),
+        true => Ok(2 * BATCH_PAIRS),
         false => Err(recipe.conflict(task, Some(footer))),
     };
     match GATE_GAMES.read_unlisted(&part_path(task.output, &GATE_GAMES, index), of_recipe) {

@@ -1,11 +1,10 @@
 //! Openings: random, different up to symmetry, new to the candidate, and balanced.
 
 use super::avoided::Positions;
-use super::task::{GateConfig, GateTask};
+use super::task::{BALANCE_DISCS, GateConfig, GateTask};
 use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
-use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
 use crate::engine::game::Game;
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
@@ -149,12 +148,11 @@ impl<'a> Openings<'a> {
         let different = self.seen.len();
         format!(
             "gate.opening_plies = {}: only {} openings for {} pairs: of {different} different ones {in_training} are in the \
-             datasets to avoid and {unbalanced} are more than gate.balance_discs = {} apart\nraise gate.opening_plies or \
-             gate.balance_discs, or lower gate.games",
+             datasets to avoid and {unbalanced} favor a side by more than {BALANCE_DISCS} discs\nraise gate.opening_plies, or \
+             lower gate.games",
             self.config.opening_plies,
             self.found.len(),
             self.config.games / 2,
-            self.config.balance_discs,
         )
     }
 
@@ -168,9 +166,4 @@ impl<'a> Openings<'a> {
         }
         game
     }
-}
-
-/// The greatest score of a balanced opening, in millidiscs.
-pub(super) fn balance_score(config: &GateConfig) -> i32 {
-    ((config.balance_discs * f64::from(DISC)) as i32).min(SCORE_MAX)
 }

@@ -3,7 +3,7 @@
 use super::avoided::Avoided;
 use super::contest::contest;
 use super::recipe::Recipe;
-use super::task::{GateReport, GateTask};
+use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
@@ -30,7 +30,7 @@ pub(super) fn remake(
         return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
     };
     let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
-    let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
+    let ranges = PartRange::all(recipe.pairs, BATCH_PAIRS);
     let compare = |range: &PartRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
     let outcome = contest(task, avoided, &ranges, BTreeMap::new(), compare, context)?;
     if outcome.parts != manifest.parts {

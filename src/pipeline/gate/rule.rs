@@ -1,6 +1,6 @@
 //! The rule by which a gate's games become a verdict.
 
-use super::task::{GateConfig, GateMode};
+use super::task::{GateConfig, GateMode, INTERVAL, RISK};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::statistics::elo::interval_of;
 use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
@@ -9,16 +9,15 @@ use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
 pub(super) enum Rule {
     /// As soon as the test is decided.
     Sequential(Hypotheses),
-    /// After all games, by where the Elo interval of so many standard errors lies.
-    Interval(f64),
+    /// After all games, by where the Elo interval lies.
+    Interval,
 }
 
 impl Rule {
     pub(super) fn new(config: &GateConfig) -> Self {
-        let &GateConfig { nelo0, nelo1, alpha, beta, .. } = config;
         match config.mode {
-            GateMode::Sprt => Self::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }),
-            GateMode::Games => Self::Interval(config.interval),
+            GateMode::Sprt { nelo0, nelo1 } => Self::Sequential(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
+            GateMode::Games {} => Self::Interval,
         }
     }
 
@@ -33,14 +32,14 @@ impl Rule {
                 Decision::Accepted => Verdict::Accepted,
                 Decision::Rejected => Verdict::Rejected,
             }),
-            Self::Interval(_) => None,
+            Self::Interval => None,
         }
     }
 
     /// The verdict on the pairs of a match that is over without a decision.
     pub(super) fn last_word(&self, pairs: [u64; 5]) -> Verdict {
-        let Self::Interval(errors) = self else { return Verdict::Inconclusive };
-        let [_, low, high] = interval_of(pairs, *errors);
+        let Self::Interval = self else { return Verdict::Inconclusive };
+        let [_, low, high] = interval_of(pairs, INTERVAL);
         if 0.0 < low {
             Verdict::Accepted
         } else if high < 0.0 {
@@ -54,7 +53,7 @@ impl Rule {
     pub(super) fn test(&self, pairs: [u64; 5]) -> Option<SequentialTest> {
         match self {
             Self::Sequential(test) => Some(test.state(pairs)),
-            Self::Interval(_) => None,
+            Self::Interval => None,
         }
     }
 
@@ -65,8 +64,8 @@ impl Rule {
                 let [low, high] = test.bounds();
                 format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(pairs))
             }
-            Self::Interval(errors) => {
-                let [elo, low, high] = interval_of(pairs, *errors);
+            Self::Interval => {
+                let [elo, low, high] = interval_of(pairs, INTERVAL);
                 format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
             }
         }

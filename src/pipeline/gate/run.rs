@@ -5,7 +5,7 @@ use super::batches::{Batch, find_file, part_of};
 use super::contest::contest;
 use super::recipe::Recipe;
 use super::remake::remake;
-use super::task::{GateReport, GateTask};
+use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
@@ -40,7 +40,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_border()?;
-    let ranges = PartRange::all(recipe.pairs, task.config.batch_pairs);
+    let ranges = PartRange::all(recipe.pairs, BATCH_PAIRS);
     let found = find_batches(&task, &recipe, &ranges, context)?;
     withdraw(task.output)?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {

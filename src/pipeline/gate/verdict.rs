@@ -4,7 +4,7 @@ use super::contest::Outcome;
 use super::recipe::Recipe;
 use super::rule::Rule;
 use super::score::score;
-use super::task::GateTask;
+use super::task::{GateTask, INTERVAL};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
 use crate::artifact::dataset::verdict::{VERDICT_FORMAT, VerdictFile};
 use crate::artifact::error::ArtifactError;
@@ -21,7 +21,7 @@ pub(super) fn verdict_of(task: &GateTask<'_>, recipe: &Recipe, outcome: &Outcome
         baseline: task.baseline.as_parent(),
         pairs_asked: recipe.pairs,
         pairs_done: outcome.pairs.iter().sum(),
-        score: score(&outcome.rows, task.config.interval),
+        score: score(&outcome.rows, INTERVAL),
         test: rule.test(outcome.pairs),
         openings: outcome.openings,
         avoided: recipe.avoided.clone(),

@@ -1,7 +1,7 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
 use super::openings::Openings;
-use super::task::{GenerateConfig, OpeningChoice};
+use super::task::{EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice, TABLE_BITS};
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;
@@ -51,7 +51,7 @@ impl<'a> Player<'a> {
         model: &'a Model,
         stop: &'a AtomicBool,
     ) -> Self {
-        let searcher = Searcher::new(&model.evaluation, &model.mpc, config.table_bits).stopped_by(stop);
+        let searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop);
         Self { config, openings, seed, generation, model, searcher, nodes: 0 }
     }
 
@@ -130,7 +130,7 @@ impl<'a> Player<'a> {
         label: Option<&SearchResult>,
         rng: &mut RandomStream,
     ) -> Result<Choice, Stopped> {
-        let exploring = self.config.exploration_empties < position.empties();
+        let exploring = EXPLORATION_EMPTIES < position.empties();
         if exploring && rng.chance(self.config.exploration) {
             return if 0.0 < self.config.exploration_discs {
                 self.any_good_move(position, rng)
@@ -187,8 +187,11 @@ impl<'a> Player<'a> {
 /// How many random plies end the opening.
 fn random_plies(config: &GenerateConfig, rng: &mut RandomStream) -> u8 {
     match config.openings {
-        OpeningChoice::All => 0,
-        _ => between(config.random_plies_min, config.random_plies_max, rng),
+        OpeningChoice::All { .. } => 0,
+        OpeningChoice::Random { random_plies_min, random_plies_max }
+        | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => {
+            between(random_plies_min, random_plies_max, rng)
+        }
     }
 }
 

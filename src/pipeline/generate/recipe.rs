@@ -30,7 +30,8 @@ impl Recipe {
         let &GenerateConfig { games, part_games, .. } = task.config;
         // A book is known by its lines, wherever it lies.
         let book = task.book.map_or_else(String::new, |book| book.content().to_string());
-        let config = GenerateConfig { book, ..task.config.clone() };
+        let openings = task.config.openings.clone().with_book(book);
+        let config = GenerateConfig { openings, ..task.config.clone() };
         let config = serde_json::to_value(config).expect("a config is plain data");
         let settings = settings(ALGORITHM, (task.seed, task.generation, Some(task.model.content)), &config);
         Self { hash: hash_of(&settings), config, games, part_games, settings }

@@ -12,6 +12,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
 use crate::engine::search::searcher::Searcher;
+use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs, number_below};
 use std::ops::Range;
@@ -39,8 +40,12 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
 pub fn config_of(dataset: &Dataset) -> Result<GenerateConfig, ArtifactError> {
     let bad =
         |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {reason}"));
-    let config: GenerateConfig =
-        serde_json::from_value(dataset.manifest().config.clone()).map_err(|error| bad(error.to_string()))?;
+    let mut recorded = dataset.manifest().config.clone();
+    let other = recorded.as_object_mut().map(|keys| modernize("generate", keys)).unwrap_or_default();
+    if let Some((key, value)) = other.first() {
+        return Err(bad(format!("generate.{key} = {value}: this renma has another value, which is fixed")));
+    }
+    let config: GenerateConfig = serde_json::from_value(recorded).map_err(|error| bad(error.to_string()))?;
     config.check().map_err(|error| bad(error.to_string()))?;
     Ok(config)
 }
@@ -141,8 +146,8 @@ impl<'a> Remake<'a> {
             return Ok(0);
         }
         let games = self.dataset.games(index)?;
-        let openings = match (self.config.openings, self.book) {
-            (OpeningChoice::Book, None) => Openings::Played(&games),
+        let openings = match (&self.config.openings, self.book) {
+            (OpeningChoice::Book { .. }, None) => Openings::Played(&games),
             (_, book) => Openings::new(&self.config, book)?,
         };
         let mut player =
