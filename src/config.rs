@@ -301,9 +301,9 @@ mod tests {
         ratio_decay = 0.99
         clip = 99
         target = "score"
-        start = "parent"
+        start = "zero"
         epochs = 99
-        shuffle = true
+        shuffle = false
         validation = 0.89
         empties_min = 9
         empties_max = 59

@@ -54,10 +54,10 @@ fn without_the_table_recipes_and_step_ids_are_what_they_were() {
     workspace.done(&format!("fit-mpc {model} --models models"));
     gate(&workspace, &format!("--config configs/smoke.toml {GATE} --output gate"));
     for (file, key, expected) in [
-        ("selfplay/manifest.json", "recipe", "7201129faa39fca13b9ee121202e60e171fbe5bd37dd49afd7c8d84b0c4ce6ca"),
-        ("models/v0001/model.json", "step", "11ed2b642721cd43fe950cccdbcfcd944eaf11f2aa57f362cdd795639befabf7"),
-        ("gate/manifest.json", "recipe", "3ffaa1fada9063292bf2aba4a32eb6f48569b2118741143f4c4b711a65b69cf4"),
-        ("gate/verdict.json", "step", "8590303dd342e28a4af294f75b59e7bd56637688a0412107072decc3490787a2"),
+        ("selfplay/manifest.json", "recipe", "9266b75f97dbbde2cd6f320d6efcdf5ae240f4f958ce066d651f2358a31d04cb"),
+        ("models/v0001/model.json", "step", "46ab3758f02cb0b0e2551cdf4021f1db488863896395f2138c61ada038313632"),
+        ("gate/manifest.json", "recipe", "2210c7de827c00a0ab4f91dc3e39d65309c23e300c39ae53e06852a449abf525"),
+        ("gate/verdict.json", "step", "df5a5abaa486636f9bac8cfd42ba12bc38167817e0d0636aadb116bc700f6e48"),
     ] {
         let document = sealed(&workspace.path(file));
         assert_eq!(document[key], expected, "{file}");

@@ -1,11 +1,14 @@
 //! The command line.
 
+pub(super) mod config;
+
 use super::work::duration;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::run::next::Generations;
 use crate::run::state::Stage;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use config::ConfigCommand;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -324,18 +327,6 @@ pub(super) struct GcArguments {
     /// The datasets of the run [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
-}
-
-/// The `config` commands.
-#[derive(Debug, Subcommand)]
-pub(super) enum ConfigCommand {
-    /// Print every key with its value, and where the value comes from: a line of the file, or the default
-    #[command(after_help = "Example: renma config show --config configs/nightly.toml")]
-    Show {
-        /// The config file [default: the default config, which is part of the program]
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
-    },
 }
 
 /// The `dataset` commands.

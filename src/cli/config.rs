@@ -1,6 +1,6 @@
 //! `renma config show`.
 
-use super::arguments::ConfigCommand;
+use super::arguments::config::ConfigCommand;
 use super::output::{print, print_json};
 use super::session::Session;
 use crate::config::{default_config, load_config};

@@ -121,7 +121,9 @@ impl<'a> Overlay<'a> {
             document.iter().map(|(name, value)| (name.get_ref().as_ref(), name.span(), value)).collect();
         for (name, span, value) in &tables {
             match (self.known.contains_key(*name), value.get_ref().as_table()) {
-                (true, Some(_)) => {}
+                (true, Some(_)) => {
+                    self.base.entry(*name).or_insert_with(|| Value::Table(Table::new()));
+                }
                 (true, None) => {
                     self.fault(span, format!("{name} = {}: expected a table [{name}]", self.shown(value)));
                 }
@@ -150,13 +152,22 @@ impl<'a> Overlay<'a> {
         if let Some(reason) = self.of_another(table, key) {
             return self.fault(&span, reason);
         }
-        let read = toml::from_str::<Table>(&format!("value = {}", self.text.get(value.span()).unwrap_or_default()));
-        let taken = read.ok().and_then(|mut read| self.with(table, key, read.remove("value")?));
-        match taken {
+        match self.value(value).and_then(|value| self.with(table, key, value)) {
             Some(base) => self.base = base,
             None => self
                 .fault(&span, format!("{table}.{key} = {}: expected {}", self.shown(value), self.expected(table, key))),
         }
+    }
+
+    /// A value of the text; none if it is a number that nothing can hold.
+    fn value(&self, value: &Spanned<DeValue<'_>>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let text = self.text.get(value.span())?;
+            return toml::from_str::<Table>(&format!("value = {text}")).ok()?.remove("value");
+        };
+        // A table may stand under a head of its own.
+        let entries = table.iter().map(|(key, value)| Some((key.get_ref().to_string(), self.value(value)?)));
+        entries.collect::<Option<Table>>().map(Value::Table)
     }
 
     /// The base with another value for a key, if it may have that one as far as types go.
@@ -366,7 +377,7 @@ mod tests {
                 "generate.mpc_level = 1000: expected a whole number from 50 to 99, or 100 (full width)",
             ),
             ("[train]\nepochs = 0", 2, "train.epochs = 0: expected 1 to 100000"),
-            ("[gate]\nmpc_level = { t = 99 }", 2, "gate.mpc_level.t = 99: expected 0 to 10"),
+            ("[gate.mpc_level]\nt = 99", 1, "gate.mpc_level.t = 99: expected 0 to 10"),
             ("[generate]\nplay_dept = 4", 2, "generate.play_dept: there is no such key\ndid you mean play_depth?"),
             (
                 "[run]\nepochs = 4",

@@ -4,7 +4,7 @@ use super::book::Book;
 use super::openings::Openings;
 use super::play::Player;
 use super::recipe::origin_of;
-use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
+use super::task::{ALGORITHM, Fixed, GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
@@ -38,16 +38,27 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
 ///
 /// A table that is not `[generate]`, or a key that is out of range.
 pub fn config_of(dataset: &Dataset) -> Result<GenerateConfig, ArtifactError> {
+    recorded(dataset).map(|(config, _)| config)
+}
+
+fn recorded(dataset: &Dataset) -> Result<(GenerateConfig, Fixed), ArtifactError> {
     let bad =
         |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {reason}"));
-    let mut recorded = dataset.manifest().config.clone();
-    let other = recorded.as_object_mut().map(|keys| modernize("generate", keys)).unwrap_or_default();
-    if let Some((key, value)) = other.first() {
-        return Err(bad(format!("generate.{key} = {value}: this renma has another value, which is fixed")));
+    let mut table = dataset.manifest().config.clone();
+    let others = table.as_object_mut().map(|keys| modernize("generate", keys)).unwrap_or_default();
+    let mut fixed = Fixed::TODAY;
+    for (key, value) in others {
+        let (place, [min, max]) = match key.as_str() {
+            "table_bits" => (&mut fixed.table_bits, [8, 28]),
+            _ => (&mut fixed.exploration_empties, [0, 60]),
+        };
+        let number = value.as_u64().filter(|number| (min..=max).contains(number));
+        let number = number.and_then(|number| u8::try_from(number).ok());
+        *place = number.ok_or_else(|| bad(format!("generate.{key} = {value}: expected {min} to {max}")))?;
     }
-    let config: GenerateConfig = serde_json::from_value(recorded).map_err(|error| bad(error.to_string()))?;
+    let config: GenerateConfig = serde_json::from_value(table).map_err(|error| bad(error.to_string()))?;
     config.check().map_err(|error| bad(error.to_string()))?;
-    Ok(config)
+    Ok((config, fixed))
 }
 
 /// The share of false games or rows that `count` of them, drawn at random, find with this probability.
@@ -103,6 +114,7 @@ impl GameSample {
 pub struct Remake<'a> {
     dataset: &'a Dataset,
     config: GenerateConfig,
+    fixed: Fixed,
     /// A book is not kept with the games: without it each begins again with the moves that its row says it took from there.
     book: Option<&'a Book>,
     model: &'a Model,
@@ -121,10 +133,10 @@ impl<'a> Remake<'a> {
         model: &'a Model,
         sample: GameSample,
     ) -> Result<Self, ArtifactError> {
-        let config = config_of(dataset)?;
+        let (config, fixed) = recorded(dataset)?;
         let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
         match origin_of(dataset)? {
-            Some((ALGORITHM, _)) => Ok(Self { dataset, config, book, model, sample }),
+            Some((ALGORITHM, _)) => Ok(Self { dataset, config, fixed, book, model, sample }),
             Some((algorithm, _)) => {
                 let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
                 Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
@@ -150,8 +162,14 @@ impl<'a> Remake<'a> {
             (OpeningChoice::Book { .. }, None) => Openings::Played(&games),
             (_, book) => Openings::new(&self.config, book)?,
         };
-        let mut player =
-            Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
+        let mut player = Player::new(
+            (&self.config, self.fixed),
+            &openings,
+            manifest.seed,
+            manifest.generation,
+            self.model,
+            context.stop,
+        );
         let positions = self.dataset.positions(index)?;
         let mut rest = &positions[..];
         let mut count = 0;

@@ -19,6 +19,17 @@ pub(super) const ALL_PLIES_MAX: u8 = 7;
 /// What a dataset of self-play consists of.
 pub(super) const TABLES: [&Table; 2] = [&GAMES, &POSITIONS];
 
+/// What is the same for all games of today. Datasets of older versions have recorded other numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fixed {
+    pub(super) table_bits: u8,
+    pub(super) exploration_empties: u8,
+}
+
+impl Fixed {
+    pub(super) const TODAY: Self = Self { table_bits: TABLE_BITS, exploration_empties: EXPLORATION_EMPTIES };
+}
+
 /// The table of each thread's search has 2^16 entries of 16 bytes: all shipped configs but the smallest had it, and it stays in
 /// a core's second cache.
 pub(in crate::pipeline) const TABLE_BITS: u8 = 16;
