@@ -16,7 +16,7 @@ use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::verdict::{OpeningCounts, VERDICT_FORMAT, VerdictFile};
+use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, VerdictFormat};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
@@ -221,7 +221,7 @@ fn withdraw(folder: &Path) -> Result<(), ArtifactError> {
 fn verdict_of(task: &GateTask<'_>, recipe: &Recipe, outcome: &Outcome) -> VerdictFile {
     let rule = Rule::new(task.config);
     VerdictFile {
-        format: VERDICT_FORMAT,
+        format: VerdictFormat::CURRENT,
         verdict: outcome.decision.unwrap_or_else(|| rule.last_word(outcome.pairs)),
         step: recipe.step,
         games_content: content_of(&outcome.parts),
