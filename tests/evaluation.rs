@@ -25,8 +25,8 @@ fn rng(id: u64) -> RandomStream {
     stream(SEED, Stream::Game(1, id))
 }
 
-fn set_of(phase_starts: &str) -> Arc<PatternSet> {
-    let text = ES_CUBE.replace("phase_starts = [4]", &format!("phase_starts = [{phase_starts}]"));
+fn set_of(phase_empties_max: &str) -> Arc<PatternSet> {
+    let text = ES_CUBE.replace("phase_empties_max = [60]", &format!("phase_empties_max = [{phase_empties_max}]"));
     Arc::new(parse_features(&text).unwrap())
 }
 
@@ -110,7 +110,7 @@ fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Positio
 
 #[test]
 fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
-    let set = set_of("4");
+    let set = set_of("60");
     let listed: BTreeSet<(&str, BTreeSet<&str>)> =
         INSTANCES.iter().map(|(pattern, squares)| (*pattern, squares.split(' ').collect())).collect();
     assert_eq!(listed.len(), 42);
@@ -152,13 +152,13 @@ fn each_board_feature_is_at_the_index_its_squares_spell() {
 
 #[test]
 fn a_static_value_is_the_plain_sum_by_squares_on_every_image_of_the_board() {
-    let evaluation = random_evaluation(&set_of("4"));
+    let evaluation = random_evaluation(&set_of("60"));
     check(&evaluation, &random_positions(20), |position| plain_value(evaluation.weights(), position));
 }
 
 #[test]
 fn every_phase_has_weights_of_its_own() {
-    let evaluation = random_evaluation(&set_of("4, 20, 33, 64"));
+    let evaluation = random_evaluation(&set_of("60, 44, 31, 0"));
     check(&evaluation, &random_positions(10), |position| {
         let discs = (position.player() | position.opponent()).count_ones();
         let phase = [4, 20, 33, 64].iter().filter(|&&start| start <= discs).count() - 1;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The format version of all files of a model.
-pub type ModelFormat = FormatVersion<1, 2>;
+pub type ModelFormat = FormatVersion<1, 3>;
 
 /// What a version is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -142,7 +142,8 @@ impl Model {
         let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
         let path = folder.join("weights.parquet");
         let rows_max = (set.phase_count() * set.feature_count()) as u64;
-        let batches = WEIGHTS.decode_batches(&path, file("weights.parquet")?, rows_max)?;
+        let batches =
+            weights_file::table_of(document.format).decode_batches(&path, file("weights.parquet")?, rows_max)?;
         let (evaluation, visits) = weights_file::from_batches(&path, &Arc::new(set), batches)?;
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
@@ -197,11 +198,12 @@ fn check_file(folder: &Path, document: &ModelDocument, name: &str, bytes: &[u8])
     Ok(())
 }
 
-/// The hash of what a pattern set computes; its names do not count.
+/// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
 #[must_use]
 pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
-    hasher.field("phase starts", set.phase_starts());
+    let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();
+    hasher.field("phase starts", &starts);
     for pattern in set.patterns() {
         match &pattern.kind {
             PatternKind::Squares(squares) => {

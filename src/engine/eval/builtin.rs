@@ -37,7 +37,7 @@ fn square_sums(name: &str, value: impl Fn(Square) -> i32) -> Evaluation {
         pattern("DIAGONAL", ["a1", "b1", "a2", "b2", "c3", "d3", "c4", "d4"]),
         pattern("FLANKS", ["c1", "d1", "c2", "d2", "a3", "b3", "a4", "b4"]),
     ];
-    let set = PatternSet::new(name, patterns, vec![4]).expect("the two patterns are sound");
+    let set = PatternSet::new(name, patterns, vec![60]).expect("the two patterns are sound");
     let mut weights = Vec::new();
     for pattern in set.patterns() {
         let PatternKind::Squares(squares) = &pattern.kind else { continue };

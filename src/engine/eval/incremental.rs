@@ -261,12 +261,12 @@ mod tests {
     }
 
     /// Random weights over patterns of every size, mirrors equal.
-    fn evaluation(lists: &[&str], phase_starts: Vec<u8>, seed: u64) -> Evaluation {
+    fn evaluation(lists: &[&str], phase_empties_max: Vec<u8>, seed: u64) -> Evaluation {
         let squares = |list: &str| PatternKind::Squares(list.split(' ').map(|name| name.parse().unwrap()).collect());
         let mut patterns: Vec<Pattern> =
             lists.iter().map(|list| Pattern { name: (*list).to_owned(), kind: squares(list) }).collect();
         patterns.insert(1, Pattern { name: "PARITY".to_owned(), kind: PatternKind::Parity });
-        let set = PatternSet::new("test", patterns, phase_starts).unwrap();
+        let set = PatternSet::new("test", patterns, phase_empties_max).unwrap();
         let mut next = numbers(seed);
         let mut weights = Vec::new();
         for _ in 0..set.phase_count() {
@@ -329,7 +329,7 @@ mod tests {
         let mut positions = 0;
         for set in 0..100 {
             let lists = &LISTS[set % 5..][..1 + set % 8];
-            let evaluation = evaluation(lists, vec![4, 20, 33, 50], set as u64);
+            let evaluation = evaluation(lists, vec![60, 44, 31, 14], set as u64);
             for game in 0..100 {
                 let seed = (set * 100 + game) as u64;
                 let kernel = kernels[game % kernels.len()];
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_set_of_many_blocks_equals_the_walk() {
         let uneven = ["a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2"];
-        let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![4, 20, 33, 50], 1);
+        let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![60, 44, 31, 14], 1);
         assert!(5 < evaluation.incremental().block_count);
         for kernel in KernelChoice::all() {
             assert!((0..10).map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed))).sum::<usize>() > 500);

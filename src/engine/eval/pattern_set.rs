@@ -13,6 +13,9 @@ pub const INSTANCES_MAX: usize = 128;
 /// At most this many weights over all phases: a table of 128 MiB, which holds 61 phases of 18 patterns of 10 squares.
 pub const WEIGHTS_MAX: usize = 1 << 26;
 
+/// The number of empty squares at the start of a game.
+const EMPTIES_MAX: u8 = 60;
+
 /// The number of indices that the incremental tables update together.
 pub const LANES: usize = 16;
 
@@ -63,14 +66,14 @@ pub struct Instance {
 pub struct PatternSet {
     name: String,
     patterns: Vec<Pattern>,
-    phase_starts: Vec<u8>,
+    phase_empties_max: Vec<u8>,
     offsets: Vec<usize>,
     instances: Vec<Instance>,
     parity_offsets: Vec<usize>,
     feature_count: usize,
-    canonical: Vec<u32>,      // [feature] -> the smallest mirror of it
-    phase_of_discs: [u8; 65], // [discs] -> phase
-    steps: Vec<[u16; LANES]>, // [square][block] -> what a disc of the side to move adds to each index
+    canonical: Vec<u32>,        // [feature] -> the smallest mirror of it
+    phase_of_empties: [u8; 65], // [empties] -> phase
+    steps: Vec<[u16; LANES]>,   // [square][block] -> what a disc of the side to move adds to each index
 }
 
 /// Why a list of patterns is not a pattern set.
@@ -89,23 +92,25 @@ pub enum PatternSetError {
     Instances(usize),
     #[error("{phases} phases of {features} features make {} weights: at most {WEIGHTS_MAX}", phases * features)]
     Weights { phases: usize, features: usize },
-    #[error("`phase_starts` must begin with 4 and ascend to at most 64 discs")]
+    #[error(
+        "the first phase must begin with 60 empty squares, which are 4 discs, and each other phase later in the game"
+    )]
     Phases,
 }
 
 impl PatternSet {
-    /// Derives everything from the patterns and the first disc count of each phase.
+    /// Derives everything from the patterns and the largest number of empty squares of each phase.
     ///
     /// # Errors
     ///
     /// The first thing that makes the list unusable.
-    pub fn new(name: &str, patterns: Vec<Pattern>, phase_starts: Vec<u8>) -> Result<Self, PatternSetError> {
+    pub fn new(name: &str, patterns: Vec<Pattern>, phase_empties_max: Vec<u8>) -> Result<Self, PatternSetError> {
         check_patterns(&patterns)?;
-        let ascending = phase_starts.windows(2).all(|pair| pair[0] < pair[1]);
-        if phase_starts.first() != Some(&4) || phase_starts.last() > Some(&64) || !ascending {
+        let descending = phase_empties_max.windows(2).all(|pair| pair[1] < pair[0]);
+        if phase_empties_max.first() != Some(&EMPTIES_MAX) || !descending {
             return Err(PatternSetError::Phases);
         }
-        let (phases, features) = (phase_starts.len(), patterns.iter().map(Pattern::configuration_count).sum());
+        let (phases, features) = (phase_empties_max.len(), patterns.iter().map(Pattern::configuration_count).sum());
         if WEIGHTS_MAX / phases < features {
             return Err(PatternSetError::Weights { phases, features });
         }
@@ -139,8 +144,8 @@ impl PatternSet {
         Ok(Self {
             name: name.to_owned(),
             patterns,
-            phase_of_discs: phases_by_discs(&phase_starts),
-            phase_starts,
+            phase_of_empties: phases_by_empties(&phase_empties_max),
+            phase_empties_max,
             offsets,
             steps: square_steps(&instances),
             instances,
@@ -189,20 +194,20 @@ impl PatternSet {
     /// The number of phases.
     #[must_use]
     pub fn phase_count(&self) -> usize {
-        self.phase_starts.len()
+        self.phase_empties_max.len()
     }
 
-    /// The first disc count of each phase.
+    /// The largest number of empty squares of each phase, descending.
     #[must_use]
-    pub fn phase_starts(&self) -> &[u8] {
-        &self.phase_starts
+    pub fn phase_empties_max(&self) -> &[u8] {
+        &self.phase_empties_max
     }
 
     /// The phase of a position with this many empty squares.
     #[must_use]
     #[inline]
     pub const fn phase(&self, empties: u8) -> usize {
-        self.phase_of_discs[64 - empties as usize] as usize
+        self.phase_of_empties[empties as usize] as usize
     }
 
     /// The smallest mirror of each feature: mirrors share one weight, kept there.
@@ -296,13 +301,12 @@ fn digits(mut configuration: u32, count: usize) -> Vec<u32> {
     digits
 }
 
-fn phases_by_discs(phase_starts: &[u8]) -> [u8; 65] {
-    let mut phases = [0; 65];
-    for (discs, phase) in phases.iter_mut().enumerate() {
-        let begun = phase_starts.iter().filter(|&&start| usize::from(start) <= discs).count();
-        *phase = begun.saturating_sub(1) as u8;
-    }
-    phases
+/// Boards with more empty squares than a game begins with belong to the first phase.
+fn phases_by_empties(phase_empties_max: &[u8]) -> [u8; 65] {
+    std::array::from_fn(|empties| {
+        let begun = phase_empties_max.iter().filter(|&&most| empties <= usize::from(most)).count();
+        begun.saturating_sub(1) as u8
+    })
 }
 
 fn square_steps(instances: &[Instance]) -> Vec<[u16; LANES]> {
@@ -325,7 +329,7 @@ mod tests {
     }
 
     fn set(kind: PatternKind) -> Result<PatternSet, PatternSetError> {
-        PatternSet::new("test", vec![Pattern { name: "P".into(), kind }], vec![4])
+        PatternSet::new("test", vec![Pattern { name: "P".into(), kind }], vec![60])
     }
 
     #[test]
@@ -347,8 +351,8 @@ mod tests {
         assert!(set(PatternKind::Squares(vec![])).is_err());
         assert!(set(squares("a1 b1 c1 d1 e1 f1 g1 h1 a2 b2 c2")).is_err());
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
-        for phase_starts in [vec![], vec![5], vec![4, 4], vec![4, 65]] {
-            let result = PatternSet::new("test", vec![parity.clone()], phase_starts);
+        for phase_empties_max in [vec![], vec![59], vec![61], vec![60, 60], vec![60, 20, 30]] {
+            let result = PatternSet::new("test", vec![parity.clone()], phase_empties_max);
             assert_eq!(result.unwrap_err(), PatternSetError::Phases);
         }
     }
@@ -361,7 +365,7 @@ mod tests {
         let pattern =
             |index: usize| Pattern { name: index.to_string(), kind: squares(&cells[index..index + 10].join(" ")) };
         let set = |patterns, phases: u8| {
-            PatternSet::new("test", (0..patterns).map(pattern).collect(), (4..4 + phases).collect())
+            PatternSet::new("test", (0..patterns).map(pattern).collect(), (0..phases).map(|phase| 60 - phase).collect())
         };
         let error = set(19, 61).unwrap_err();
         assert_eq!(error.to_string(), "61 phases of 1121931 features make 68437791 weights: at most 67108864");
@@ -369,9 +373,9 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_ranges_of_discs() {
+    fn phases_are_ranges_of_empty_squares() {
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
-        let set = PatternSet::new("test", vec![parity], vec![4, 20, 64]).unwrap();
-        assert_eq!([60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 1, 1, 2]);
+        let set = PatternSet::new("test", vec![parity], vec![60, 44, 0]).unwrap();
+        assert_eq!([64, 60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 0, 1, 1, 2]);
     }
 }
