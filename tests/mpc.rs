@@ -11,7 +11,7 @@ use renma::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::model::reference::LoadedModel;
 use renma::engine::search::mpc::{LEVELS, MpcLevel, MpcTable};
 use renma::engine::search::searcher::Searcher;
-use renma::pipeline::fit_mpc::fit_samples;
+use renma::pipeline::fit_mpc::run::fit_samples;
 use renma::pipeline::fit_mpc::sample::Sample;
 use std::path::Path;
 use std::sync::LazyLock;

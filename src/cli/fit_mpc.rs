@@ -12,8 +12,10 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::output::OutputFile;
 use crate::config::load_config;
 use crate::engine::search::mpc::LEVELS;
+use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::fit_mpc::picture::{PICTURE_FILE, PICTURE_NAMES};
-use crate::pipeline::fit_mpc::{FitMpcMetrics, FitMpcTask, fit_mpc, samples_step, step};
+use crate::pipeline::fit_mpc::run::{fit_mpc, samples_step, step};
+use crate::pipeline::fit_mpc::task::FitMpcTask;
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -9,7 +9,8 @@ use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
-use crate::pipeline::gate::{GateReport, GateTask, gate, step};
+use crate::pipeline::gate::run::{gate, step};
+use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 

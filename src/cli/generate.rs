@@ -8,7 +8,8 @@ use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config;
-use crate::pipeline::generate::{GenerateTask, generate, step};
+use crate::pipeline::generate::run::{generate, step};
+use crate::pipeline::generate::task::GenerateTask;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<ExitCode> {

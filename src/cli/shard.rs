@@ -7,8 +7,9 @@ use super::session::{Session, Stopwatch, fresh_seed, model_or_champion, registry
 use super::work::check_begun;
 use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::config::load_config;
-use crate::pipeline::generate::finish::finish_parts;
-use crate::pipeline::generate::{GenerateTask, generate_parts};
+use crate::pipeline::generate::run::finish_parts;
+use crate::pipeline::generate::run::generate_parts;
+use crate::pipeline::generate::task::GenerateTask;
 use serde_json::json;
 use std::path::Path;
 

@@ -132,10 +132,10 @@ impl ConfigEntry {
     #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
         let algorithms = [
-            ("generate", generate::ALGORITHM),
-            ("train", train::ALGORITHM),
-            ("fit_mpc", fit_mpc::ALGORITHM),
-            ("gate", gate::ALGORITHM),
+            ("generate", generate::task::ALGORITHM),
+            ("train", train::task::ALGORITHM),
+            ("fit_mpc", fit_mpc::task::ALGORITHM),
+            ("gate", gate::task::ALGORITHM),
         ];
         Self {
             from,
@@ -194,10 +194,10 @@ impl ConfigEntry {
 
 fn current_algorithm(table: &str) -> Option<u32> {
     match table {
-        "generate" => Some(generate::ALGORITHM),
-        "train" => Some(train::ALGORITHM),
-        "fit_mpc" => Some(fit_mpc::ALGORITHM),
-        "gate" => Some(gate::ALGORITHM),
+        "generate" => Some(generate::task::ALGORITHM),
+        "train" => Some(train::task::ALGORITHM),
+        "fit_mpc" => Some(fit_mpc::task::ALGORITHM),
+        "gate" => Some(gate::task::ALGORITHM),
         _ => None,
     }
 }

@@ -18,10 +18,14 @@ use crate::artifact::step::{Settings, Step};
 use crate::artifact::table::Table;
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
-use crate::pipeline::fit_mpc::{self, FitMpcTask};
-use crate::pipeline::gate::{self, GateTask};
-use crate::pipeline::generate::{self, GenerateTask};
-use crate::pipeline::train::{self, TrainTask};
+use crate::pipeline::fit_mpc;
+use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::gate;
+use crate::pipeline::gate::task::GateTask;
+use crate::pipeline::generate;
+use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::train;
+use crate::pipeline::train::task::TrainTask;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -256,7 +260,7 @@ impl Walk<'_> {
         };
         let config = &self.config.config.generate;
         let seed = self.config.config.run.seed;
-        let step = generate::step(&GenerateTask {
+        let step = generate::run::step(&GenerateTask {
             config,
             book: self.config.book.as_deref(),
             seed,
@@ -308,10 +312,10 @@ impl Walk<'_> {
             parent: Some(parent),
             registry: self.lineage.registry,
         };
-        let step = train::step(&task, &datasets);
+        let step = train::run::step(&task, &datasets);
         let (mut state, made) = self.version(Stage::Train, &step, latest)?;
         if state.state != State::Done {
-            let epochs = train::epochs_done(self.lineage.registry.folder(), step.id)?;
+            let epochs = train::run::epochs_done(self.lineage.registry.folder(), step.id)?;
             let asked = u64::from(task.config.epochs);
             state.parts = epochs.map(|done| PartCount { done: u64::from(done), asked });
         }
@@ -360,10 +364,10 @@ impl Walk<'_> {
             output: Some(&output),
             report: None,
         };
-        let step = fit_mpc::step(&task);
+        let step = fit_mpc::run::step(&task);
         let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;
         let samples = self.manifest("mpc", DatasetKind::Mpc)?.filter(|manifest| {
-            manifest.recipe == fit_mpc::samples_step(&task).id && manifest.done == task.config.games
+            manifest.recipe == fit_mpc::run::samples_step(&task).id && manifest.done == task.config.games
         });
         if state.state == State::Done && samples.is_none() {
             state.state = State::Missing;
@@ -389,7 +393,7 @@ impl Walk<'_> {
             return Ok(self.unknown(Stage::Gate, verdict.is_some(), why));
         };
         let avoid = self.training_folders()?;
-        let step = gate::step(&GateTask {
+        let step = gate::run::step(&GateTask {
             config: &self.config.config.gate,
             seed: self.config.config.run.seed,
             generation: self.generation,

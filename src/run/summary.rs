@@ -14,7 +14,7 @@ use crate::artifact::model::document::{ModelDocument, ParentEntry};
 use crate::artifact::model::name::ModelName;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::pipeline::StageError;
-use crate::pipeline::train::TrainMetrics;
+use crate::pipeline::train::task::TrainMetrics;
 use serde::Serialize;
 
 /// What a generation has done.

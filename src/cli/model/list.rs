@@ -8,7 +8,7 @@ use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::cli::status::verdict_word;
 use crate::cli::work::utc;
-use crate::pipeline::train::TrainMetrics;
+use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates};
 use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls};
 use crate::run::standings::{Standing, standings};

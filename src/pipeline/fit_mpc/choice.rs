@@ -1,8 +1,9 @@
 //! Which shallow depths to try at each deep one, and how many: by what they cost and how often they cut.
 
-use super::line::{Deep, END_RANGES, Pair, RANGES, check};
+use super::line::check;
+use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
-use super::{DepthFit, SHALLOW_DEPTHS, SHALLOW_FIRST};
+use super::task::{SHALLOW_DEPTHS, SHALLOW_FIRST};
 use crate::engine::eval::evaluation::SCORE_MAX;
 use crate::engine::search::mpc::{MpcEntry, MpcLevel, PROBE_MARGIN, STATIC_MARGIN};
 use crate::engine::search::searcher::Stopped;

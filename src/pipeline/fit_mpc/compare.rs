@@ -1,7 +1,8 @@
 //! What a table does to searches: nodes, scores and moves against full width.
 
-use super::FitMpcTask;
+use super::metrics::{LevelNodes, NodesSaved};
 use super::sample::Sample;
+use super::task::FitMpcTask;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
@@ -10,35 +11,6 @@ use crate::engine::search::searcher::Searcher;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
-use serde::{Deserialize, Serialize};
-
-/// Searches of one level against full width, at equal depth.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LevelNodes {
-    /// In percent; `null` is a margin in sigmas: that of the config's `level` if it is one, else its `t`.
-    pub level: Option<u8>,
-    /// Nodes.
-    pub nodes: u64,
-    /// The root of the mean squared difference of the scores, in discs.
-    pub rms_difference: f64,
-    /// The share of positions with the same move.
-    pub same_move: f64,
-}
-
-/// What the table saves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct NodesSaved {
-    /// The depth of the searches.
-    pub depth: u8,
-    /// Positions searched.
-    pub positions: u64,
-    /// Nodes of the full-width searches.
-    pub full_width: u64,
-    /// Those of each level.
-    pub levels: Vec<LevelNodes>,
-    /// The plies that the level of the config looks further with no more nodes than full width.
-    pub depth_gained: u8,
-}
 
 /// A depth that no selective search of this many nodes gets beyond.
 const DEPTH_GAINED_MAX: u8 = 8;

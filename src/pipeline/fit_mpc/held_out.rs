@@ -1,29 +1,16 @@
 //! How often predictions miss on games that they were not fitted to.
 
-use super::DepthFit;
-use super::line::{Deep, Folds, Pair, Pool, check, fit_pair};
+use super::line::{Folds, Pool, check, fit_pair};
+use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
 use crate::engine::search::mpc::{LEVELS, MpcEntry};
 use crate::engine::search::searcher::Stopped;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// Misses of the predictions of some kind, each fitted to other games than the one it is tried on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HeldOut {
-    /// Which predictions: all, those with so many empty squares, with such a shallow value in discs, or of the end.
-    pub group: String,
-    /// Predictions tried: a sample counts once for each pair of depths that the table has for it.
-    pub pairs: u64,
-    /// For each level (73, 87, 95, 98, 99 %) the share of deep values outside the margin, either side.
-    pub miss_rates: [f64; LEVELS.len()],
-    /// The root of the mean squared error, in discs.
-    pub rms: f64,
-}
-
 /// The groups by empty squares and by the size of the shallow value in millidiscs.
 const EMPTIES: [[u8; 2]; 3] = [[0, 23], [24, 35], [36, 60]];
+
 const VALUES: [[i32; 2]; 3] = [[0, 7_999], [8_000, 19_999], [20_000, 64_000]];
 
 /// Misses by level, counted in integers.

@@ -1,17 +1,12 @@
 //! Least-squares lines with the quantiles of what they leave over, for each pair of depths and range of empty squares.
 
-use super::DepthFit;
+use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::sums::{Deviation, LineSums, ScorePair, Tails};
-use crate::engine::search::mpc::LEVELS;
+use crate::engine::search::mpc::{LEVELS, MpcTable};
 use crate::engine::search::searcher::Stopped;
+use crate::pipeline::StageError;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The ranges of empty squares; how well a depth foretells another changes slowly.
-pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
-
-/// The ranges for predictions of the end of the game: exact searches are guided from 12 empty squares on.
-pub(super) const END_RANGES: [[u8; 2]; 4] = [[12, 14], [15, 17], [18, 20], [21, 24]];
 
 /// A range with fewer samples takes the line of all ranges.
 const SAMPLES_MIN: u64 = 100;
@@ -21,21 +16,6 @@ const OUTSIDE_MIN: u64 = 20;
 
 /// Shallow values beyond this are of games that are decided, and say little about the others.
 const SHALLOW_MAX: i32 = 40_000;
-
-/// What is predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Deep {
-    Depth(u8),
-    /// The end of the game.
-    End,
-}
-
-/// What is predicted from what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pair {
-    pub(super) deep: Deep,
-    pub(super) shallow: u8,
-}
 
 impl Pair {
     /// Its scores in a sample, if it has both.
@@ -186,6 +166,12 @@ fn fit_shape(
         samples: sums.count,
     };
     Ok((fit, tails))
+}
+
+/// The table that searches use; scores that no search gave may lead to one that none can use.
+pub(super) fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
+    let table = MpcTable::new(depths.iter().flat_map(DepthFit::entries).collect());
+    table.map_err(|error| StageError::NoRows(format!("the samples make no MPC table: {error}")))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The samples on disk: parts of fixed ranges of games, found again after a kill; the manifest comes last.
 
 use super::sample::Sample;
-use super::{FitMpcConfig, FitMpcTask, Method, StageError};
+use super::task::{FitMpcConfig, FitMpcTask, Method};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::{
     DatasetKind, MPC_FORMAT, Manifest, Part, RULES, content_of, recipe_footer, setting_key,
@@ -13,6 +13,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::step::{Settings, first_difference, settings_hash};
 use crate::artifact::table::Footer;
+use crate::pipeline::StageError;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Pictures of a fit, as SVG written by hand: plain shapes and a few words, the same bytes for the same figures.
 
+use super::metrics::{DepthFit, FitMpcMetrics};
 use super::sample::Sample;
-use super::{DepthFit, FitMpcMetrics};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::{create_folder, exists, publish_bytes};

@@ -1,7 +1,7 @@
 //! Positions to measure, from games that the model plays against itself and from the trees of its searches, with their
 //! full-width scores.
 
-use super::{FitMpcConfig, FitMpcTask};
+use super::task::{FitMpcConfig, FitMpcTask};
 use crate::artifact::dataset::mpc_samples::MpcSampleRow;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;

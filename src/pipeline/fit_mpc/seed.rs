@@ -1,8 +1,10 @@
 //! The source's form: one difference a depth, each depth fitted with the lower ones in use.
 
+use super::line::table_of;
+use super::metrics::DepthFit;
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{LineSums, ScorePair, Tails};
-use super::{DepthFit, FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST, table_of};
+use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
 use crate::engine::search::mpc::{DEEP_MAX, LEVELS, MpcLevel, MpcTable};
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};

@@ -1,7 +1,7 @@
 //! Batches: the pairs between two looks at the score, one Parquet part each; finished work is found by looking.
 
-use super::GateTask;
 use super::recipe::Recipe;
+use super::task::GateTask;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::Part;

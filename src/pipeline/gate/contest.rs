@@ -1,12 +1,12 @@
 //! The contest: games on all threads, batches in order, and a look at the score after each.
 
-use super::GateTask;
 use super::avoided::Avoided;
 use super::batches::{Batch, games_of};
 use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
 use super::rule::Rule;
 use super::score::pair_counts;
+use super::task::GateTask;
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};

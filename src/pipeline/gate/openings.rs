@@ -1,7 +1,7 @@
 //! Openings: random, different up to symmetry, new to the candidate, and balanced.
 
 use super::avoided::Positions;
-use super::{GateConfig, GateTask};
+use super::task::{GateConfig, GateTask};
 use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};

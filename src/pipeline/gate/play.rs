@@ -1,7 +1,7 @@
 //! Gate games: each opening is played once with each color, by the same search with two models.
 
 use super::openings::{Candidate, balance_score};
-use super::{GateConfig, GateTask};
+use super::task::{GateConfig, GateTask};
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;

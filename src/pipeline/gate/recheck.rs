@@ -3,7 +3,8 @@
 use super::avoided::Avoided;
 use super::contest::contest;
 use super::recipe::Recipe;
-use super::{GateReport, GateTask, verdict_of};
+use super::task::{GateReport, GateTask};
+use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest, Part};

@@ -1,7 +1,7 @@
 //! What decides a gate's games: its recipe, and how a folder that has another one is told apart.
 
 use super::batches::{Batch, find_file, games_of, part_of};
-use super::{ALGORITHM, GateTask};
+use super::task::{ALGORITHM, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};

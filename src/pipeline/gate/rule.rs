@@ -1,6 +1,6 @@
 //! The rule by which a gate's games become a verdict.
 
-use super::{GateConfig, GateMode};
+use super::task::{GateConfig, GateMode};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::statistics::elo::interval_of;
 use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};

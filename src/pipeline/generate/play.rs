@@ -1,7 +1,7 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
-use super::GenerateConfig;
-use super::openings::{OpeningChoice, Openings};
+use super::openings::Openings;
+use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;

@@ -1,9 +1,10 @@
 //! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
 
-use super::openings::{Book, OpeningChoice, Openings};
+use super::book::Book;
+use super::openings::Openings;
 use super::play::Player;
 use super::recipe::origin_of;
-use super::{ALGORITHM, GenerateConfig};
+use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};

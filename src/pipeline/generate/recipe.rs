@@ -1,6 +1,6 @@
 //! What decides a dataset's games: its recipe, and how a folder that has another one is told apart.
 
-use super::{ALGORITHM, GenerateConfig, GenerateTask};
+use super::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};
 use crate::artifact::dataset::part_range::PartRange;

@@ -4,7 +4,8 @@
 //! rule differs there: it mirrors short diagonals by a wrong table, and refreshes only the index just visited.
 
 use super::checkpoint::Checkpoint;
-use super::{TrainConfig, TrainingRow, TrainingSet};
+use super::rows::{TrainingRow, TrainingSet};
+use super::task::TrainConfig;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::version::Model;
 use crate::artifact::model::weights_file::spread;

@@ -1,41 +1,15 @@
 //! The error of an evaluation on labeled rows.
 
-use super::TrainingRow;
+use super::rows::TrainingRow;
+use super::task::{EmptiesError, Errors};
 use crate::engine::eval::evaluation::{DISC, Evaluation};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{ParallelIterator, ParallelSlice};
-use serde::{Deserialize, Serialize};
 
 /// The width of a row of the error table, in empty squares.
 const EMPTIES_STEP: usize = 5;
 
 const RANGES: usize = 60 / EMPTIES_STEP + 1;
-
-/// The error of one range of empty squares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EmptiesError {
-    /// The fewest empty squares.
-    pub empties_min: u8,
-    /// The most empty squares.
-    pub empties_max: u8,
-    /// Rows.
-    pub rows: u64,
-    /// The mean absolute error, in discs.
-    pub mae: f64,
-    /// The root of the mean squared error, in discs.
-    pub rmse: f64,
-}
-
-/// The error over all rows, and by empty squares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
-    /// The mean absolute error, in discs.
-    pub mae: f64,
-    /// The root of the mean squared error, in discs.
-    pub rmse: f64,
-    /// Ranges that have rows, fewest empty squares first.
-    pub by_empties: Vec<EmptiesError>,
-}
 
 /// Integer sums, which add up to the same bits in any order.
 #[derive(Clone, Copy, Debug, Default)]

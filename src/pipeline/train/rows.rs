@@ -1,6 +1,6 @@
 //! Training rows: datasets decoded once into small rows in memory, split by game.
 
-use super::{Target, TrainConfig, TrainTask};
+use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::rows::DatasetRow;
@@ -152,10 +152,10 @@ fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Rule, Start};
     use super::*;
     use crate::engine::board::notation::ColoredPosition;
     use crate::engine::board::symmetry::Symmetry;
+    use crate::pipeline::train::task::{Rule, Start};
 
     fn check(rows: &[TrainingRow], multiplicity_max: u32, expected: &[TrainingRow]) {
         let found = distinct(rows, multiplicity_max, &AtomicBool::new(false)).unwrap();

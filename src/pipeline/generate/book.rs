@@ -1,0 +1,65 @@
+//! A book of openings.
+
+use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::engine::board::notation::parse_moves;
+use crate::engine::board::square::Square;
+use crate::engine::game::Game;
+
+/// How one game begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Opening {
+    pub(super) moves: Vec<Square>,
+    /// Half-moves that these are, passes included.
+    pub(super) plies: u8,
+}
+
+impl Opening {
+    pub(super) fn of(game: &Game) -> Self {
+        Self { moves: game.moves().to_vec(), plies: game.ply() }
+    }
+}
+
+/// Openings that somebody chose, as beginnings of games that go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Book {
+    pub(super) openings: Vec<Opening>,
+    content: ContentHash,
+}
+
+impl Book {
+    /// A book of lines of legal moves, passes left out.
+    ///
+    /// # Errors
+    ///
+    /// A line that is none, or that ends the game; no line at all.
+    pub fn new(lines: &[String]) -> Result<Self, String> {
+        if lines.is_empty() {
+            return Err("it has no opening".into());
+        }
+        let mut hasher = FieldHasher::new("book");
+        let mut openings = Vec::with_capacity(lines.len());
+        for (number, line) in (1..).zip(lines) {
+            let bad = |reason: String| format!("opening {number}: {reason}");
+            let moves = parse_moves(line).map_err(|error| bad(error.to_string()))?;
+            let game = Game::from_moves(&moves).map_err(|error| bad(error.to_string()))?;
+            if game.is_over() {
+                return Err(bad("it is a whole game".into()));
+            }
+            hasher.field("opening", game.transcript().as_bytes());
+            openings.push(Opening::of(&game));
+        }
+        Ok(Self { openings, content: hasher.finish() })
+    }
+
+    /// Its lines, moves `f5d6c3…`.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.openings.iter().map(|opening| opening.moves.iter().map(ToString::to_string).collect()).collect()
+    }
+
+    /// The hash of its lines in their order.
+    #[must_use]
+    pub const fn content(&self) -> ContentHash {
+        self.content
+    }
+}

@@ -1,0 +1,197 @@
+//! Self-play from beginning to end: whole datasets, ranges of parts, and the finish of a dataset made in shards.
+
+use super::book::Book;
+use super::parts::Parts;
+use super::recheck::{GameSample, Remake};
+use super::recipe::{Recipe, origin_of};
+use super::task::{FinishReport, GeneratePartsReport, GenerateReport, GenerateTask, TABLES};
+use super::workers::{Written, play_missing};
+use crate::artifact::dataset::folder::{Dataset, sweep_dataset};
+use crate::artifact::dataset::footers::check_footers;
+use crate::artifact::dataset::games::GAMES;
+use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::verify::verify_part;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::lock::FolderLock;
+use crate::artifact::step::Step;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What decides the games but how many there are: the same settings play the same games.
+#[must_use]
+pub fn step(task: &GenerateTask<'_>) -> Step {
+    let recipe = Recipe::new(task);
+    Step { id: recipe.hash, settings: recipe.settings }
+}
+
+/// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
+///
+/// # Errors
+///
+/// A bad setting, a folder that holds something else, a model that cannot search, or whatever the system refuses; finished parts stay.
+pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
+    task.config.check()?;
+    let recipe = Recipe::new(&task);
+    let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &TABLES)?;
+    if let Some(manifest) = recipe.finished(task.output)? {
+        return Ok(report(&manifest, &Written::default()));
+    }
+    context.check_border()?;
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
+    let missing = parts.missing();
+    let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
+    let manifest = manifest_of(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?);
+    manifest.write(task.output)?;
+    Ok(report(&manifest, &written))
+}
+
+/// Makes the `wanted` parts, as far as the folder lacks them, and no manifest.
+///
+/// Any number of such calls may share a folder, on many machines: what they publish does not depend on who does it.
+///
+/// # Errors
+///
+/// As [`generate`].
+pub fn generate_parts(
+    task: GenerateTask<'_>,
+    wanted: Range<usize>,
+    context: Context<'_>,
+) -> Result<GeneratePartsReport, StageError> {
+    task.config.check()?;
+    let recipe = Recipe::new(&task);
+    if recipe.finished(task.output)?.is_some() {
+        return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
+    }
+    sweep_dataset(task.output, &TABLES)?;
+    let parts = Parts::find(task.output, &recipe, wanted, context)?;
+    let (missing, games) = (parts.missing(), parts.games());
+    let Written { games: games_played, positions: positions_written, nodes, .. } =
+        play_missing(task, &recipe, &missing, games, context)?;
+    Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
+}
+
+/// Checks that all parts are there and sound, plays a sample of their games again, and publishes the manifest.
+///
+/// # Errors
+///
+/// [`StageError::Unfinished`] with the first part that is missing; parts with a game that plays out differently, each with
+/// the game; else as [`generate`](super::generate). Then there is no manifest.
+pub fn finish_parts(
+    task: GenerateTask<'_>,
+    sample_seed: u64,
+    context: Context<'_>,
+) -> Result<FinishReport, StageError> {
+    task.config.check()?;
+    let recipe = Recipe::new(&task);
+    let _lock = FolderLock::take(task.output)?;
+    sweep_dataset(task.output, &TABLES)?;
+    if let Some(manifest) = recipe.finished(task.output)? {
+        let dataset = report(&manifest, &Written::default());
+        return Ok(FinishReport { dataset, games_remade: 0, sample_seed });
+    }
+    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
+    if let Some(part) = parts.missing().first() {
+        return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
+    }
+    let manifest = manifest_of(task, &recipe, parts.complete(BTreeMap::new())?);
+    let dataset = Dataset::unpublished(task.output, manifest)?;
+    let games_remade = check_parts(task, &dataset, sample_seed, context)?;
+    let manifest = dataset.manifest();
+    manifest.write(task.output)?;
+    let dataset = GenerateReport { skipped: false, ..report(manifest, &Written::default()) };
+    Ok(FinishReport { dataset, games_remade, sample_seed })
+}
+
+/// One of this many games is played again, within the limits below: little work beside that of the shards.
+pub(super) const GAMES_PER_SAMPLE: u64 = 100;
+
+pub(super) const SAMPLE_MIN: u64 = 16;
+
+pub(super) const SAMPLE_MAX: u64 = 256;
+
+/// False parts that an error names; the others are counted.
+pub(super) const NAMED_MAX: usize = 5;
+
+/// Checks every part and plays the games of the sample again; gives how many.
+pub(super) fn check_parts(
+    task: GenerateTask<'_>,
+    dataset: &Dataset,
+    sample_seed: u64,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
+    let games = task.config.games;
+    let count = (games / GAMES_PER_SAMPLE).clamp(SAMPLE_MIN, SAMPLE_MAX);
+    let book: Option<&Book> = task.book;
+    let remake = Remake::new(dataset, book, &task.model.model, GameSample::new(sample_seed, games, count))?;
+    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    let check = |index: usize| {
+        context.check()?;
+        check_footers(dataset, index, &settings)?;
+        verify_part(dataset, index, false, context.stop)?;
+        let count = remake.part(index, context);
+        context.progress.advance(1, 0);
+        count
+    };
+    context.progress.begin("check", dataset.part_count() as u64, "parts");
+    let results: Vec<Result<u64, StageError>> =
+        context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().map(check).collect());
+    context.progress.end();
+    context.check()?;
+    let (mut count, mut false_parts) = (0, Vec::new());
+    for result in results {
+        match result {
+            Ok(remade) => count += remade,
+            Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => {
+                let path = path.strip_prefix(task.output).unwrap_or(&path).to_owned();
+                false_parts.push(format!("{}: {reason}", path.display()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if false_parts.is_empty() { Ok(count) } else { Err(false_dataset(task, &false_parts)) }
+}
+
+pub(super) fn false_dataset(task: GenerateTask<'_>, parts: &[String]) -> StageError {
+    let mut reason = parts[..parts.len().min(NAMED_MAX)].join("\n  ");
+    if NAMED_MAX < parts.len() {
+        reason += &format!("\n  and {} more parts", parts.len() - NAMED_MAX);
+    }
+    let count = parts.len();
+    let reason = format!("{count} of its parts are false\n  {reason}\nremove them and run their shards again");
+    ArtifactError::damaged(task.output, reason).into()
+}
+
+pub(super) fn manifest_of(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Manifest {
+    Manifest {
+        format: FORMAT,
+        kind: DatasetKind::Selfplay,
+        rules: RULES.to_owned(),
+        recipe: recipe.hash,
+        seed: task.seed,
+        generation: task.generation,
+        models: BTreeMap::from([("player".to_owned(), task.model.content)]),
+        config: recipe.config.clone(),
+        asked: task.config.games,
+        done: task.config.games,
+        parents: Vec::new(),
+        content: content_of(&parts),
+        parts,
+    }
+}
+
+pub(super) fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
+    GenerateReport {
+        skipped: written.games == 0,
+        games: manifest.done,
+        games_played: written.games,
+        positions: manifest.rows(POSITIONS.name),
+        positions_written: written.positions,
+        nodes: written.nodes,
+        bytes: manifest.bytes(POSITIONS.name) + manifest.bytes(GAMES.name),
+        content: manifest.content,
+    }
+}

@@ -1,0 +1,174 @@
+//! The threads that play games, and the writer that puts them in order.
+
+use super::openings::Openings;
+use super::play::{Player, SelfplayGame};
+use super::recipe::Recipe;
+use super::task::GenerateTask;
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::games::{self, GAMES, GameRow};
+use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::part_range::{PartItems, PartRange};
+use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use crate::pipeline::{Context, StageError};
+use crossbeam::channel::{Receiver, Sender, bounded};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What a call has written.
+#[derive(Default)]
+pub(super) struct Written {
+    pub(super) parts: BTreeMap<usize, Part>,
+    pub(super) games: u64,
+    pub(super) positions: u64,
+    pub(super) nodes: u64,
+}
+
+/// Games that a thread hands to the writer together: waking it costs as much as playing a move.
+pub(super) const LOT_GAMES: usize = 8;
+
+/// Lots that may wait for the writer; more would only cost memory.
+pub(super) const WAITING_LOTS: usize = 32;
+
+/// Games that one thread has played.
+pub(super) type Lot = Vec<SelfplayGame>;
+
+/// Plays the games of parts with progress.
+pub(super) fn play_missing(
+    task: GenerateTask<'_>,
+    recipe: &Recipe,
+    missing: &[PartRange],
+    wanted: u64,
+    context: Context<'_>,
+) -> Result<Written, StageError> {
+    let games: u64 = missing.iter().map(|part| part.count).sum();
+    context.progress.begin("generate", wanted, "games");
+    context.progress.resume(wanted - games);
+    let written = play_parts(task, recipe, missing, context);
+    context.progress.end();
+    let written = written?;
+    if written.parts.len() < missing.len() {
+        context.check_border()?;
+    }
+    Ok(written)
+}
+
+/// Plays the games of the parts on all threads, claimed in order, and writes each part when its last game is in.
+pub(super) fn play_parts(
+    task: GenerateTask<'_>,
+    recipe: &Recipe,
+    missing: &[PartRange],
+    context: Context<'_>,
+) -> Result<Written, StageError> {
+    let games = PartItems::new(missing);
+    let openings = Openings::new(task.config, task.book)?;
+    let pool = context.pool()?;
+    let end = games.count().into();
+    let claims = Claims { games, part_games: task.config.part_games, next: 0.into(), end };
+    let failed = AtomicBool::new(false);
+    let (sender, receiver) = bounded(WAITING_LOTS);
+    std::thread::scope(|scope| {
+        let writer = std::thread::Builder::new().name("writer".to_owned()).spawn_scoped(scope, || {
+            let result = write_parts(task, recipe, missing, receiver, context);
+            failed.store(result.is_err(), Ordering::Relaxed);
+            result
+        });
+        let writer = writer.map_err(StageError::Thread)?;
+        let senders = (sender, &claims, &failed);
+        pool.broadcast(|_| play_games(task, &openings, &senders, context));
+        drop(senders);
+        let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        context.check()?;
+        Ok(written)
+    })
+}
+
+/// The games to play, claimed by the threads in order; a spent budget ends them where a part begins.
+pub(super) struct Claims<'a> {
+    games: PartItems<'a>,
+    part_games: u64,
+    next: AtomicU64,
+    end: AtomicU64,
+}
+
+impl Claims<'_> {
+    fn next(&self, context: Context<'_>) -> Option<u64> {
+        let place = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.games.get(place)?;
+        if id.is_multiple_of(self.part_games) && context.ends_here() {
+            self.end.fetch_min(place, Ordering::Relaxed);
+        }
+        (place < self.end.load(Ordering::Relaxed)).then_some(id)
+    }
+}
+
+pub(super) fn play_games(
+    task: GenerateTask<'_>,
+    openings: &Openings<'_>,
+    (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
+    context: Context<'_>,
+) {
+    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model, context.stop);
+    let mut lot = Lot::with_capacity(LOT_GAMES);
+    while !context.stopped() && !failed.load(Ordering::Relaxed) {
+        let Some(id) = claims.next(context) else { break };
+        // A game whose search was stopped has not been played.
+        let Ok(game) = player.play(id) else { break };
+        lot.push(game);
+        if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
+            return;
+        }
+    }
+    // A writer that is gone has told why.
+    sender.send(lot).unwrap_or_default();
+}
+
+pub(super) fn write_parts(
+    task: GenerateTask<'_>,
+    recipe: &Recipe,
+    missing: &[PartRange],
+    receiver: Receiver<Lot>,
+    context: Context<'_>,
+) -> Result<Written, StageError> {
+    let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
+    let mut written = Written::default();
+    // A part takes a moment to write: those that wait are left to the next call when this one is to stop.
+    for game in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
+        context.progress.advance(1, game.positions.len() as u64);
+        written.nodes += game.nodes;
+        let index = (game.game.game_id / task.config.part_games) as usize;
+        let games = waiting.entry(index).or_default();
+        games.insert(game.game.game_id, game);
+        let place = missing.binary_search_by_key(&index, |part| part.index).expect("only missing games are played");
+        let range = &missing[place];
+        if games.len() as u64 == range.count {
+            let games = waiting.remove(&index).expect("it was just found");
+            let part = write_part(task.output, recipe, range, games)?;
+            written.games += part.count;
+            written.positions += part.files[POSITIONS.name].rows;
+            written.parts.insert(index, part);
+        }
+    }
+    Ok(written)
+}
+
+/// Publishes a part: games first, then positions, whose presence says that the part is done.
+pub(super) fn write_part(
+    output: &Path,
+    recipe: &Recipe,
+    range: &PartRange,
+    games: BTreeMap<u64, SelfplayGame>,
+) -> Result<Part, StageError> {
+    let mut game_rows: Vec<GameRow> = Vec::new();
+    let mut position_rows: Vec<PositionRow> = Vec::new();
+    for game in games.into_values() {
+        position_rows.extend(game.positions);
+        game_rows.push(game.game);
+    }
+    let footer = recipe.footer(range);
+    let write_games = GAMES.write(&part_path(output, &GAMES, range.index), &games::to_batch(&game_rows), &footer)?;
+    let batch = positions::to_batch(&position_rows);
+    let write_positions = POSITIONS.write(&part_path(output, &POSITIONS, range.index), &batch, &footer)?;
+    let files = BTreeMap::from([(GAMES.name.to_owned(), write_games), (POSITIONS.name.to_owned(), write_positions)]);
+    Ok(range.part(files))
+}
