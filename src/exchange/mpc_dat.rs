@@ -15,22 +15,22 @@ const DEPTHS_MAX: i32 = 58;
 /// A larger file is not read.
 const SIZE_MAX: u64 = 1 << 16;
 
-/// A file of a count and as many entries.
+/// A file of a count and that number of entries.
 pub const MPC_DAT_FILE: FileKind =
     FileKind { name: "an mpc.dat", matches: |path| Ok(read_words(&first_bytes(path, SIZE_MAX)?).is_some()) };
 
-/// The bytes of `mpc.dat` for a table in the source's form: slope 1, one entry a depth, all empties, depths without a gap
+/// The bytes of `mpc.dat` for a table in the source's form: slope 1, one entry per depth, all empties, depths without a gap
 /// from 3.
 ///
 /// # Errors
 ///
-/// Why the table does not fit: it has another form, or deviations that are too large at this `t`.
+/// Why the table cannot be written: it has another form, or deviations that are too large at this `t`.
 pub fn mpc_dat_bytes(table: &MpcTable, t: f64) -> Result<Vec<u8>, String> {
     let entries = table.entries();
     let mut words = vec![entries.len() as i32];
     for (deep, entry) in (DEEP_FIRST..).zip(entries) {
         if entry.deep != deep || entry.slope != 1.0 || entry.growth != 0.0 {
-            let reason = "the model's statistics are not in the source's form: one entry a depth from 3, slope 1";
+            let reason = "the model's statistics are not in the source's form: one entry per depth from 3, slope 1";
             return Err(reason.to_owned());
         }
         // `round` goes half away from zero, as the file's readers expect.
@@ -47,17 +47,17 @@ pub fn mpc_dat_bytes(table: &MpcTable, t: f64) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 ///
-/// A missing file, or one that holds no such table.
+/// A missing file, or one without such a table.
 pub fn import_mpc_dat(path: &Path, t: f64) -> Result<MpcTable, ArtifactError> {
     let bytes = read_bounded(path, SIZE_MAX)?;
     let words = read_words(&bytes).ok_or_else(|| {
-        let reason = format!("{} bytes are not a count and three numbers a depth", bytes.len());
+        let reason = format!("{} bytes are not a count and three numbers per depth", bytes.len());
         ArtifactError::damaged(path, reason)
     })?;
     let mut entries = Vec::new();
     for (deep, triple) in (DEEP_FIRST..).zip(words[1..].chunks_exact(3)) {
         let damaged = |reason: &str| ArtifactError::damaged(path, format!("depth {deep}: {reason}"));
-        let shallow = u8::try_from(triple[0]).map_err(|_| damaged("its shallow depth is no depth"))?;
+        let shallow = u8::try_from(triple[0]).map_err(|_| damaged("its shallow depth is not a depth"))?;
         let sigma = (f64::from(triple[2]) / t).round() as i32;
         entries.push(MpcEntry::source(deep, shallow, triple[1], sigma));
     }
