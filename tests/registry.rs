@@ -8,7 +8,7 @@ mod workspace;
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
 use renma::artifact::model::champion::ChampionFile;
-use renma::artifact::model::collected::CollectedFile;
+use renma::artifact::model::closed::ClosedFile;
 use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::model::name::VersionId;
@@ -378,7 +378,7 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
-    assert_eq!(CollectedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
+    assert_eq!(ClosedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
     let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
     for name in names.map(|name| format!("models/run/{name}")) {
         let read = |root: &Workspace| std::fs::read(root.path(&name)).unwrap();
@@ -402,7 +402,7 @@ fn a_number_is_never_given_to_a_second_version() {
     let registry = Registry::new(&workspace.path("models/run"));
     let ninth = "v0009".parse().unwrap();
     assert!(!registry.ids().unwrap().contains(&ninth), "{:?}", registry.ids());
-    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
+    assert_eq!(ClosedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
     let newest = "datasets/run/selfplay/generation=0004";
     let train = format!("train --config configs/other.toml --dataset {newest} --models models/run");
     assert_eq!(workspace.done(&train), "v0010");
@@ -507,17 +507,17 @@ fn ids_in_champions_verdicts_and_lineage_are_version_ids_or_built_ins() {
     workspace.done(&format!("gc --config {CONFIG}"));
     let verify = "model verify --models models/run".to_owned();
     // An id that is one, but not of the content beside it.
-    let collected = std::fs::read(workspace.path("models/run/collected.json")).unwrap();
+    let closed = std::fs::read(workspace.path("models/run/closed.json")).unwrap();
     for (id, words) in [("v0001", "another content"), ("v0042", "which is gone")] {
-        reseal(&workspace, "models/run/collected.json", |file| file["champion"]["id"] = id.into());
-        check_refused(&workspace, &verify, &["models/run/collected.json", id, words]);
+        reseal(&workspace, "models/run/closed.json", |file| file["champion"]["id"] = id.into());
+        check_refused(&workspace, &verify, &["models/run/closed.json", id, words]);
     }
-    workspace.write("models/run/collected.json", collected);
+    workspace.write("models/run/closed.json", closed);
     let status = format!("status --config {CONFIG}");
     for (name, pointer, command) in [
         ("models/run/champion.json", "/history/0/id", &verify),
-        ("models/run/collected.json", "/champion/id", &verify),
-        ("models/run/collected.json", "/champion/id", &status),
+        ("models/run/closed.json", "/champion/id", &verify),
+        ("models/run/closed.json", "/champion/id", &status),
         ("models/run/v0003/model.json", "/parent/id", &verify),
         ("datasets/run/gate/generation=0003/verdict.json", "/candidate/id", &verify),
         ("datasets/run/gate/generation=0003/verdict.json", "/baseline/id", &status),
@@ -614,10 +614,10 @@ fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
     reseal(&workspace, &document, |document| document["id"] = "v999999999".into());
     check_refused(&workspace, &train("3"), &["models/run", "v999999999", "--models"]);
     std::fs::remove_dir_all(workspace.path(&last("999999999"))).unwrap();
-    let mut collected = CollectedFile::default();
-    collected.version_last = Some(VersionId::LAST);
-    collected.write(&workspace.path("models/run")).unwrap();
+    let mut closed = ClosedFile::default();
+    closed.version_last = Some(VersionId::LAST);
+    closed.write(&workspace.path("models/run")).unwrap();
     check_refused(&workspace, &train("3"), &["models/run", "v999999999"]);
-    reseal(&workspace, "models/run/collected.json", |file| file["version_last"] = u64::MAX.into());
-    check_refused(&workspace, &train("3"), &["models/run/collected.json", "18446744073709551615"]);
+    reseal(&workspace, "models/run/closed.json", |file| file["version_last"] = u64::MAX.into());
+    check_refused(&workspace, &train("3"), &["models/run/closed.json", "18446744073709551615"]);
 }

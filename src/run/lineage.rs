@@ -10,7 +10,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::collected::CollectedFile;
+use crate::artifact::model::closed::ClosedFile;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
@@ -118,7 +118,7 @@ pub struct Lineage<'a> {
     /// The record.
     pub file: LineageFile,
     /// What gc has closed.
-    pub collected: CollectedFile,
+    pub closed: ClosedFile,
     /// Promotions.
     pub champions: ChampionFile,
     /// The finished gates.
@@ -230,12 +230,12 @@ impl<'a> Lineage<'a> {
             registry,
             datasets,
             file,
-            collected: CollectedFile::read(folder)?,
+            closed: ClosedFile::read(folder)?,
             champions: ChampionFile::read(folder)?,
             gates: gates(datasets)?,
             adopted: None,
         };
-        if lineage.file.configs.is_empty() && (!lineage.gates.is_empty() || 0 < lineage.collected.generation) {
+        if lineage.file.configs.is_empty() && (!lineage.gates.is_empty() || 0 < lineage.closed.generation) {
             lineage.adopt()?;
         }
         Ok(lineage)
@@ -268,7 +268,7 @@ impl<'a> Lineage<'a> {
     /// The last generation that is finished: its verdict is there, and has acted if it accepted.
     #[must_use]
     pub fn finished(&self) -> u32 {
-        let mut finished = self.collected.generation;
+        let mut finished = self.closed.generation;
         while let Some(gate) = self.gates.iter().find(|gate| gate.generation == finished + 1) {
             let verdict = &gate.verdict;
             let player = self.file.player_of(gate.generation);
@@ -434,12 +434,11 @@ impl<'a> Lineage<'a> {
         };
         let start = entry.config["run"]["start"].as_str().unwrap_or_default().to_owned();
         let content = load_model(&start, self.registry.folder())?.content;
-        let collected = self.collected.champion.as_ref();
-        let mut player = match collected {
+        let mut player = match &self.closed.champion {
             Some(champion) => Player { name: champion.id.to_string(), content: champion.content },
             None => Player { name: start, content },
         };
-        let mut generation = self.collected.generation + 1;
+        let mut generation = self.closed.generation + 1;
         while let Some(gate) = self.gates.iter().find(|gate| gate.generation == generation) {
             if gate.verdict.baseline.content != player.content {
                 break;

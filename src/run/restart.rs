@@ -38,7 +38,7 @@ impl Lineage<'_> {
     ///
     /// A closed generation, whose successors cannot be made again without it, or a damaged document.
     pub fn loss(&self, from: u32) -> Result<Option<Loss>, StageError> {
-        let closed = self.collected.generation;
+        let closed = self.closed.generation;
         if from <= closed {
             let first = closed + 1;
             return Err(StageError::Setting(format!(
@@ -104,9 +104,9 @@ impl Lineage<'_> {
         if champions != self.champions {
             champions.write(self.registry.folder())?;
         }
-        if self.collected.version_last < version_last {
-            self.collected.version_last = version_last;
-            self.collected.write(self.registry.folder())?;
+        if self.closed.version_last < version_last {
+            self.closed.version_last = version_last;
+            self.closed.write(self.registry.folder())?;
         }
         folders.iter().try_for_each(|folder| remove_folder(folder))?;
         self.champions = champions;

@@ -146,7 +146,7 @@ struct Walk<'a> {
 ///
 /// A damaged document.
 pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
-    let (closed, finished) = (lineage.collected.generation, lineage.finished());
+    let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
     let mut begun = finished;
     for stage in STAGE_FOLDERS {
@@ -344,7 +344,7 @@ impl Walk<'_> {
         let mut folders = Vec::new();
         for generation in oldest..=self.generation {
             let folder = generation_folder(self.lineage.datasets, "selfplay", generation);
-            if self.lineage.collected.generation < generation || exists(&folder.join("manifest.json"))? {
+            if self.lineage.closed.generation < generation || exists(&folder.join("manifest.json"))? {
                 folders.push(folder);
             }
         }

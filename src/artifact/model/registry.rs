@@ -1,6 +1,6 @@
 //! A registry: a folder of numbered, immutable versions.
 
-use super::collected::CollectedFile;
+use super::closed::ClosedFile;
 use super::document::{ModelDocument, Origin};
 use super::name::VersionId;
 use super::reference::LoadedModel;
@@ -79,9 +79,9 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// A damaged `collected.json`, or whatever the system refuses.
+    /// A damaged `closed.json`, or whatever the system refuses.
     pub fn version_last(&self) -> Result<Option<VersionId>, ArtifactError> {
-        Ok(self.ids()?.last().copied().max(CollectedFile::read(&self.folder)?.version_last))
+        Ok(self.ids()?.last().copied().max(ClosedFile::read(&self.folder)?.version_last))
     }
 
     /// Publishes a model as the next version and gives its id.

@@ -9,7 +9,7 @@ use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::collected::CollectedFile;
+use crate::artifact::model::closed::ClosedFile;
 use crate::artifact::model::document::{ModelDocument, ParentEntry};
 use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::reference::{LoadedModel, load_champion};
@@ -78,9 +78,9 @@ fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), Art
     for promotion in ChampionFile::read(models)?.history {
         check_exists(&path, promotion.id, promotion.content, documents)?;
     }
-    let player = CollectedFile::read(models)?.champion;
+    let player = ClosedFile::read(models)?.champion;
     match player.as_ref().and_then(|player| Some((player.id.version()?, player.content))) {
-        Some((id, content)) => check_exists(&models.join("collected.json"), id, content, documents),
+        Some((id, content)) => check_exists(&ClosedFile::path(models)?, id, content, documents),
         None => Ok(()),
     }
 }
