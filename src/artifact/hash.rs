@@ -64,7 +64,7 @@ impl TryFrom<String> for ContentHash {
     }
 }
 
-/// Hashes named fields, each with its length, so that no two lists of fields run together.
+/// Hashes named fields, each with its length, so that different lists of fields never hash the same bytes.
 #[derive(Clone, Debug)]
 pub struct FieldHasher(blake3::Hasher);
 
@@ -86,11 +86,11 @@ impl FieldHasher {
         self
     }
 
-    /// Adds a field of `size` bytes that come in parts.
+    /// Adds a field of `size` bytes, given in parts.
     ///
     /// # Panics
     ///
-    /// If the parts have another size together, which would be our own mistake.
+    /// If the parts have a different total size, which would be our own mistake.
     pub fn field_in_parts(&mut self, name: &str, size: u64, parts: impl Iterator<Item = Vec<u8>>) -> &mut Self {
         self.0.update(&(name.len() as u64).to_le_bytes());
         self.0.update(name.as_bytes());

@@ -31,7 +31,7 @@ pub fn seal(value: &impl Serialize) -> String {
 ///
 /// # Errors
 ///
-/// A file that would be too large to be read, or whatever the system refuses; an old file stays.
+/// A file too large to be read again, or whatever the system refuses; then an old file stays.
 pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
     write_bounded(path, value, SIZE_MAX)
 }
@@ -39,17 +39,17 @@ pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactE
 fn write_bounded(path: &Path, value: &impl Serialize, size_max: u64) -> Result<(), ArtifactError> {
     let text = seal(value);
     if size_max < text.len() as u64 {
-        let reason = format!("it would have {} bytes, and no more than {size_max} can be read", text.len());
+        let reason = format!("it would have {} bytes, at most {size_max} can be read", text.len());
         return Err(ArtifactError::unfit(path, reason));
     }
     publish_bytes(path, text.as_bytes())
 }
 
-/// Reads a sealed file and checks that not one byte of it has changed.
+/// Reads a sealed file and checks that no byte of it has changed.
 ///
 /// # Errors
 ///
-/// A missing file, a changed byte, or fields that are not those of `T`.
+/// A missing file, a changed byte, or fields other than those of `T`.
 pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
     parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
 }
@@ -111,7 +111,7 @@ mod tests {
         let size = seal(&value("old")).len() as u64;
         write_bounded(&path, &value("old"), size).unwrap();
         let error = write_bounded(&path, &value("long"), size).unwrap_err().to_string();
-        assert!(error.contains(&format!("no more than {size}")), "{error}");
+        assert!(error.contains(&format!("at most {size}")), "{error}");
         assert_eq!(read_sealed::<BTreeMap<String, String>>(&path).unwrap()["text"], "old");
     }
 

@@ -86,7 +86,7 @@ fn origin(kind: ModelKind, step: ContentHash, source: ModelSource<'_>) -> Origin
         stage: "import".into(),
         step,
         algorithm: ALGORITHM,
-        parent: base.map(LoadedModel::as_parent),
+        parent: base.map(LoadedModel::as_reference),
         datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
         config: Value::Null,
         metrics: Value::Null,

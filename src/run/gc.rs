@@ -11,7 +11,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::{ClosedFile, GenerationLine};
-use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::read_document;
@@ -34,7 +34,7 @@ pub struct GcTask<'a> {
     /// The lines of the finished generations after the closed ones, in order.
     pub finished: &'a [GenerationLine],
     /// Who plays the generation after each of them; none where that is the run's start.
-    pub champions: &'a [Option<ParentEntry>],
+    pub champions: &'a [Option<ModelReference>],
 }
 
 /// A folder that nothing needs.

@@ -10,7 +10,7 @@ use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::closed::GenerationLine;
-use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::ModelName;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::pipeline::StageError;
@@ -146,7 +146,7 @@ pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> O
 #[derive(Debug)]
 pub struct Finished {
     lines: Vec<GenerationLine>,
-    champions: Vec<Option<ParentEntry>>,
+    champions: Vec<Option<ModelReference>>,
 }
 
 impl Finished {
@@ -163,7 +163,8 @@ impl Finished {
             let player = lineage.player(generation + 1)?;
             let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
             champions.push(
-                promoted.map(|promotion| ParentEntry { id: ModelName::Version(promotion.id), content: player.content }),
+                promoted
+                    .map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content: player.content }),
             );
         }
         Ok(Self { lines, champions })

@@ -4,7 +4,7 @@ use super::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
-use crate::artifact::model::document::ParentEntry;
+use crate::artifact::model::document::ModelReference;
 use crate::artifact::seal::read_versioned;
 use crate::statistics::sprt::SequentialTest;
 use serde::{Deserialize, Serialize};
@@ -39,9 +39,9 @@ pub struct VerdictFile {
     /// The content of the games beside it, as their manifest has it.
     pub games_content: ContentHash,
     /// Who wants to be champion.
-    pub candidate: ParentEntry,
+    pub candidate: ModelReference,
     /// Whom it played.
-    pub baseline: ParentEntry,
+    pub baseline: ModelReference,
     /// Pairs of games that the gate would have played at most.
     pub pairs_asked: u64,
     /// Pairs of games that it played.

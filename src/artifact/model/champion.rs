@@ -1,4 +1,4 @@
-//! `champion.json`: which version of a registry is its best, and every promotion before.
+//! `champion.json`: the best version of a registry, and the promotions before it.
 
 use super::name::VersionId;
 use crate::artifact::error::ArtifactError;
@@ -27,9 +27,9 @@ pub struct Promotion {
 #[serde(deny_unknown_fields)]
 pub struct ChampionFile {
     format: ChampionFormat,
-    /// The promotions that stand.
+    /// The promotions in effect.
     pub history: Vec<Promotion>,
-    /// The step ids of the gates that have acted, those whose promotion was taken back too.
+    /// The step ids of the gates that have promoted a version, including those rolled back.
     pub acted: Vec<ContentHash>,
 }
 

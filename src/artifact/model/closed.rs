@@ -2,7 +2,7 @@
 //!
 //! A closed generation is finished, and what is no longer needed of it may be removed.
 
-use super::document::ParentEntry;
+use super::document::ModelReference;
 use super::name::VersionId;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
@@ -54,7 +54,7 @@ pub struct ClosedFile {
     #[serde(deserialize_with = "read_generation")]
     pub generation: u32,
     /// The model that plays the next generation; none if that is the run's start.
-    pub champion: Option<ParentEntry>,
+    pub champion: Option<ModelReference>,
     /// The highest version there ever was, so that no number is used twice; in the file its number, or 0.
     #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
     pub version_last: Option<VersionId>,

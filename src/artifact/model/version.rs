@@ -24,7 +24,7 @@ const SIZE_MAX: u64 = 4 << 30;
 pub struct Model {
     /// Patterns and weights.
     pub evaluation: Evaluation,
-    /// Training updates that reached each weight, `[phase][feature]`; zero at mirrors that are not canonical.
+    /// Training updates that reached each weight, `[phase][feature]`; zero for mirrors that are not canonical.
     pub visits: Vec<u32>,
     /// MPC statistics; empty for a draft.
     pub mpc: MpcTable,
@@ -53,7 +53,7 @@ impl Model {
             .finish()
     }
 
-    /// The hash of everything that decides how the model plays.
+    /// The hash of everything that determines how the model plays.
     #[must_use]
     pub fn content_hash(&self) -> ContentHash {
         let mut hasher = FieldHasher::new("model");
@@ -63,7 +63,7 @@ impl Model {
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
             hasher.field("offset", &entry.offset.to_le_bytes());
             hasher.field("sigma", &entry.sigma.to_le_bytes());
-            // A normal deviation that does not grow is all that format 1 knows: its hashes stay.
+            // Format 1 has only normal deviations that do not grow: the hashes of its models stay.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());
                 let quantiles = entry.quantiles.iter().flat_map(|quantile| quantile.to_bits().to_le_bytes());
@@ -115,18 +115,18 @@ impl Model {
         let model = Self::decode(folder, &document, |name| {
             let path = folder.join(name);
             if !exists(&path)? {
-                return Err(ArtifactError::damaged(&path, "it is gone, and model.json lists it"));
+                return Err(ArtifactError::damaged(&path, "it is missing, and model.json lists it"));
             }
             read_bounded(&path, SIZE_MAX)
         })?;
         Ok((model, document))
     }
 
-    /// The model that a document and the bytes of its files make; `folder` names them in errors.
+    /// The model of a document and the bytes of its files; `folder` names them in errors.
     ///
     /// # Errors
     ///
-    /// Bytes that are not those the document vouches for.
+    /// Bytes that do not match the hashes of the document.
     pub fn decode(
         folder: &Path,
         document: &ModelDocument,
@@ -161,25 +161,25 @@ impl Model {
     }
 }
 
-/// Reads `model.json` alone. In a folder that is called after a version it must be that of this version; any other name
-/// says nothing, so that a copy of a version can be called as one likes.
+/// Reads `model.json` alone. If the name of the folder is a version id, it must be the one in the file; a copy of a version may
+/// have any other name.
 ///
 /// # Errors
 ///
-/// A folder without one, a damaged one, one of another format, or one of another version than the folder's name says.
+/// A missing or damaged file, one of another format, or one of a version other than that of the folder.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     check_folder(folder)?;
     let path = folder.join("model.json");
     if !exists(&path)? {
-        return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
+        return Err(ArtifactError::unfit(folder, "it has no model.json: it is not a model"));
     }
     let document: ModelDocument = read_versioned(&path)?;
     match VersionId::of_folder(folder) {
         Some(id) if id != document.id => {
             let found = document.id;
             let reason = format!(
-                "it is of {found}, and its folder is called {id}\n\
-                 a version keeps its name: call the folder {found} again, or give a copy a name that is not a version id"
+                "it is {found} in a folder named {id}\n\
+                 rename the folder back to {found}, or give a copy a name that is not a version id"
             );
             Err(ArtifactError::damaged(&path, reason))
         }

@@ -10,7 +10,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::ClosedFile;
-use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::reference::{LoadedModel, load_champion};
 use crate::artifact::model::registry::Registry;
@@ -104,7 +104,7 @@ fn check_exists(
 fn check_player(
     path: &Path,
     role: &str,
-    player: &ParentEntry,
+    player: &ModelReference,
     documents: &[ModelDocument],
 ) -> Result<(), ArtifactError> {
     let named = documents.iter().find(|document| ModelName::Version(document.id) == player.id);
