@@ -1,7 +1,7 @@
-//! `lineage.json` of a registry: by which config each generation of a run is made, and who plays it.
+//! `lineage.json` of a registry: the config and the player of each generation of a run.
 //!
-//! Configs are recorded from a generation on, players when a generation begins. So a rerun makes the same generations
-//! whatever happened to the config file or the champion in the meantime.
+//! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
+//! generations, even if the config file or the champion has changed in the meantime.
 
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder};
 use super::snapshot;
@@ -29,13 +29,13 @@ type LineageFormat = FormatVersion<1, 1>;
 /// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";
 
-/// How the version of a stage's algorithm is named beside the keys.
+/// The prefix of the version of a stage's algorithm among the keys.
 const ALGORITHM_OF: &str = "the algorithm of ";
 
 /// Keys on which no finished step depends.
 const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
 
-/// A config with everything else that decides what the stages make of it.
+/// A config with everything else that determines what the stages make of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigEntry {
@@ -45,17 +45,17 @@ pub struct ConfigEntry {
     pub config: Value,
     /// The hash of its patterns and phases.
     pub features: ContentHash,
-    /// The hash of its book of openings, if it names one.
+    /// The hash of its opening book, if it names one.
     pub book: Option<ContentHash>,
     /// The versions of the stages' algorithms, by table.
     pub algorithms: BTreeMap<String, u32>,
 }
 
-/// A model as a stage is given it: a version id of the registry, or what `run.start` names.
+/// A model as given to a stage: a version id of the registry, or the name in `run.start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Player {
-    /// What the stages load.
+    /// The name that the stages load.
     pub name: String,
     /// The hash of its content.
     pub content: ContentHash,
@@ -76,7 +76,7 @@ pub struct GenerationEntry {
 #[serde(deny_unknown_fields)]
 pub struct LineageFile {
     format: LineageFormat,
-    /// By first generation, ascending.
+    /// The configs, by their first generation, ascending.
     pub configs: Vec<ConfigEntry>,
     /// The generations that have begun, ascending.
     pub generations: Vec<GenerationEntry>,
@@ -95,12 +95,12 @@ impl Default for LineageFile {
     }
 }
 
-/// What to do about a config that is not the one of the finished generations.
+/// What to do with a config that differs from that of the finished generations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Refuse it.
     Refuse,
-    /// Use it from the next generation on that has not begun.
+    /// Use it from the next generation that has not begun.
     FromNext,
     /// Remove everything from this generation on, and use it from there.
     Restart(u32),
@@ -117,18 +117,18 @@ pub struct Lineage<'a> {
     pub datasets: &'a Path,
     /// The record.
     pub file: LineageFile,
-    /// What gc has closed.
+    /// The generations that gc has closed.
     pub closed: ClosedFile,
     /// Promotions.
     pub champions: ChampionFile,
     /// The finished gates.
     pub gates: Vec<RunGate>,
-    /// The config of a run that began before there was a record.
+    /// The config of a run that began before lineage was recorded.
     adopted: Option<LoadedConfig>,
 }
 
 impl ConfigEntry {
-    /// The entry of a config, in the form that its snapshot has.
+    /// The entry of a config, in the form of its snapshot.
     #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
         let algorithms = [
@@ -146,13 +146,13 @@ impl ConfigEntry {
         }
     }
 
-    /// The entry that another config would have in the place of this one, made by the same algorithms.
+    /// The entry of another config in place of this one, with the same algorithms.
     #[must_use]
     pub fn of(&self, loaded: &LoadedConfig) -> Self {
         Self { algorithms: self.algorithms.clone(), ..Self::new(self.from, loaded) }
     }
 
-    /// Whether this program still makes the steps of this entry: a newer algorithm makes others.
+    /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.algorithms.iter().all(|(table, version)| Some(*version) == current_algorithm(table))
@@ -209,7 +209,7 @@ impl LineageFile {
         self.configs.iter().rfind(|entry| entry.from <= generation)
     }
 
-    /// Who plays a generation that has begun.
+    /// The player of a generation that has begun.
     #[must_use]
     pub fn player_of(&self, generation: u32) -> Option<&Player> {
         self.generations.iter().find(|entry| entry.generation == generation).map(|entry| &entry.player)
@@ -217,7 +217,7 @@ impl LineageFile {
 }
 
 impl<'a> Lineage<'a> {
-    /// Reads what is known of a run; one of before there was a record gets one from its gates.
+    /// Reads the record of a run. A run without one, of an earlier renma, gets one from its gates.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ impl<'a> Lineage<'a> {
         Ok(lineage)
     }
 
-    /// Writes the record and the snapshots of its configs, which need the lock of the run.
+    /// Writes the record and the snapshots of its configs. The caller holds the lock of the run.
     ///
     /// # Errors
     ///
@@ -265,7 +265,7 @@ impl<'a> Lineage<'a> {
         Ok(snapshot::keep_only(folder, &froms)?)
     }
 
-    /// The last generation that is finished: its verdict is there, and has acted if it accepted.
+    /// The last finished generation: its verdict exists, and its promotion too if it accepted.
     #[must_use]
     pub fn finished(&self) -> u32 {
         let mut finished = self.closed.generation;
@@ -281,7 +281,7 @@ impl<'a> Lineage<'a> {
         finished
     }
 
-    /// Who plays a generation: as recorded, or if it has not begun, the champion, else what the config starts from.
+    /// The player of a generation: the recorded one, or before it begins the champion, else the start in the config.
     ///
     /// # Errors
     ///
@@ -296,7 +296,7 @@ impl<'a> Lineage<'a> {
         self.start()
     }
 
-    /// Whether the record stands: before a generation is finished, another config begins the run again.
+    /// Whether the record is binding: before a generation is finished, a different config starts the run over.
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
         0 < self.finished()
@@ -331,11 +331,11 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// The config of a generation as the loop would use it now: the recorded one once a generation is finished.
+    /// The config of a generation that the loop would use now: the recorded one once a generation is finished.
     ///
     /// # Errors
     ///
-    /// A snapshot that is gone or was edited.
+    /// A snapshot that is missing or was edited.
     pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
             Some(entry) if 0 < self.finished() => {
@@ -351,7 +351,7 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// Takes the config into the record, or refuses it; finished generations keep theirs.
+    /// Records the config, or refuses it; finished generations keep theirs.
     ///
     /// # Errors
     ///
@@ -375,13 +375,13 @@ impl<'a> Lineage<'a> {
         Ok(())
     }
 
-    /// Uses another config from now on: from the generation after the one that has begun, which keeps its own.
+    /// Uses a different config from the next generation on; one that has begun keeps its config.
     fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
         let ours = ConfigEntry::new(next, self.config);
         let begun = self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::is_current);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
-        // A change that no generation has begun with yet can be taken back.
+        // A change with which no generation has begun can be undone.
         let taken_back = before.is_some_and(|before| before.differences(&ours).is_empty());
         if change == Change::Refuse && !taken_back {
             return Err(self.refusal(next - 1));
@@ -407,7 +407,7 @@ impl<'a> Lineage<'a> {
         ))
     }
 
-    /// Records who plays a generation, if that is not known yet.
+    /// Records the player of a generation, if there is none yet.
     ///
     /// # Errors
     ///
@@ -421,7 +421,7 @@ impl<'a> Lineage<'a> {
         Ok(player)
     }
 
-    /// Writes down what a run did before there was a record: the verdicts say who played.
+    /// Reconstructs the record of a run that has none: the verdicts name the players.
     fn adopt(&mut self) -> Result<(), StageError> {
         let snapshot = self.registry.folder().join("config").join(format!("{}.toml", self.config.name));
         let entry = if exists(&snapshot)? {
