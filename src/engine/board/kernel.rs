@@ -4,12 +4,15 @@
 //! A function that should run fast is written as an `#[inline(always)]` body, generic over `Kernel`, and entered through
 //! `kernel_entry!`, which compiles the body once for each kernel. Everything that a body calls must be inlined into it or
 //! be an entry itself: a plain function would be compiled for the oldest machine.
+//!
+//! A new instruction set, such as NEON, is a variant of [`Instructions`], a [`Kernel`] and an arm of each macro in this
+//! file, and one file each in `board/moves/` and `eval/incremental/`.
 
 use super::moves::portable;
 use std::fmt;
 
 #[cfg(target_arch = "x86_64")]
-use super::moves::avx2;
+use super::moves::{avx2, avx512};
 
 /// Instructions beyond those of every machine, each set with those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +61,7 @@ impl Kernel for Portable {
 
     #[inline(always)]
     fn last_flip_count(player: u64, square: usize) -> u32 {
-        portable::flips(player, !(player | 1 << square), square).count_ones()
+        portable::last_flip_count(player, square)
     }
 }
 
@@ -108,7 +111,7 @@ impl Kernel for Avx512 {
     #[inline(always)]
     fn flips(player: u64, opponent: u64, square: usize) -> u64 {
         // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::flips_by_zeros(player, opponent, square) }
+        unsafe { avx512::flips(player, opponent, square) }
     }
 
     #[inline(always)]

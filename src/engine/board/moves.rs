@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
 pub(super) mod portable;
 
 use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};

@@ -5,37 +5,21 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod backend;
+mod block;
 mod portable;
 
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
-use crate::engine::board::kernel::{Instructions, Kernel};
+use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
+use block::{Block, Change, Tables};
 
 /// Blocks of [`LANES`] that an accumulator has room for.
 const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
 
 /// What an index of 16 bits can address.
 const INDICES: usize = 1 << 16;
-
-/// Indices of as many instances as one vector holds; they wrap.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Block([u16; LANES]);
-
-impl Block {
-    const ZERO: Self = Self([0; LANES]);
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
-    }
-
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
-    }
-}
 
 /// The index of every instance of a position, from the side to move.
 #[derive(Clone, Copy)]
@@ -61,11 +45,6 @@ pub(in crate::engine) struct Incremental {
     phase_begin: [usize; 65], // [empties] -> where its phase begins in `weights`
     constant: [i32; 65],      // [empties] -> the sum of the parity weights
 }
-
-/// Where in a phase the table of each lane's instance begins; lanes without one read the zero.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Tables([u32; LANES]);
 
 impl Incremental {
     /// Lays out weights `[phase][feature]` of a set.
@@ -149,12 +128,7 @@ impl Incremental {
             flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square.index(), begin)),
         };
         let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
-        #[cfg(target_arch = "x86_64")]
-        if Instructions::Avx2 <= K::INSTRUCTIONS {
-            // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
-            return unsafe { avx2::play(change, after) };
-        }
-        portable::play(change, after);
+        backend::play::<K, BLOCKS>(change, after);
     }
 
     #[inline(always)]
@@ -175,22 +149,9 @@ impl Incremental {
     pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u32) -> i32 {
         let weights = &self.weights[self.phase_begin[empties as usize]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
-        #[cfg(target_arch = "x86_64")]
-        if Instructions::Avx2 <= K::INSTRUCTIONS {
-            // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
-            // and after that follow as many weights as an index may name.
-            return self.constant[empties as usize] + unsafe { avx2::sum(blocks, weights) };
-        }
-        self.constant[empties as usize] + portable::sum(blocks, weights)
+        // SAFETY: tables begin within a phase, which is followed by as many weights as an index may name.
+        self.constant[empties as usize] + unsafe { backend::sum::<K>(blocks, weights) }
     }
-}
-
-/// What a move does to `BLOCKS` blocks.
-struct Change<'a, const BLOCKS: usize, Flipped> {
-    before: &'a [Block; BLOCKS],
-    swap: &'a [Block; BLOCKS],
-    placed: &'a [Block; BLOCKS],
-    flipped: Flipped,
 }
 
 /// The first `BLOCKS` of some blocks, of which there are as many.
