@@ -179,9 +179,11 @@ fn solve_body<K: Kernel>(
             return None;
         }
         first = best;
-        if value <= low && alpha < low {
+        // A value beyond the bounds settles the question, and nothing is left to ask.
+        let is_within = alpha <= value && value <= beta;
+        if is_within && value <= low && alpha < low {
             (low, high) = ((value - 2 * SOLVE_ASPIRATION).max(alpha), value + 1);
-        } else if high <= value && high < beta {
+        } else if is_within && high <= value && high < beta {
             (low, high) = (value - 1, (value + 2 * SOLVE_ASPIRATION).min(beta));
         } else {
             return best.map(|best| Iteration { value: value * DISC, best, depth: node.empties as u8 });
