@@ -59,10 +59,10 @@ impl Model {
         let mut hasher = FieldHasher::new("model");
         hasher.field("weights", self.weights_hash().to_string().as_bytes());
         for entry in self.mpc.entries() {
-            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep, entry.shallow]);
+            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep.0, entry.shallow.0]);
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
-            hasher.field("offset", &entry.offset.to_le_bytes());
-            hasher.field("sigma", &entry.sigma.to_le_bytes());
+            hasher.field("offset", &entry.offset.0.to_le_bytes());
+            hasher.field("sigma", &entry.sigma.0.to_le_bytes());
             // A normal deviation that does not grow is all that format 1 knows: its hashes stay.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());

@@ -14,10 +14,10 @@ use std::fmt;
 #[cfg(target_arch = "x86_64")]
 use super::moves::{avx2, avx512};
 
-/// Instructions beyond those of every machine, each set with those before it.
+/// Instructions beyond those of every machine of the architecture; each set includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Instructions {
-    /// No more than every machine has.
+    /// What every machine has.
     Any,
     /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
     #[cfg(target_arch = "x86_64")]
@@ -27,28 +27,35 @@ pub(in crate::engine) enum Instructions {
     Avx512,
 }
 
-/// One way to run the inner loops. All kernels give the same results.
-pub(in crate::engine) trait Kernel: Copy + 'static {
-    /// The instructions for which entries compile their body.
-    const INSTRUCTIONS: Instructions;
-
-    /// See [`super::moves::legal_moves`].
+/// The move generator of one kernel. Only [`Position`](super::position::Position) calls it, because both sets of discs have
+/// the same type here.
+pub(super) trait Backend {
+    /// The empty squares on which `player` may play.
     fn legal_moves(player: u64, opponent: u64) -> u64;
 
-    /// See [`super::moves::flips`]; `square` is below 64.
+    /// The discs of `opponent` that `player` turns over by a move on `square`, which is below 64.
     fn flips(player: u64, opponent: u64, square: usize) -> u64;
 
-    /// The number of discs that `player` turns over on `square`, the last empty one.
+    /// The number of discs that `player` turns over on `square`, the only empty one.
     fn last_flip_count(player: u64, square: usize) -> u32;
 }
 
-/// Runs anywhere.
+/// One way to run the inner loops. All kernels give the same results.
+#[expect(private_bounds, reason = "the search reaches the move generator through `Position` only")]
+pub(in crate::engine) trait Kernel: Backend + Copy + 'static {
+    /// The instructions for which entries compile their body.
+    const INSTRUCTIONS: Instructions;
+}
+
+/// Runs on any machine.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Portable;
 
 impl Kernel for Portable {
     const INSTRUCTIONS: Instructions = Instructions::Any;
+}
 
+impl Backend for Portable {
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
         portable::legal_moves(player, opponent)
@@ -65,8 +72,7 @@ impl Kernel for Portable {
     }
 }
 
-/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only inside the macros here, for choices that
-/// found them.
+/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only by the macros here, for choices that found them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Avx2;
@@ -74,7 +80,10 @@ pub(in crate::engine) struct Avx2;
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
     const INSTRUCTIONS: Instructions = Instructions::Avx2;
+}
 
+#[cfg(target_arch = "x86_64")]
+impl Backend for Avx2 {
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
         // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
@@ -102,7 +111,10 @@ pub(in crate::engine) struct Avx512;
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx512 {
     const INSTRUCTIONS: Instructions = Instructions::Avx512;
+}
 
+#[cfg(target_arch = "x86_64")]
+impl Backend for Avx512 {
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
         Avx2::legal_moves(player, opponent)
@@ -125,10 +137,10 @@ impl Kernel for Avx512 {
 pub struct KernelChoice(Instructions);
 
 impl KernelChoice {
-    /// Plain code; the twin that the fast kernels are tested against.
+    /// Plain code, which the fast kernels are tested against.
     pub const PORTABLE: Self = Self(Instructions::Any);
 
-    /// All that this machine runs, the fastest last.
+    /// Every kernel that this machine runs, the fastest last.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::PORTABLE];
@@ -139,7 +151,7 @@ impl KernelChoice {
         all
     }
 
-    /// The fastest that this machine runs.
+    /// The fastest kernel that this machine runs.
     #[must_use]
     #[inline]
     pub fn detect() -> Self {
@@ -182,7 +194,7 @@ impl fmt::Debug for KernelChoice {
 }
 
 /// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`; a second
-/// type parameter, if there is one, is handed on.
+/// type parameter, if there is one, is passed on.
 macro_rules! kernel_entry {
     ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$policy:ident: $bound:path>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
         $(#[$meta])*

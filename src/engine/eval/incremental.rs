@@ -12,7 +12,8 @@ mod portable;
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
-use crate::engine::board::square::Squares;
+use crate::engine::board::square::{Square, Squares};
+use crate::engine::score::Score;
 use block::{Block, Change, Tables};
 
 /// Blocks of [`LANES`] that an accumulator has room for.
@@ -97,7 +98,7 @@ impl Incremental {
     pub(in crate::engine) fn play<K: Kernel>(
         &self,
         before: &Accumulator,
-        square: usize,
+        square: Square,
         flips: u64,
         after: &mut Accumulator,
     ) {
@@ -117,7 +118,7 @@ impl Incremental {
         &self,
         begin: usize,
         before: &Accumulator,
-        square: usize,
+        square: Square,
         flips: u64,
         after: &mut Accumulator,
     ) {
@@ -125,15 +126,15 @@ impl Incremental {
             before: blocks(&before.blocks[begin..]),
             swap: blocks(&self.swap[begin..]),
             placed: self.steps_of::<BLOCKS>(square, begin),
-            flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square.index(), begin)),
+            flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square, begin)),
         };
         let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
         backend::play::<K, BLOCKS>(change, after);
     }
 
     #[inline(always)]
-    fn steps_of<const BLOCKS: usize>(&self, square: usize, begin: usize) -> &[Block; BLOCKS] {
-        blocks(&self.steps[square * self.block_count + begin..])
+    fn steps_of<const BLOCKS: usize>(&self, square: Square, begin: usize) -> &[Block; BLOCKS] {
+        blocks(&self.steps[square.index() * self.block_count + begin..])
     }
 
     /// Writes to `after` the accumulator after a pass.
@@ -144,13 +145,14 @@ impl Incremental {
         }
     }
 
-    /// The static value of the position with this accumulator, in millidiscs; equals the walk's sum.
+    /// The static value of the position with this accumulator; equals the walk's sum.
     #[inline(always)]
-    pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u32) -> i32 {
-        let weights = &self.weights[self.phase_begin[empties as usize]..][..self.phase_size + INDICES];
+    pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u8) -> Score {
+        let weights = &self.weights[self.phase_begin[usize::from(empties)]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
         // SAFETY: tables begin within a phase, which is followed by as many weights as an index may name.
-        self.constant[empties as usize] + unsafe { backend::sum::<K>(blocks, weights) }
+        let sum = unsafe { backend::sum::<K>(blocks, weights) };
+        Score(self.constant[usize::from(empties)] + sum)
     }
 }
 
@@ -266,7 +268,7 @@ mod tests {
         let mut accumulator = incremental.accumulator(position);
         for count in 1.. {
             let expected = evaluation.static_value(position);
-            assert_eq!(incremental.value::<K>(&accumulator, u32::from(position.empties())), expected, "{position:?}");
+            assert_eq!(incremental.value::<K>(&accumulator, position.empties()), expected, "{position:?}");
             let before = accumulator;
             let moves = position.children().count();
             if moves == 0 {
@@ -278,7 +280,7 @@ mod tests {
                 continue;
             }
             let (square, after) = position.children().nth(next() as usize % moves).unwrap();
-            incremental.play::<K>(&before, square.index(), position.flips(square), &mut accumulator);
+            incremental.play::<K>(&before, square, position.flips(square), &mut accumulator);
             position = after;
         }
         unreachable!()

@@ -1,5 +1,7 @@
 //! The figures of a fit.
 
+use crate::engine::score::Score;
+use crate::engine::search::limits::Depth;
 use crate::engine::search::mpc::{LEVELS, MpcEntry};
 use crate::pipeline::search_settings::LevelSetting;
 use serde::{Deserialize, Serialize};
@@ -49,11 +51,11 @@ impl DepthFit {
             MpcEntry {
                 empties_min,
                 empties_max,
-                deep: self.deep.unwrap_or(empties),
-                shallow: self.shallow,
+                deep: Depth(self.deep.unwrap_or(empties)),
+                shallow: Depth(self.shallow),
                 slope: self.slope,
-                offset: self.offset,
-                sigma: self.sigma,
+                offset: Score(self.offset),
+                sigma: Score(self.sigma),
                 growth: self.growth,
                 quantiles: self.quantiles,
             }
