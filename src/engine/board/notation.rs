@@ -63,7 +63,7 @@ impl ColoredPosition {
         Square::all().map(character).collect()
     }
 
-    /// `X` or `O`.
+    /// The side to move, `X` or `O`.
     #[must_use]
     pub const fn side_text(self) -> &'static str {
         if self.black_to_move { "X" } else { "O" }
@@ -92,9 +92,9 @@ pub struct ObfLine {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {byte}: {reason}")]
 pub struct NotationError {
-    /// Where in the line.
+    #[expect(missing_docs, reason = "the name says it")]
     pub byte: usize,
-    /// What is wrong there.
+    #[expect(missing_docs, reason = "the name says it")]
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! A pattern set with its weights: what the search evaluates with.
+//! A pattern set with its weights.
 
 use super::features::{FeatureIndex, FeatureVisitor, visit_features};
 use super::incremental::Incremental;

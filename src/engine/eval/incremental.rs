@@ -1,7 +1,7 @@
-//! The walk's sums kept up to date from move to move: what the search evaluates with.
+//! The walk's sums, updated from move to move; the search evaluates with these.
 //!
-//! Indices here count 0 for the side to move, 1 for an empty square and 2 for the opponent, so that a change of sides
-//! maps an index i of a pattern of n squares to 3^n − 1 − i: one subtraction for all instances of a block.
+//! The digits of an index are 0 for the side to move, 1 for an empty square and 2 for the opponent, so that a change of
+//! sides maps an index i of a pattern of n squares to 3^n − 1 − i: one subtraction for all instances of a block.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -16,10 +16,10 @@ use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
 use block::{Block, Change, Tables};
 
-/// Blocks of [`LANES`] that an accumulator has room for.
+/// The blocks of [`LANES`] that an accumulator has room for.
 const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
 
-/// What an index of 16 bits can address.
+/// The number of indices of 16 bits.
 const INDICES: usize = 1 << 16;
 
 /// The index of every instance of a position, from the side to move.
@@ -156,7 +156,7 @@ impl Incremental {
     }
 }
 
-/// The first `BLOCKS` of some blocks, of which there are as many.
+/// The first `BLOCKS` of at least as many blocks.
 #[inline(always)]
 fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
     blocks.first_chunk().expect("every part of an accumulator has `block_count` blocks")
@@ -191,7 +191,7 @@ fn pack_weights(set: &PatternSet, weights: &[i16], begins: &[usize], phase_size:
     packed
 }
 
-/// From 0 empty, 1 side to move, 2 opponent to 1, 0, 2.
+/// Maps the digits 0 (empty), 1 (side to move) and 2 (opponent) to 1, 0 and 2.
 fn renumber(mut configuration: usize, squares: usize) -> usize {
     let (mut number, mut power) = (0, 1);
     for _ in 0..squares {

@@ -1,4 +1,4 @@
-//! Windows: the values that a search must tell apart.
+//! Windows: the values that a search must distinguish.
 
 use crate::engine::score::{Discs, Score};
 use std::ops::Neg;
@@ -35,11 +35,11 @@ impl Unit for Discs {
     }
 }
 
-/// The lower bound of a window: values up to this one need not be told apart.
+/// The lower bound of a window: values up to this one need not be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alpha<U = Score>(pub U);
 
-/// The upper bound of a window: values from this one on need not be told apart.
+/// The upper bound of a window: values from this one on need not be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beta<U = Score>(pub U);
 

@@ -11,7 +11,7 @@ use std::arch::x86_64::{
 #[repr(C, align(32))]
 pub(super) struct Lanes([u64; 4]);
 
-/// The distance of neighbors on each line.
+/// The distance between neighbors on each line.
 const STEPS: Lanes = Lanes([1, 8, 7, 9]);
 const STEPS_TWICE: Lanes = Lanes([2, 16, 14, 18]);
 const STEPS_FOURFOLD: Lanes = Lanes([4, 32, 28, 36]);
@@ -22,7 +22,7 @@ const INNER: Lanes = {
     Lanes([COLUMNS, u64::MAX, COLUMNS, COLUMNS])
 };
 
-/// The lines that leave a square, towards higher and lower squares.
+/// The lines that leave a square, toward higher and lower squares.
 pub(super) struct Rays {
     pub(super) up: Lanes,
     pub(super) down: Lanes,
