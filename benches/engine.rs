@@ -9,7 +9,8 @@ use renma::engine::board::perft::perft_with;
 use renma::engine::board::position::Position;
 use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
-use renma::engine::search::limits::{Depth, Limits};
+use renma::engine::search::depth::Depth;
+use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc::MpcTable;
 use renma::engine::search::searcher::Searcher;
 

@@ -9,7 +9,7 @@ use renma::engine::board::position::Position;
 use renma::engine::board::square::Square;
 use renma::engine::eval::builtin;
 use renma::engine::score::{Discs, Score};
-use renma::engine::search::limits::Depth;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::mpc::MpcTable;
 use renma::engine::search::searcher::Searcher;
 use std::ops::RangeInclusive;

@@ -6,8 +6,9 @@ use renma::artifact::model::reference::LoadedModel;
 use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::notation::parse_board;
 use renma::engine::board::position::Position;
-use renma::engine::search::limits::{Depth, Limits};
-use renma::engine::search::mpc::MpcLevel;
+use renma::engine::search::depth::Depth;
+use renma::engine::search::limits::Limits;
+use renma::engine::search::mpc_level::MpcLevel;
 use renma::engine::search::searcher::Searcher;
 use std::path::Path;
 

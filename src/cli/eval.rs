@@ -7,7 +7,8 @@ use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, w
 use crate::artifact::model::reference::LoadedModel;
 use crate::config::load_config;
 use crate::engine::board::notation::ColoredPosition;
-use crate::engine::search::limits::{Depth, Limits};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
 use crate::engine::search::result::{SearchResult, Stopped};
 use crate::engine::search::searcher::Searcher;

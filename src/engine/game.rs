@@ -15,7 +15,7 @@ use super::score::Discs;
 ///
 /// ```compile_fail,E0308
 /// use renma::engine::game::{Game, Ply};
-/// use renma::engine::search::limits::Depth;
+/// use renma::engine::search::depth::Depth;
 /// let ply: Depth = Game::new().ply();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +36,7 @@ pub struct Game {
 pub struct IllegalMove {
     /// The number of the move, counted from 1 without passes.
     pub number: usize,
-    /// The square.
+    #[expect(missing_docs, reason = "the name says it")]
     pub square: Square,
 }
 

@@ -2,9 +2,11 @@
 //!
 //! A search depends on its position, limits, model and the prior content of its table alone.
 
+pub mod depth;
 pub mod limits;
 pub mod move_values;
 pub mod mpc;
+pub mod mpc_level;
 pub mod result;
 pub mod sampling;
 pub mod searcher;

@@ -4,7 +4,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::read_bounded;
 use crate::engine::score::Score;
-use crate::engine::search::limits::Depth;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::{MpcEntry, MpcTable};
 use std::path::Path;
 

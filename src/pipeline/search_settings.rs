@@ -2,7 +2,7 @@
 
 use super::{StageError, check_range};
 use crate::engine::score::Score;
-use crate::engine::search::mpc::MpcLevel;
+use crate::engine::search::mpc_level::MpcLevel;
 use crate::engine::search::selective::{Extension, Selective};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};

@@ -2,8 +2,9 @@
 
 use crate::artifact::table::{Column, Layout, Table};
 use crate::engine::score::Score;
-use crate::engine::search::limits::Depth;
-use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable, NORMAL_QUANTILES};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::mpc::{MpcEntry, MpcTable};
+use crate::engine::search::mpc_level::{LEVELS, NORMAL_QUANTILES};
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, RecordBatch, UInt8Array, UInt64Array};
 use arrow::datatypes::{DataType, Float64Type, Int32Type, UInt8Type, UInt64Type};
 use std::sync::Arc;

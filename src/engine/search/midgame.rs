@@ -1,7 +1,7 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
 use super::candidates::{CORNERS, Candidate, Candidates, StaticValue, weighted_mobility};
-use super::limits::Depth;
+use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::node::Node;
 use super::run::{LookedUp, Plain, Policy, Run};
@@ -355,7 +355,7 @@ fn static_cut_after(run: &Run<'_>, node: &Node, window: NullWindow, depth: Depth
         return None;
     }
     let entry = run.mpc.probes(node.empties() - 1, depth - 1).next().filter(|entry| entry.shallow == Depth(0))?;
-    Some(entry.cuts(window.for_opponent(), STATIC_MARGIN * run.margin.sigmas(entry)).low)
+    Some(entry.cuts(window.for_opponent(), STATIC_MARGIN * run.margin.sigmas(&entry.quantiles)).low)
 }
 
 /// Multi-ProbCut: bets that a shallow value far outside the window predicts the deep one.
@@ -382,7 +382,7 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
     for entry in entries {
         if entry.shallow == Depth(0) {
             let value = static_value::<K>(run, node);
-            let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(entry));
+            let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
             if high <= value {
                 return Some(window.beta());
             }
@@ -392,7 +392,7 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
             (try_low, try_high) = entry.may_cut(value, window, PROBE_MARGIN);
             continue;
         }
-        let Cuts { low, high } = entry.cuts(window, run.margin.sigmas(entry));
+        let Cuts { low, high } = entry.cuts(window, run.margin.sigmas(&entry.quantiles));
         let below_high = NullWindow::above(high - Score(1));
         if try_high && high <= Score::MAX && high <= null_window::<K, P>(run, node, below_high, entry.shallow) {
             return Some(window.beta());

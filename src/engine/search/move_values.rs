@@ -1,6 +1,7 @@
 //! What every legal move of a position is worth.
 
-use super::limits::{Depth, Limits};
+use super::depth::Depth;
+use super::limits::Limits;
 use super::result::Stopped;
 use super::searcher::Searcher;
 use crate::engine::board::position::Position;
@@ -70,7 +71,8 @@ impl Searcher<'_> {
 mod tests {
     use super::*;
     use crate::engine::eval::builtin;
-    use crate::engine::search::mpc::{MpcLevel, MpcTable};
+    use crate::engine::search::mpc::MpcTable;
+    use crate::engine::search::mpc_level::MpcLevel;
     use crate::engine::search::selective::Selective;
 
     /// Positions of a game in which every move is the first or the last legal one.

@@ -1,6 +1,7 @@
 //! Multi-ProbCut statistics (Buro 1997): what a shallow search says about a deep one.
 
-use super::limits::Depth;
+use super::depth::Depth;
+use super::mpc_level::{Margin, MpcLevel, NORMAL_QUANTILES, Quantiles};
 use super::window::Window;
 use crate::engine::score::Score;
 
@@ -17,135 +18,6 @@ pub const STATIC_MARGIN: f64 = 2.0;
 /// A search is tried on a side of the window that the static value predicts, or misses by at most this many of its
 /// deviations.
 pub const PROBE_MARGIN: f64 = 2.0;
-
-/// The named levels in percent, in the order of [`MpcEntry::quantiles`].
-pub const LEVELS: [u8; 5] = [73, 87, 95, 98, 99];
-
-/// How many sigmas on each side hold these shares of a normal distribution.
-pub const NORMAL_QUANTILES: [f64; 5] = [1.1031, 1.5141, 1.9600, 2.3263, 2.5758];
-
-/// How certain a selective cut must be: the share of positions whose deep value lies within the margin on either side.
-///
-/// A cut uses one side of the margin, so it is wrong for half of the other positions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MpcLevel {
-    /// 73 %.
-    P73,
-    /// 87 %.
-    P87,
-    /// 95 %.
-    P95,
-    /// 98 %.
-    P98,
-    /// 99 %.
-    P99,
-    /// Another percentage from [`PERCENT_MIN`]: a margin between those of the named levels around it.
-    Percent(u8),
-    /// A margin given in sigmas, finite and not negative, whatever share of positions that is.
-    Sigmas(f64),
-    /// No selective cut.
-    FullWidth,
-}
-
-/// The lowest percentage that is a level.
-pub const PERCENT_MIN: u8 = 50;
-
-/// How many sigmas on each side hold this share of a normal distribution, to four digits.
-fn normal_margin(share: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 8.0);
-    while 1e-9 < high - low {
-        let middle = f64::midpoint(low, high);
-        let holds_less = libm::erf(middle / std::f64::consts::SQRT_2) < share;
-        (low, high) = if holds_less { (middle, high) } else { (low, middle) };
-    }
-    (low * 10_000.0).round() / 10_000.0
-}
-
-impl MpcLevel {
-    /// The level of a percentage from [`PERCENT_MIN`]; 100 is full width.
-    #[must_use]
-    pub const fn from_percent(percent: u8) -> Option<Self> {
-        match percent {
-            73 => Some(Self::P73),
-            87 => Some(Self::P87),
-            95 => Some(Self::P95),
-            98 => Some(Self::P98),
-            99 => Some(Self::P99),
-            100 => Some(Self::FullWidth),
-            PERCENT_MIN..100 => Some(Self::Percent(percent)),
-            _ => None,
-        }
-    }
-
-    /// The percentage; `None` for a margin given in sigmas.
-    #[must_use]
-    pub const fn percent(self) -> Option<u8> {
-        match self {
-            Self::P73 => Some(73),
-            Self::P87 => Some(87),
-            Self::P95 => Some(95),
-            Self::P98 => Some(98),
-            Self::P99 => Some(99),
-            Self::Percent(percent) => Some(percent),
-            Self::Sigmas(_) => None,
-            Self::FullWidth => Some(100),
-        }
-    }
-
-    /// The margin in sigmas if residuals were normal; infinite for full width. It ranks levels; a fitted entry has
-    /// margins of its own.
-    #[must_use]
-    pub fn t(self) -> f64 {
-        match self {
-            Self::Sigmas(t) => t,
-            Self::FullWidth => f64::INFINITY,
-            Self::Percent(percent) => normal_margin(f64::from(percent) / 100.0),
-            Self::P73 => NORMAL_QUANTILES[0],
-            Self::P87 => NORMAL_QUANTILES[1],
-            Self::P95 => NORMAL_QUANTILES[2],
-            Self::P98 => NORMAL_QUANTILES[3],
-            Self::P99 => NORMAL_QUANTILES[4],
-        }
-    }
-}
-
-/// What a level asks of every entry: shares of two neighboring quantiles, or a fixed number of sigmas.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Margin {
-    index: usize,
-    shares: [f64; 2],
-    fixed: f64,
-}
-
-impl Margin {
-    pub(super) fn new(level: MpcLevel) -> Self {
-        let from_quantiles = |index: usize, shares: [f64; 2]| Self { index, shares, fixed: 0.0 };
-        let t = level.t();
-        match level {
-            MpcLevel::Sigmas(_) | MpcLevel::FullWidth => Self { index: 0, shares: [0.0; 2], fixed: t },
-            _ if t <= NORMAL_QUANTILES[0] => from_quantiles(0, [t / NORMAL_QUANTILES[0], 0.0]),
-            _ => {
-                let above = NORMAL_QUANTILES.iter().position(|&quantile| t <= quantile);
-                let above = above.unwrap_or(NORMAL_QUANTILES.len() - 1);
-                let [low, high] = [NORMAL_QUANTILES[above - 1], NORMAL_QUANTILES[above]];
-                let share = (t - low) / (high - low);
-                from_quantiles(above - 1, [1.0 - share, share])
-            }
-        }
-    }
-
-    /// Whether there are selective cuts at all.
-    #[inline(always)]
-    pub(super) const fn is_finite(&self) -> bool {
-        self.fixed.is_finite()
-    }
-
-    /// The margin in sigmas of an entry.
-    #[inline(always)]
-    pub(super) fn sigmas(&self, entry: &MpcEntry) -> f64 {
-        self.fixed + self.shares[0] * entry.quantiles[self.index] + self.shares[1] * entry.quantiles[self.index + 1]
-    }
-}
 
 /// One relation: deep ≈ slope · v + offset for a shallow value v, with the deviation sigma + growth · |v|.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,8 +38,8 @@ pub struct MpcEntry {
     pub sigma: Score,
     /// Millidiscs that the deviation grows by per millidisc of the shallow value, on either side of 0.
     pub growth: f64,
-    /// How many deviations hold the shares [`LEVELS`] of positions.
-    pub quantiles: [f64; LEVELS.len()],
+    /// In units of the deviation.
+    pub quantiles: Quantiles,
 }
 
 /// A deviation that grows faster than the prediction leaves this share of the slope, so that nothing is predicted.
@@ -207,7 +79,7 @@ impl MpcEntry {
     /// The margin of a level in deviations; infinite for full width.
     #[must_use]
     pub fn margin(&self, level: MpcLevel) -> f64 {
-        Margin::new(level).sigmas(self)
+        Margin::new(level).sigmas(&self.quantiles)
     }
 
     /// The shallow values that predict a deep one outside the window, with a margin of `t` deviations.
@@ -261,7 +133,7 @@ pub enum MpcTableError {
     Statistics { deep: u8, slope: f64, offset: i32, sigma: i32 },
     /// A growth, or quantiles, that no deviation has.
     #[error("depth {deep}: growth {growth} and quantiles {quantiles:?} do not describe a deviation")]
-    Deviation { deep: u8, growth: f64, quantiles: [f64; LEVELS.len()] },
+    Deviation { deep: u8, growth: f64, quantiles: Quantiles },
 }
 
 /// The statistics of one model, found by empty squares and depth.
@@ -405,31 +277,6 @@ mod tests {
         ] {
             assert!(MpcTable::new(vec![entry]).is_err(), "{entry:?}");
         }
-    }
-
-    #[test]
-    fn percentages_name_levels() {
-        for percent in PERCENT_MIN..=100 {
-            let level = MpcLevel::from_percent(percent).unwrap();
-            assert_eq!(level.percent(), Some(percent));
-            assert!(percent == 100 || (level.t() - normal_margin(f64::from(percent) / 100.0)).abs() < 1e-4);
-            // With normal quantiles a level is its number of sigmas.
-            assert!(percent == 100 || (ENTRY.margin(level) - level.t()).abs() < 1e-9, "{percent}");
-        }
-        assert_eq!(MpcLevel::from_percent(49), None);
-        assert_eq!(MpcLevel::from_percent(101), None);
-    }
-
-    #[test]
-    fn a_level_is_the_quantile_of_the_entry() {
-        let entry = MpcEntry { quantiles: [1.0, 2.0, 3.0, 4.0, 6.0], ..ENTRY };
-        for (percent, quantile) in LEVELS.into_iter().zip(entry.quantiles) {
-            assert_eq!(entry.margin(MpcLevel::from_percent(percent).unwrap()), quantile, "{percent}");
-        }
-        let between = entry.margin(MpcLevel::Percent(80));
-        assert!(1.0 < between && between < 2.0, "{between}");
-        assert!(entry.margin(MpcLevel::Percent(50)) < 1.0);
-        assert_eq!(entry.margin(MpcLevel::Sigmas(1.4)), 1.4);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a search found.
 
-use super::limits::Depth;
+use super::depth::Depth;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;

@@ -1,9 +1,9 @@
 //! The root: one iteration after another, and the moves to choose from.
 
 use super::candidates::{Candidates, StaticValue};
+use super::depth::Depth;
 use super::endgame;
 use super::endgame::node::EndNode;
-use super::limits::Depth;
 use super::midgame::{best_child, open_window, order, passed, static_value};
 use super::node::Node;
 use super::run::{Policy, Run};

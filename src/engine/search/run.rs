@@ -1,7 +1,8 @@
 //! The state of one search.
 
-use super::limits::Depth;
-use super::mpc::{Margin, MpcLevel, MpcTable};
+use super::depth::Depth;
+use super::mpc::MpcTable;
+use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::sampling::NodeSampler;
 use super::selective::Pruner;
@@ -18,7 +19,7 @@ const STOP_INTERVAL: u64 = 4096;
 /// Which depths of the table answer a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hits {
-    /// A deeper result is a better answer.
+    /// This depth and deeper ones, which are better answers.
     AtLeast,
     /// Only the depth asked for, so that the value does not depend on what the table holds.
     Exactly,

@@ -1,6 +1,6 @@
 //! Samples of the nodes that a search visits.
 
-use super::limits::Depth;
+use super::depth::Depth;
 use super::node::Node;
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;

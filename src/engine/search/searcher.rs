@@ -1,7 +1,9 @@
 //! The searcher: an evaluation, MPC statistics and a table, ready to search one position after another.
 
-use super::limits::{Depth, Limits};
-use super::mpc::{MpcLevel, MpcTable};
+use super::depth::Depth;
+use super::limits::Limits;
+use super::mpc::MpcTable;
+use super::mpc_level::MpcLevel;
 use super::node::PLIES;
 use super::result::{SearchResult, Stopped};
 use super::root::{iterate, root_orders, solve, value_at_depth};
@@ -80,10 +82,11 @@ impl<'m> Searcher<'m> {
     /// Depth counts moves: a pass is free. When the root has few enough empty squares for `exact_empties` the score is
     /// exact. When it has few enough for `wld_empties` only, the sign of the score is proven and its size comes from the
     /// depth search, at least two discs from zero; a proven draw is exact. A selective search whose depth reaches the end
-    /// of the game cuts on the way to final scores: its score is even, and not exact. One that prunes or extends never is.
+    /// of the game cuts on the way to final scores: its score is even and not exact. A search that prunes or extends never
+    /// has an exact score.
     ///
     /// The first iteration is always finished, so there is a move whenever there is a legal one, even if the stop flag is
-    /// raised. Stopped on the way to an exact score, the result is that of the selective search by depth which precedes it.
+    /// raised. If an exact search is stopped, the result is that of the selective search by depth before it.
     pub fn search(&mut self, position: Position, limits: Limits) -> SearchResult {
         if position.legal_moves() == 0 {
             let passed = position.pass();
@@ -193,7 +196,7 @@ impl<'m> Searcher<'m> {
         Ok(extras.sampler.and_then(|sampler| sampler.sample()))
     }
 
-    /// The exact score with the best move and a line that reaches the end of the game; less if the stop flag is raised.
+    /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
     pub fn solve(&mut self, position: Position) -> SearchResult {
         let mut result = self.search(position, Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) });
         if result.stopped {

@@ -2,7 +2,7 @@
 //! a config says otherwise, compiles without them.
 
 use super::candidates::Candidate;
-use super::limits::Depth;
+use super::depth::Depth;
 use super::node::{Node, PLIES};
 use crate::engine::score::Score;
 

@@ -1,7 +1,7 @@
-//! The transposition table: bounds, depth and best move of positions met before.
+//! The transposition table: bounds, depth and best move of positions searched before.
 
-use super::limits::Depth;
-use super::mpc::MpcLevel;
+use super::depth::Depth;
+use super::mpc_level::MpcLevel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;
@@ -10,7 +10,7 @@ use crate::engine::score::Score;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sureness(u8);
 
-/// Steps of sureness in a sigma, so that the named levels stay apart and 7 bits reach past 7 sigmas.
+/// Steps of sureness per sigma: the named levels differ, and 7 bits reach past 7 sigmas.
 const STEPS_IN_SIGMA: f64 = 16.0;
 
 impl Sureness {
@@ -48,7 +48,7 @@ const BEST_AT: u32 = SURENESS_AT + 7;
 const GENERATION_AT: u32 = BEST_AT + 7;
 const NO_MOVE: u64 = 64;
 
-/// Generations that 8 bits tell apart; 0 marks an entry never written.
+/// The greatest generation of 8 bits; 0 marks an entry never written.
 const GENERATION_MAX: u64 = 255;
 
 impl Packed {
@@ -108,7 +108,7 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// Odd constants with no pattern: the fractions of the square roots of 2, 3 and 5.
+/// Odd constants without a pattern: the fractions of the square roots of 2, 3 and 5.
 const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
 
 impl Key {
@@ -139,7 +139,7 @@ const BITS_MIN: u8 = 4;
 const BITS_MAX: u8 = 32;
 
 impl Table {
-    /// Room for 2^`bits` entries of 16 bytes, `bits` held within 4 to 32.
+    /// Room for 2^`bits` entries of 16 bytes, with `bits` clamped to 4 to 32.
     pub(super) fn new(bits: u8) -> Self {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
         Self { buckets: vec![Bucket::default(); count].into_boxed_slice(), mask: count - 1, generation: 1 }

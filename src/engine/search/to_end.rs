@@ -1,7 +1,7 @@
 //! Searches to the end of the game: exact scores, selective ones, and proofs of who wins.
 
-use super::limits::Depth;
-use super::mpc::MpcLevel;
+use super::depth::Depth;
+use super::mpc_level::MpcLevel;
 use super::result::SearchResult;
 use super::root::{Iteration, iterate, solve};
 use super::run::{Plain, Run};

@@ -1,8 +1,9 @@
 //! The figures of a fit.
 
 use crate::engine::score::Score;
-use crate::engine::search::limits::Depth;
-use crate::engine::search::mpc::{LEVELS, MpcEntry};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::mpc::MpcEntry;
+use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::search_settings::LevelSetting;
 use serde::{Deserialize, Serialize};
 

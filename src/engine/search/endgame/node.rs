@@ -4,7 +4,7 @@ use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::search::candidates::{Candidate, StaticValue};
-use crate::engine::search::limits::Depth;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::node::Node;
 
 /// From this many empty squares on, moves are ordered by the evaluation.

@@ -5,7 +5,7 @@ use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::square::Square;
 use crate::engine::search::candidates::{CORNERS, Candidate, Candidates, potential_moves, weighted_mobility};
-use crate::engine::search::limits::Depth;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::midgame;
 use crate::engine::search::run::Run;
 
