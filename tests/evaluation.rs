@@ -7,12 +7,13 @@ mod es_cube;
 
 use es_cube::{INSTANCES, PARITY, PATTERNS, WEIGHT_COUNT, configuration, digit, instances, square_index};
 use renma::artifact::model::features_file::parse_features;
-use renma::engine::board::position::Position;
+use renma::engine::board::position::{Opponent, Player, Position};
 use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
 use renma::engine::eval::evaluation::Evaluation;
 use renma::engine::eval::pattern_set::{PatternKind, PatternSet};
 use renma::engine::game::Game;
+use renma::engine::score::Score;
 use renma::random::{RandomStream, Stream, stream};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -93,7 +94,8 @@ fn images(position: Position) -> Vec<Position> {
     symmetries
         .into_iter()
         .map(|symmetry| {
-            Position::new(image(position.player(), symmetry), image(position.opponent(), symmetry)).unwrap()
+            let [player, opponent] = [position.player(), position.opponent()].map(|set| image(set, symmetry));
+            Position::new(Player(player), Opponent(opponent)).unwrap()
         })
         .collect()
 }
@@ -101,7 +103,7 @@ fn images(position: Position) -> Vec<Position> {
 fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Position) -> i32) {
     for &position in positions {
         let value = evaluation.static_value(position);
-        assert_eq!(value, plain(position), "{position:?}");
+        assert_eq!(value, Score(plain(position)), "{position:?}");
         for image in images(position) {
             assert_eq!(evaluation.static_value(image), value, "{position:?} as {image:?}");
         }
@@ -141,7 +143,8 @@ fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
 
 #[test]
 fn each_board_feature_is_at_the_index_its_squares_spell() {
-    let position = Position::new(1 << square_index("a1") | 1 << square_index("b2"), 1 << square_index("b1")).unwrap();
+    let player = Player(1 << square_index("a1") | 1 << square_index("b2"));
+    let position = Position::new(player, Opponent(1 << square_index("b1"))).unwrap();
     let corner: Vec<usize> = ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3"].map(square_index).into();
     assert_eq!(digit(position.player(), position.opponent(), square_index("b1")), 2);
     assert_eq!(

@@ -15,6 +15,8 @@ use renma::artifact::seal::seal;
 use renma::engine::board::notation::parse_moves;
 use renma::engine::board::position::Position;
 use renma::engine::game::Game;
+use renma::engine::score::Score;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
 use renma::engine::search::searcher::Searcher;
 use std::collections::BTreeSet;
@@ -288,8 +290,8 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 12);
     for position in openings {
         searcher.clear();
-        let score = searcher.search(position, Limits::full_width(2)).score;
-        assert!(score.abs() <= 1000, "{position:?} has score {score}");
+        let score = searcher.search(position, Limits::full_width(Depth(2))).score;
+        assert!(score.abs() <= Score::DISC, "{position:?} has score {score:?}");
     }
     let counts = found.openings;
     assert!(0 < counts.in_training && 0 < counts.unbalanced, "{counts:?}");

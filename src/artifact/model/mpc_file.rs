@@ -2,7 +2,10 @@
 
 use super::document::ModelFormat;
 use crate::artifact::table::{Column, Layout, Table};
-use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable, NORMAL_QUANTILES};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::mpc::{MpcEntry, MpcTable};
+use crate::engine::search::mpc_level::{LEVELS, NORMAL_QUANTILES};
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int16Array, Int32Array, RecordBatch, UInt64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, UInt64Type};
@@ -102,11 +105,11 @@ pub fn to_batch(table: &MpcTable, samples: &[u64]) -> RecordBatch {
     let mut columns = vec![
         counts(|entry| entry.empties_min),
         counts(|entry| entry.empties_max),
-        counts(|entry| entry.deep),
-        counts(|entry| entry.shallow),
+        counts(|entry| entry.deep.0),
+        counts(|entry| entry.shallow.0),
         Arc::new(Float64Array::from_iter_values(entries.iter().map(|entry| entry.slope))),
-        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.offset))),
-        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.sigma))),
+        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.offset.0))),
+        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.sigma.0))),
         Arc::new(Float64Array::from_iter_values(entries.iter().map(|entry| entry.growth))),
     ];
     for level in 0..LEVELS.len() {
@@ -136,11 +139,11 @@ pub fn from_batch(batch: &RecordBatch) -> Result<(MpcTable, Vec<u64>), String> {
     let entries = (0..batch.num_rows()).map(|row| MpcEntry {
         empties_min: counts[0][row],
         empties_max: counts[1][row],
-        deep: counts[2][row],
-        shallow: counts[3][row],
+        deep: Depth(counts[2][row]),
+        shallow: Depth(counts[3][row]),
         slope: decimals(4)[row],
-        offset: numbers(5)[row],
-        sigma: numbers(6)[row],
+        offset: Score(numbers(5)[row]),
+        sigma: Score(numbers(6)[row]),
         growth: deviation(row).0,
         quantiles: deviation(row).1,
     });
@@ -167,11 +170,14 @@ fn counts_of(batch: &RecordBatch, index: usize) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
 
+    fn source(deep: u8, shallow: u8, offset: i32, sigma: i32) -> MpcEntry {
+        MpcEntry::source(Depth(deep), Depth(shallow), Score(offset), Score(sigma))
+    }
+
     #[test]
     fn every_format_is_read_and_the_newest_keeps_everything() {
-        let fitted =
-            MpcEntry { growth: 0.03, quantiles: [0.9, 1.4, 2.0, 2.6, 3.1], ..MpcEntry::source(4, 2, -15, 3500) };
-        let table = MpcTable::new(vec![MpcEntry::source(3, 1, 20, 4000), fitted]).unwrap();
+        let fitted = MpcEntry { growth: 0.03, quantiles: [0.9, 1.4, 2.0, 2.6, 3.1], ..source(4, 2, -15, 3500) };
+        let table = MpcTable::new(vec![source(3, 1, 20, 4000), fitted]).unwrap();
         let batch = to_batch(&table, &[7, 9]);
         let (read, samples) = from_batch(&batch).unwrap();
         assert_eq!((read.entries(), samples.as_slice()), (table.entries(), [7, 9].as_slice()));
@@ -183,7 +189,7 @@ mod tests {
         assert_eq!(read.entries(), table.entries());
         columns.drain(GROWTH..=GROWTH + LEVELS.len());
         let (read, samples) = from_batch(&MPC_1.batch(columns)).unwrap();
-        assert_eq!(read.entries(), [MpcEntry::source(3, 1, 20, 4000), MpcEntry::source(4, 2, -15, 3500)]);
+        assert_eq!(read.entries(), [source(3, 1, 20, 4000), source(4, 2, -15, 3500)]);
         assert_eq!(samples, [7, 9]);
         let mut columns = batch.columns().to_vec();
         columns[2] = Arc::new(Int16Array::from(vec![3, 260]));

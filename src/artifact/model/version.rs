@@ -12,7 +12,8 @@ use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::{PatternKind, PatternSet};
-use crate::engine::search::mpc::{MpcTable, NORMAL_QUANTILES};
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::NORMAL_QUANTILES;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -59,10 +60,10 @@ impl Model {
         let mut hasher = FieldHasher::new("model");
         hasher.field("weights", self.weights_hash().to_string().as_bytes());
         for entry in self.mpc.entries() {
-            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep, entry.shallow]);
+            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep.0, entry.shallow.0]);
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
-            hasher.field("offset", &entry.offset.to_le_bytes());
-            hasher.field("sigma", &entry.sigma.to_le_bytes());
+            hasher.field("offset", &entry.offset.0.to_le_bytes());
+            hasher.field("sigma", &entry.sigma.0.to_le_bytes());
             // Format 1 has only normal deviations that do not grow: the hashes of its models stay.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());

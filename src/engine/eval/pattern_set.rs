@@ -1,16 +1,16 @@
-//! Patterns as data: instances, mirrors, offsets and per-square tables are derived here, and checked.
+//! Patterns as data: instances, mirrors, offsets and per-square tables are derived from them and checked here.
 
 use crate::engine::board::square::Square;
 use crate::engine::board::symmetry::Symmetry;
 use std::collections::BTreeSet;
 
-/// At most this many squares a pattern: 3^10 configurations still fit an index of 16 bits.
+/// The most squares of a pattern: 3^10 configurations still fit an index of 16 bits.
 pub const PATTERN_SQUARES_MAX: usize = 10;
 
-/// At most this many instances a pattern set, parity left out.
+/// The most instances of a pattern set, parity excluded.
 pub const INSTANCES_MAX: usize = 128;
 
-/// At most this many weights over all phases: a table of 128 MiB, which holds 61 phases of 18 patterns of 10 squares.
+/// The most weights over all phases: a table of 128 MiB, enough for 61 phases of 18 patterns of 10 squares.
 pub const WEIGHTS_MAX: usize = 1 << 26;
 
 /// The number of empty squares at the start of a game.
@@ -19,7 +19,7 @@ const EMPTIES_MAX: u8 = 60;
 /// The number of indices that the incremental tables update together.
 pub const LANES: usize = 16;
 
-/// What a pattern looks at.
+/// What a pattern depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternKind {
     /// The discs on these squares; the first is the most significant base-3 digit.
@@ -31,14 +31,14 @@ pub enum PatternKind {
 /// A named pattern, as a features file lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Its name in files and tables.
+    #[expect(missing_docs, reason = "the name says it")]
     pub name: String,
-    /// What it looks at.
+    #[expect(missing_docs, reason = "the type says it")]
     pub kind: PatternKind,
 }
 
 impl Pattern {
-    /// The number of configurations, mirrors counted apart.
+    /// The number of configurations, mirrors counted separately.
     #[must_use]
     pub fn configuration_count(&self) -> usize {
         match &self.kind {
@@ -51,7 +51,7 @@ impl Pattern {
 /// The image of a pattern under a symmetry of the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// The pattern's place in [`PatternSet::patterns`].
+    /// The pattern's index in [`PatternSet::patterns`].
     pub pattern: usize,
     /// Its squares, in the order of the pattern.
     pub squares: Vec<Square>,
@@ -155,7 +155,7 @@ impl PatternSet {
         })
     }
 
-    /// The name of the set.
+    #[expect(missing_docs, reason = "the name says it")]
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -167,7 +167,7 @@ impl PatternSet {
         &self.patterns
     }
 
-    /// The instances of all patterns, parity left out.
+    /// The instances of all patterns, parity excluded.
     #[must_use]
     pub fn instances(&self) -> &[Instance] {
         &self.instances
@@ -185,13 +185,13 @@ impl PatternSet {
         self.offsets[pattern]
     }
 
-    /// The number of features of one phase, mirrors counted apart.
+    /// The number of features of one phase, mirrors counted separately.
     #[must_use]
     pub const fn feature_count(&self) -> usize {
         self.feature_count
     }
 
-    /// The number of phases.
+    #[expect(missing_docs, reason = "the name says it")]
     #[must_use]
     pub fn phase_count(&self) -> usize {
         self.phase_empties_max.len()
@@ -210,13 +210,14 @@ impl PatternSet {
         self.phase_of_empties[empties as usize] as usize
     }
 
-    /// The smallest mirror of each feature: mirrors share one weight, kept there.
+    /// The smallest mirror of each feature, where the weight that its mirrors share is stored.
     #[must_use]
     pub fn canonical(&self) -> &[u32] {
         &self.canonical
     }
 
-    /// What a disc of the side to move on a square adds to each instance's index, in blocks of [`LANES`]; a disc of the opponent adds twice that.
+    /// What a disc of the side to move on a square adds to each instance's index, in blocks of [`LANES`]. A disc of the
+    /// opponent adds twice as much.
     #[must_use]
     #[inline]
     pub fn steps(&self, square: Square) -> &[[u16; LANES]] {
@@ -342,7 +343,7 @@ mod tests {
         assert!((0..).zip(edge.canonical()).all(|(index, &canonical)| index == canonical));
         let center = set(squares("d4 e4 d5 e5")).unwrap();
         assert_eq!(center.instances().len(), 1);
-        assert_eq!(center.canonical()[27], 1, "the four center squares are alike");
+        assert_eq!(center.canonical()[27], 1, "the four center squares are equivalent");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::step::Step;
 use crate::engine::search::mpc::MpcTable;
-use crate::engine::search::searcher::Stopped;
+use crate::engine::search::result::Stopped;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::sync::atomic::AtomicBool;
