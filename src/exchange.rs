@@ -1,8 +1,9 @@
-//! Other programs' files, one file a format.
+//! Files of other programs, one file per format.
 
 pub mod board_text;
 pub mod csv;
 pub mod es_cube_eval;
+pub mod models;
 pub mod mpc_dat;
 pub mod obf;
 pub mod parquet;

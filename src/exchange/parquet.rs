@@ -11,7 +11,8 @@ use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
-use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::game::Ply;
 use arrow::array::{Array, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, UInt64Type};
@@ -232,7 +233,7 @@ impl Columns {
         let white = self.required("white", row)?.cast_unsigned();
         let black_to_move = self.flag("black_to_move", row)?;
         let black_to_move = black_to_move.ok_or_else(|| ("black_to_move", "the value is missing".to_owned()))?;
-        let colored = ColoredPosition::from_boards(black, white, black_to_move);
+        let colored = ColoredPosition::from_boards(Black(black), White(white), black_to_move);
         let colored = colored.ok_or_else(|| ("black", "black and white share a square".to_owned()))?;
         if colored.position.legal_moves() == 0 {
             return Ok(None);
@@ -248,7 +249,7 @@ impl Columns {
             played_move: self.label("played_move", row)?,
             random_move: self.flag("random_move", row)?,
             result: self.label("result", row)?,
-            ..DatasetRow::unlabeled(colored, ply)
+            ..DatasetRow::unlabeled(colored, Ply(ply))
         };
         if let Some(empties) = self.number("empties", row).filter(|number| *number != i64::from(labeled.empties)) {
             return Err(("empties", format!("it is {empties}, the board has {}", labeled.empties)));

@@ -1,4 +1,4 @@
-//! A config as a run records it: with everything else that decides what the stages make of it.
+//! A config as a run records it: with everything else that determines what the stages make of it.
 
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::pattern_set_hash;
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The files beside the config, by the names that it gives them.
+/// The files beside the config, by their names in it.
 pub(super) const FEATURES: &str = "features.toml";
 pub(super) const BOOK: &str = "book.txt";
 
-/// How the version of a stage's algorithm is named beside the keys.
+/// The prefix of the version of a stage's algorithm among the keys.
 const ALGORITHM_OF: &str = "the algorithm of ";
 
 /// Keys on which no finished step depends.
 pub(super) const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
 
-/// A config with everything else that decides what the stages make of it.
+/// A config with everything else that determines what the stages make of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigEntry {
@@ -29,7 +29,7 @@ pub struct ConfigEntry {
     pub config: Value,
     /// The hash of its patterns and phases.
     pub features: ContentHash,
-    /// The hash of its book of openings, if it names one.
+    /// The hash of its opening book, if it names one.
     pub book: Option<ContentHash>,
     /// The versions of the stages' algorithms, by table.
     pub algorithms: BTreeMap<String, u32>,
@@ -39,7 +39,7 @@ pub struct ConfigEntry {
 }
 
 impl ConfigEntry {
-    /// The entry of a config, in the form that its snapshot has.
+    /// The entry of a config, in the form of its snapshot.
     #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
         let algorithms = [
@@ -61,14 +61,14 @@ impl ConfigEntry {
         }
     }
 
-    /// The entry that another config would have in the place of this one, made by the same algorithms.
+    /// The entry of another config in place of this one, with the same algorithms.
     #[must_use]
     pub fn of(&self, loaded: &LoadedConfig) -> Self {
         let (algorithms, defaults) = (self.algorithms.clone(), self.defaults.clone());
         Self { algorithms, defaults, ..Self::new(self.from, loaded) }
     }
 
-    /// Whether this program still makes the steps of this entry: a newer algorithm makes others, and so do other keys.
+    /// Whether this program still computes the step ids of this entry: a newer algorithm or other keys have others.
     #[must_use]
     pub fn is_current(&self) -> bool {
         let mut algorithms = self.algorithms.iter();

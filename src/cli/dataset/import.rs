@@ -11,8 +11,10 @@ use crate::cli::arguments::{DatasetFormat, ImportArguments};
 use crate::cli::output::{print_json, say, thousands};
 use crate::cli::session::{ChosenModel, Session, Stopwatch, model_or_default};
 use crate::engine::board::square::Square;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::{Searcher, Stopped};
+use crate::engine::search::result::Stopped;
+use crate::engine::search::searcher::Searcher;
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::parquet::read_parquet;
 use crate::exchange::records::Records;
@@ -177,10 +179,10 @@ fn label(labeler: &Labeler, games: &mut [ImportedGame], context: Context<'_>) ->
 
 fn label_row(searcher: &mut Searcher<'_>, labeler: &Labeler, row: &mut DatasetRow) -> Result<(), Stopped> {
     let position = row.position().expect("a record was checked when it was read");
-    let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
-    row.score = Some(result.score);
-    row.static_score = Some(labeler.chosen.model.model.evaluation.static_value(position));
-    row.depth = Some(result.depth);
+    let result = searcher.search(position, Limits::full_width(Depth(labeler.depth))).unless_stopped()?;
+    row.score = Some(result.score.0);
+    row.static_score = Some(labeler.chosen.model.model.evaluation.static_value(position).0);
+    row.depth = Some(result.depth.0);
     row.exact = Some(result.exact);
     row.best_move = result.best_move.map(Square::number);
     Ok(())

@@ -3,14 +3,17 @@
 
 use super::task::{FitMpcTask, PLAY_DEPTH, RANDOM_PLIES, Sampling};
 use crate::artifact::dataset::mpc_samples::MpcSampleRow;
-use crate::engine::board::position::Position;
+use crate::engine::board::position::{Opponent, Player, Position};
 use crate::engine::board::square::Squares;
-use crate::engine::eval::evaluation::SCORE_MAX;
-use crate::engine::game::Game;
-use crate::engine::search::limits::{DEPTH_MAX, Limits};
-use crate::engine::search::mpc::{MpcLevel, MpcTable};
-use crate::engine::search::searcher::{Searcher, Stopped};
-use crate::engine::search::selective::Wanted;
+use crate::engine::game::{Game, Ply};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::search::result::Stopped;
+use crate::engine::search::sampling::NodeRequest;
+use crate::engine::search::searcher::Searcher;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
@@ -80,12 +83,12 @@ impl Sample {
     pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Option<Vec<Self>> {
         let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id).map(|rows| {
             let first = rows.first()?;
-            let position = Position::new(first.player, first.opponent)?;
+            let position = Position::new(Player(first.player), Opponent(first.opponent))?;
             let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
             let (depths, end) = rows.split_at_checked(usize::from(depth_max) + 1)?;
             let can_be = |row: &MpcSampleRow| {
                 let same = (row.game_id, row.player, row.opponent) == (first.game_id, first.player, first.opponent);
-                let bounded = (-SCORE_MAX..=SCORE_MAX).contains(&row.score);
+                let bounded = (Score::MIN..=Score::MAX).contains(&Score(row.score));
                 same && bounded && row.empties == position.empties() && row.nodes <= NODES_MAX
             };
             let sound = rows.iter().all(can_be)
@@ -160,11 +163,11 @@ impl<'t> Sampler<'t> {
                         return Ok(positions);
                     }
                 }
-                let random = game.ply() < RANDOM_PLIES || rng.chance(exploration);
+                let random = game.ply() < Ply(RANDOM_PLIES) || rng.chance(exploration);
                 let square = if random {
                     rng.pick(Squares(position.legal_moves()))
                 } else {
-                    let limits = Limits::full_width(PLAY_DEPTH);
+                    let limits = Limits::full_width(Depth(PLAY_DEPTH));
                     self.player.search(position, limits).unless_stopped()?.best_move
                 };
                 game.play(square.expect("the side to move has a move")).expect("both choices are legal");
@@ -184,10 +187,11 @@ impl<'t> Sampler<'t> {
             return Ok(None);
         }
         self.scorer.clear();
-        let met = self.scorer.meet(root, depth + above, Wanted { depth, choice })?;
+        let request = NodeRequest { depth: Depth(depth), choice };
+        let met = self.scorer.sample_node(root, Depth(depth + above), request)?;
         // Passes and earlier iterations may lead nearer to the end.
         let met = met.filter(|met| depth_max <= met.position.empties());
-        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha }))))
+        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha.0 }))))
     }
 
     /// Searches a sample full width to every depth, and to the end if that is near.
@@ -196,14 +200,14 @@ impl<'t> Sampler<'t> {
         let position = sample.position;
         sample.depths = (0..=self.task.config.depth_max)
             .map(|depth| {
-                let (score, nodes) = self.scorer.score_at_depth(position, depth, MpcLevel::FullWidth)?;
-                Ok(Searched { score, nodes })
+                let (score, nodes) = self.scorer.score_at_depth(position, Depth(depth), MpcLevel::FullWidth)?;
+                Ok(Searched { score: score.0, nodes })
             })
             .collect::<Result<_, Stopped>>()?;
         if position.empties() <= self.sampling.end_empties {
-            let limits = Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) };
+            let limits = Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) };
             let result = self.scorer.search(position, limits).unless_stopped()?;
-            sample.end = Some(Searched { score: result.score, nodes: result.nodes });
+            sample.end = Some(Searched { score: result.score.0, nodes: result.nodes });
         }
         Ok(())
     }

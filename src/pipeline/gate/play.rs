@@ -4,10 +4,12 @@ use super::openings::Candidate;
 use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateMode, GateTask, TABLE_BITS};
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::DISC;
 use crate::engine::game::Game;
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::{Searcher, Stopped};
+use crate::engine::search::result::Stopped;
+use crate::engine::search::searcher::Searcher;
 use crate::pipeline::search_settings::selective;
 use std::sync::atomic::AtomicBool;
 
@@ -27,7 +29,7 @@ impl<'m> Players<'m> {
             Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop)
         });
         let limits = Limits {
-            depth: config.depth,
+            depth: Depth(config.depth),
             exact_empties: config.exact_empties,
             wld_empties: 0,
             nodes: (0 < config.nodes).then_some(config.nodes),
@@ -43,10 +45,10 @@ impl<'m> Players<'m> {
             return Ok(true);
         }
         let Limits { mpc, selective, .. } = self.limits;
-        let limits = Limits { mpc, selective, ..Limits::full_width(BALANCE_DEPTH) };
+        let limits = Limits { mpc, selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
         self.baseline.clear();
         let result = self.baseline.search(candidate.position, limits).unless_stopped()?;
-        Ok(f64::from(result.score.abs()) <= BALANCE_DISCS * f64::from(DISC))
+        Ok(f64::from(result.score.abs().0) <= BALANCE_DISCS * f64::from(Score::DISC.0))
     }
 
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.
@@ -62,7 +64,7 @@ impl<'m> Players<'m> {
             let square = searcher.search(current.position, self.limits).unless_stopped()?.best_move;
             game.play(square.expect("the side to move has a move")).expect("the search plays by the rules");
         }
-        let black = game.black_discs() as i8;
+        let black = game.black_discs().0 as i8;
         Ok(GateGameRow {
             game_id: id,
             pair: id / 2,
