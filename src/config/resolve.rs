@@ -234,8 +234,8 @@ impl<'a> Overlay<'a> {
         let start = span.start.min(self.text.len());
         let begin = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
         let line = self.text[begin..].lines().next().unwrap_or_default();
-        let heads = self.text[..begin].lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
-        let table = heads.last().unwrap_or_default();
+        let mut heads = self.text[..begin].lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
+        let table = heads.next_back().unwrap_or_default();
         let reason = match line.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
             _ if message == "duplicate key" && line.trim().starts_with('[') => {
                 format!("the table {} begins twice: expected once", line.trim())
