@@ -21,11 +21,12 @@ use renma::engine::search::mpc::MpcLevel;
 use renma::engine::search::searcher::Searcher;
 use renma::engine::search::selective::Wanted;
 use renma::random::{Stream, stream};
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use workspace::{Outcome, Workspace, check_same, files, reached};
+use workspace::{Outcome, Workspace, check_same, files, reached, signal_group, start_pipeline};
 
 /// Two seconds are the promise; a busy machine may take longer, and searches that did not listen took minutes.
 const SECONDS_MAX: u64 = 10;
@@ -277,6 +278,24 @@ fn games_in_flight_are_dropped_whole_and_played_again_to_the_same_bytes() {
     assert!(0 < stops, "the games were over before any signal");
     workspace.done(&call("stopped"));
     check_same(&workspace.path("stopped"), &workspace.path("whole"), "interrupted games");
+}
+
+#[test]
+fn a_pipeline_that_a_signal_ends_is_recorded_as_interrupted() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "run", &[("generate.label_depth", "30"), ("generate.play_depth", "30")]);
+    let record =
+        || -> Value { serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap() };
+    // `timeout` ends the script and its stages with SIGTERM; a terminal with SIGINT.
+    for signal in ["-TERM", "-INT"] {
+        let mut child = start_pipeline(&workspace, &format!("--config {config}"));
+        let lock = workspace.path("datasets/run/selfplay/generation=0001/.lock");
+        assert!(reached(&mut child, || lock.exists()), "{signal}: the pipeline ended before its first stage");
+        assert_eq!(record()["outcome"], "running", "{signal}");
+        signal_group(&mut child, signal);
+        assert_eq!((&record()["code"], &record()["outcome"]), (&130.into(), &"interrupted".into()), "{signal}");
+        std::fs::remove_dir_all(workspace.path("datasets/run")).unwrap();
+    }
 }
 
 /// Runs a search that would take hours, raises its flag in the midst of it and says how long it took to end.
