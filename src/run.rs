@@ -1,12 +1,15 @@
 //! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
 //! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
+pub mod claim;
 pub mod folders;
 pub mod gc;
 pub mod lineage;
 pub mod log;
 pub mod next;
+pub mod record;
 pub mod restart;
+pub mod script_lock;
 pub mod snapshot;
 pub mod standings;
 pub mod state;

@@ -296,7 +296,7 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     assert_eq!(counts.drawn, counts.repeated + counts.in_training + counts.unbalanced + 30, "{counts:?}");
     // The order of the datasets and a second mention mean nothing; to leave one out is another gate.
     let again = workspace.run(&format!("gate {arguments} --avoid train2 --avoid train1 train2 --output gate"));
-    assert!(again.stderr.contains("decided already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already decided"), "{}", again.stderr);
     refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
     refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
     refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "Gate"]);

@@ -72,7 +72,7 @@ fn export(
     };
     let model = loaded.folder.clone().unwrap_or_else(|| loaded.id.to_string().into());
     let bytes = bytes.map_err(|reason| ArtifactError::unfit(&model, reason))?;
-    let output = Output::open(session, &arguments.output, kind, arguments.force)?;
+    let output = Output::open(session.json, &arguments.output, kind, arguments.force)?;
     if !output.write(|writer| writer.write_all(&bytes))? {
         return Ok(());
     }

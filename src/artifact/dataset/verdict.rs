@@ -25,6 +25,18 @@ pub enum Verdict {
     Inconclusive,
 }
 
+impl Verdict {
+    /// Its word in files, reports and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// The content of `verdict.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -25,7 +25,7 @@ pub(super) fn run(
         ExportFormat::Csv => CSV_FILE,
         ExportFormat::Obf => OBF_FILE,
     };
-    let output = Output::open(session, &arguments.output, kind, arguments.force)?;
+    let output = Output::open(session.json, &arguments.output, kind, arguments.force)?;
     let context = session.context();
     context.progress.begin("export", dataset.part_count() as u64, "parts");
     let mut failure = None;

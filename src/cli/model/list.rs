@@ -6,11 +6,9 @@ use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::registry::Registry;
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
-use crate::cli::status::verdict_word;
-use crate::cli::work::utc;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates};
-use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls};
+use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls, utc};
 use crate::run::standings::{Standing, standings};
 use crate::run::summary::train_metrics;
 use serde_json::json;
@@ -55,7 +53,7 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
         let origin = &document.origin;
         let sum = |count: fn(&ModelDocument) -> u64| thousands(count(document));
         let standing = ladder.iter().find(|standing| standing.content == document.content);
-        let verdict = last_gate(&gates, document).map(|gate| verdict_word(gate.verdict.verdict));
+        let verdict = last_gate(&gates, document).map(|gate| gate.verdict.verdict.name());
         vec![
             document.id.to_string(),
             kind_word(origin.kind).to_owned(),

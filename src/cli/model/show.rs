@@ -12,7 +12,6 @@ use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::publish::exists;
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
-use crate::cli::status::verdict_word;
 use crate::run::folders::{RunGate, gates, generation_folder, generations};
 use crate::run::standings::standings;
 use crate::run::summary::train_metrics;
@@ -156,7 +155,7 @@ fn gate_text(gate: &RunGate) -> String {
         gate.generation,
         verdict.candidate.id,
         verdict.baseline.id,
-        verdict_word(verdict.verdict),
+        verdict.verdict.name(),
         score.elo,
         score.elo_low,
         score.elo_high,

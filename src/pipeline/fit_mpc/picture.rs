@@ -3,17 +3,17 @@
 use super::metrics::{DepthFit, FitMpcMetrics};
 use super::sample::Sample;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::output::{FileKind, OutputFile, first_bytes};
 use crate::artifact::publish::{create_folder, exists, publish_bytes};
 use crate::engine::search::mpc::LEVELS;
 use std::fmt::Write;
 use std::path::Path;
 
 /// The files of the pictures in their folder.
-pub const PICTURE_NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
+const PICTURE_NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
 
 /// A picture as `draw` makes it.
-pub const PICTURE_FILE: FileKind = FileKind {
+const PICTURE_FILE: FileKind = FileKind {
     name: "a picture of a fit",
     matches: |path| Ok(first_bytes(path, HEAD.len() as u64)? == HEAD.as_bytes()),
 };
@@ -22,6 +22,19 @@ const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=";
 
 /// The empty squares of the pictures of one pair of depths.
 const EMPTIES: u8 = 33;
+
+/// Checks the places of the pictures before any work is done for them: pictures of a fit may be overwritten, and nothing
+/// else ever is.
+///
+/// # Errors
+///
+/// A file that may not be overwritten.
+pub fn check_places(folder: &Path, overwrite: bool) -> Result<(), ArtifactError> {
+    for path in PICTURE_NAMES.map(|name| folder.join(name)) {
+        OutputFile::check(&path, PICTURE_FILE, overwrite, "--replace")?;
+    }
+    Ok(())
+}
 
 /// Whether a folder holds the pictures already.
 pub(super) fn are_there(folder: &Path) -> Result<bool, ArtifactError> {

@@ -13,7 +13,7 @@ use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::lock::FolderLock;
+use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
@@ -34,6 +34,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     task.config.check()?;
     let step = step(&task).id;
     let recipe = Recipe::new(&task);
+    let _registry_lock = FolderLock::take_named(task.registry.folder(), FIT_MPC_LOCK_NAME)?;
     let _lock = task.output.map(FolderLock::take).transpose()?;
     sweep_dead(&task)?;
     let is_finished = |output| recipe.is_finished(&task, output);
