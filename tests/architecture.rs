@@ -1,4 +1,5 @@
-//! The shape of the source: dependencies point one way, and only what talks to people prints or reads the clock.
+//! The shape of the source: dependencies point one way and never in a circle, and only what talks to people prints or
+//! reads the clock.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,19 +18,24 @@ const RANKS: [(&str, u8); 15] = [
     ("artifact", 2),
     ("exchange", 3),
     ("pipeline", 3),
-    ("curate", 3),
-    ("config", 4),
-    ("run", 5),
-    ("cluster", 6),
-    ("report", 6),
-    ("play", 6),
-    ("serve", 7),
-    ("cli", 8),
+    ("curate", 4),
+    ("config", 5),
+    ("run", 6),
+    ("cluster", 7),
+    ("report", 7),
+    ("play", 7),
+    ("serve", 8),
+    ("cli", 9),
 ];
 
 /// What each part of the engine may name besides itself.
-const ENGINE: [(&str, &[&str]); 4] =
-    [("board", &[]), ("eval", &["board"]), ("search", &["board", "eval"]), ("game", &["board"])];
+const ENGINE: [(&str, &[&str]); 5] = [
+    ("score", &[]),
+    ("board", &["score"]),
+    ("eval", &["score", "board"]),
+    ("search", &["score", "board", "eval"]),
+    ("game", &["score", "board"]),
+];
 
 /// Stages meet on disk: none names another.
 const STAGES: [&str; 5] = ["generate", "train", "fit_mpc", "gate", "promote"];
@@ -69,6 +75,16 @@ const PRINTERS: [&[&str]; 6] = [
 ];
 
 const PRINTING_MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
+
+/// Each is in one circle that is still to be opened.
+const PENDING: [&str; 6] = [
+    "artifact/dataset/bounds.rs",
+    "artifact/model/builtin.rs",
+    "artifact/model/registry.rs",
+    "engine/search/midgame.rs",
+    "pipeline/gate/batches.rs",
+    "run/snapshot.rs",
+];
 
 const LINES_MAX: usize = 700;
 
@@ -477,7 +493,9 @@ fn the_source_keeps_every_rule_of_its_shape() {
             Source::new(&name, &std::fs::read_to_string(path).unwrap())
         })
         .collect();
-    let found: Vec<String> = sources.iter().flat_map(Source::violations).collect();
+    let pending = |circle: &String| PENDING.iter().any(|file| circle.contains(file));
+    let circles = circles(&sources).into_iter().filter(|circle| !pending(circle));
+    let found: Vec<String> = sources.iter().flat_map(Source::violations).chain(circles).collect();
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
@@ -501,6 +519,8 @@ fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
         ("artifact/step.rs", "use crate::{engine, exchange::obf};", "artifact may not name exchange::obf"),
         ("exchange/obf.rs", "use crate::pipeline::Context;", "exchange may not name pipeline"),
         ("pipeline/train.rs", "use crate::cli;", "pipeline may not name cli"),
+        ("pipeline/train.rs", "use crate::curate::merge;", "pipeline may not name curate"),
+        ("curate/import.rs", "use crate::config::Config;", "curate may not name config"),
         ("config.rs", "type A = crate::cli::arguments::Common;", "config may not name cli"),
         ("report.rs", "use crate::play::gtp::Gtp;", "report may not name play"),
         ("random.rs", "use super::engine::board::Square;", "random may not name engine"),
