@@ -6,19 +6,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 12] = [
+const RANKS: [(&str, u8); 13] = [
     ("engine", 0),
     ("random", 0),
     ("statistics", 1),
     ("artifact", 2),
     ("exchange", 3),
     ("pipeline", 3),
-    ("config", 4),
-    ("run", 5),
-    ("cluster", 6),
-    ("report", 6),
-    ("play", 6),
-    ("cli", 7),
+    ("curate", 4),
+    ("config", 5),
+    ("run", 6),
+    ("cluster", 7),
+    ("report", 7),
+    ("play", 7),
+    ("cli", 8),
 ];
 
 /// What each part of the engine may name besides itself.
@@ -457,6 +458,8 @@ fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
         ("artifact/step.rs", "use crate::{engine, exchange::obf};", "artifact may not name exchange::obf"),
         ("exchange/obf.rs", "use crate::pipeline::Context;", "exchange may not name pipeline"),
         ("pipeline/train.rs", "use crate::cli;", "pipeline may not name cli"),
+        ("pipeline/train.rs", "use crate::curate::merge;", "pipeline may not name curate"),
+        ("curate/import.rs", "use crate::config::Config;", "curate may not name config"),
         ("config.rs", "type A = crate::cli::arguments::Common;", "config may not name cli"),
         ("report.rs", "use crate::play::gtp::Gtp;", "report may not name play"),
         ("random.rs", "use super::engine::board::Square;", "random may not name engine"),

@@ -120,7 +120,7 @@ fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_w
     assert_eq!(report("--remake 100%")["share_found"]["games"], 0.0, "every game was made again");
     assert_eq!(report("")["seed"], Value::Null);
     let text = workspace.run("dataset verify data --remake 20% --seed 7").stderr;
-    for words in ["9 games made again (--seed 7)", "with probability 95 % if they are 28.31 % of all or more"] {
+    for words in ["9 games remade (--seed 7)", "with probability 95 % if they are 28.31 % of all or more"] {
         assert!(text.contains(words), "{words}: {text}");
     }
 }

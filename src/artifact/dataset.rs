@@ -6,7 +6,6 @@ pub mod footers;
 pub mod foreign;
 pub mod games;
 pub mod gate_games;
-pub mod inspect;
 pub mod manifest;
 pub mod mpc_samples;
 pub mod part_range;

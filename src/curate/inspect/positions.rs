@@ -1,7 +1,7 @@
 //! A summary of a dataset: counts, histograms, duplicates, variety and errors.
 
-use super::folder::Dataset;
-use super::rows::{DatasetRow, IMPORTED_POSITIONS};
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::rows::{DatasetRow, IMPORTED_POSITIONS};
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use serde::Serialize;

@@ -1,0 +1,166 @@
+//! Checks a dataset against its manifest and itself, and makes a sample of its work again.
+
+use super::merge::check_recipe;
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::footers::check_footers;
+use crate::artifact::dataset::verify::{Verified, strangers, verify_part};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::builtin::Builtin;
+use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::Model;
+use crate::pipeline::generate::recheck::{GameSample, Remake, config_of, player_of, resolve_part};
+use crate::pipeline::generate::recipe::origin_of;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::path::{Path, PathBuf};
+
+/// One verification.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyTask<'a> {
+    /// The dataset folder.
+    pub dataset: &'a Path,
+    /// Whether to leave out the replay of games.
+    pub fast: bool,
+    /// The share of games to make again from their random streams.
+    pub remake: Option<f64>,
+    /// The share of exact rows to solve again.
+    pub resolve: Option<f64>,
+    /// What chooses those games and rows.
+    pub seed: u64,
+    /// The registry of the model that played; by default `models/RUN` for `datasets/RUN/…`.
+    pub models: Option<&'a Path>,
+}
+
+/// What a sound dataset holds, and how much of it was made again.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyReport {
+    /// What was checked.
+    pub verified: Verified,
+    /// Games made again.
+    pub games_remade: u64,
+    /// Exact rows solved again.
+    pub rows_resolved: u64,
+}
+
+/// Checks a dataset.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it, or an interruption.
+pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport, StageError> {
+    let dataset = Dataset::open(task.dataset)?;
+    if task.remake.is_some() {
+        // Otherwise hours of checking could end with games that cannot be played.
+        player_of(&dataset)?;
+        config_of(&dataset)?;
+    }
+    let verified = verify_positions(&dataset, task.fast, context)?;
+    let games_remade = match task.remake {
+        Some(share) => {
+            let sample = GameSample::of_share(task.seed, dataset.manifest().done, share);
+            remake_games(&dataset, sample, task.models, context)?
+        }
+        None => 0,
+    };
+    let rows_resolved = match task.resolve {
+        Some(share) => resolve_rows(&dataset, (task.seed, share), context)?,
+        None => 0,
+    };
+    Ok(VerifyReport { verified, games_remade, rows_resolved })
+}
+
+/// Runs a check over all parts on all threads; returns what each found, in order.
+fn over_parts<T: Send>(
+    context: Context<'_>,
+    task: &str,
+    dataset: &Dataset,
+    check: impl Fn(usize) -> Result<T, StageError> + Sync,
+) -> Result<Vec<T>, StageError> {
+    let parts = dataset.part_count();
+    context.progress.begin(task, parts as u64, "parts");
+    let results = context.pool()?.install(|| {
+        (0..parts)
+            .into_par_iter()
+            .map(|index| {
+                context.check()?;
+                let result = check(index)?;
+                context.check()?;
+                context.progress.advance(1, 0);
+                Ok(result)
+            })
+            .collect()
+    });
+    context.progress.end();
+    results
+}
+
+fn verify_positions(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Verified, StageError> {
+    if let Some(stranger) = strangers(dataset)?.first() {
+        return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
+    }
+    check_recipe(dataset)?;
+    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    let parts = over_parts(context, "verify", dataset, |index| {
+        check_footers(dataset, index, &settings)?;
+        Ok(verify_part(dataset, index, fast, context.stop)?)
+    })?;
+    let mut total = Verified::default();
+    for part in parts {
+        total.games += part.games;
+        total.positions += part.positions;
+        total.replayed += part.replayed;
+    }
+    Ok(total)
+}
+
+fn remake_games(
+    dataset: &Dataset,
+    sample: GameSample,
+    models: Option<&Path>,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
+    let player = player_of(dataset)?;
+    let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+    let model = find_model(player, &registry)?;
+    let remake = Remake::new(dataset, None, &model, sample)?;
+    let counts = over_parts(context, "remake", dataset, |index| remake.part(index, context))?;
+    Ok(counts.iter().sum())
+}
+
+fn resolve_rows(dataset: &Dataset, sample: (u64, f64), context: Context<'_>) -> Result<u64, StageError> {
+    let model = Builtin::Champion.model();
+    let resolve = |index| resolve_part(dataset, index, sample, &model, context);
+    let counts = over_parts(context, "resolve", dataset, resolve)?;
+    Ok(counts.iter().sum())
+}
+
+/// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
+fn registry_of(folder: &Path) -> PathBuf {
+    let run = folder.ancestors().nth(2);
+    let root = run.and_then(Path::parent).and_then(Path::parent);
+    match (root, run.and_then(Path::file_name)) {
+        (Some(root), Some(name)) => root.join("models").join(name),
+        _ => Path::new("models/default").to_owned(),
+    }
+}
+
+/// The model with this content, among the built-ins and the versions of a registry.
+fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactError> {
+    let mut builtins = Builtin::ALL.into_iter().map(LoadedModel::builtin);
+    if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
+        return Ok(builtin.model);
+    }
+    let versions = Registry::new(registry);
+    match versions.documents()?.into_iter().find(|document| document.content == content) {
+        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
+        None => Err(ArtifactError::Conflict {
+            path: registry.to_owned(),
+            reason: format!(
+                "it does not have model {}, which played the dataset\nname its registry with --models",
+                content.short()
+            ),
+        }),
+    }
+}
