@@ -1,6 +1,7 @@
-//! Other programs' files, one file a format.
+//! Other programs' files, one source file per format.
 
 pub mod board_text;
+mod columns;
 pub mod csv;
 pub mod es_cube_eval;
 pub mod mpc_dat;

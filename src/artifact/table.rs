@@ -14,6 +14,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersi
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -170,11 +171,19 @@ impl Table {
         footer: &Footer,
     ) -> parquet::errors::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let properties = self.properties(footer);
-        let mut writer = ArrowWriter::try_new(&mut bytes, self.schema(), Some(properties))?;
+        let mut writer = self.writer(&mut bytes, footer)?;
         batches.try_for_each(|batch| writer.write(&batch))?;
         writer.close()?;
         Ok(bytes)
+    }
+
+    /// Encodes batches of rows with the layout of this table.
+    ///
+    /// # Errors
+    ///
+    /// Whatever `output` refuses.
+    pub fn writer<W: Write + Send>(&self, output: W, footer: &Footer) -> parquet::errors::Result<ArrowWriter<W>> {
+        ArrowWriter::try_new(output, self.schema(), Some(self.properties(footer)))
     }
 
     fn properties(&self, footer: &Footer) -> WriterProperties {

@@ -1,12 +1,14 @@
 //! Writes the positions of a dataset in another program's format.
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::rows::{DatasetRow, positions_table};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::FileKind;
 use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
+use crate::exchange::parquet::{PARQUET_FILE, ParquetWriter};
 use crate::pipeline::{Context, StageError};
 use std::io::{self, Write};
 
@@ -15,6 +17,8 @@ use std::io::{self, Write};
 pub enum ExportFormat {
     /// The columns of positions as text
     Csv,
+    /// One table with the columns of positions
+    Parquet,
     /// One position per line, with the best move and its score in whole discs
     Obf,
 }
@@ -25,6 +29,7 @@ impl ExportFormat {
     pub const fn file_kind(self) -> FileKind {
         match self {
             Self::Csv => CSV_FILE,
+            Self::Parquet => PARQUET_FILE,
             Self::Obf => OBF_FILE,
         }
     }
@@ -81,19 +86,48 @@ fn encode(
     context: Context<'_>,
     writer: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if format == ExportFormat::Csv {
-        write_csv_head(writer).map_err(Failure::Output)?;
-    }
+    let manifest = dataset.manifest();
+    let mut encoder = Encoder::begin(format, manifest, writer).map_err(Failure::Output)?;
     for index in 0..dataset.part_count() {
         let rows = sound_rows(dataset, index, context)?;
-        let written = match format {
-            ExportFormat::Csv => rows.iter().try_for_each(|row| write_csv_row(writer, row)),
-            ExportFormat::Obf => rows.iter().try_for_each(|row| write_obf_row(writer, row)),
-        };
-        written.map_err(Failure::Output)?;
+        encoder.write(&rows, writer).map_err(Failure::Output)?;
         context.progress.advance(1, rows.len() as u64);
     }
-    Ok(())
+    encoder.finish(writer).map_err(Failure::Output)
+}
+
+/// A file that is being written.
+enum Encoder {
+    Csv,
+    Obf,
+    Parquet(Box<ParquetWriter>),
+}
+
+impl Encoder {
+    fn begin(format: ExportFormat, manifest: &Manifest, writer: &mut dyn Write) -> io::Result<Self> {
+        match format {
+            ExportFormat::Csv => write_csv_head(writer).map(|()| Self::Csv),
+            ExportFormat::Obf => Ok(Self::Obf),
+            ExportFormat::Parquet => {
+                ParquetWriter::new(manifest.kind, manifest.recipe).map(Box::new).map(Self::Parquet)
+            }
+        }
+    }
+
+    fn write(&mut self, rows: &[DatasetRow], writer: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Csv => rows.iter().try_for_each(|row| write_csv_row(writer, row)),
+            Self::Obf => rows.iter().try_for_each(|row| write_obf_row(writer, row)),
+            Self::Parquet(table) => table.write(rows, writer),
+        }
+    }
+
+    fn finish(self, writer: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Csv | Self::Obf => Ok(()),
+            Self::Parquet(table) => table.finish(writer),
+        }
+    }
 }
 
 /// The rows of a part, each checked: a bad one is the dataset's fault, not that of the output.

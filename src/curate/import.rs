@@ -8,6 +8,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::model::reference::LoadedModel;
 use crate::exchange::board_text::read_board_text;
+use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
 use crate::exchange::records::{BadRecord, Records};
 use crate::exchange::transcripts::read_transcripts;
@@ -36,8 +37,10 @@ pub enum ImportFormat {
     Wthor,
     /// One game per line, f5d6c3...
     Transcripts,
-    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); other columns of positions are optional
+    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); the others of positions are optional
     Parquet,
+    /// The same columns, named in the first line
+    Csv,
     /// One position per line: 64 characters, optionally the side to move, and its score in discs
     Text,
 }
@@ -133,7 +136,8 @@ fn read(task: ImportTask<'_>) -> Result<Records, ArtifactError> {
     match task.format {
         ImportFormat::Wthor => read_wthor(task.input),
         ImportFormat::Transcripts => read_transcripts(task.input),
-        ImportFormat::Parquet => read_parquet(task.input),
+        ImportFormat::Parquet => read_parquet(task.input, task.labeler.is_none()),
+        ImportFormat::Csv => read_csv(task.input, task.labeler.is_none()),
         ImportFormat::Text => read_board_text(task.input),
     }
 }

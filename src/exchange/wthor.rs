@@ -5,7 +5,7 @@
 //! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
 //! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
-use super::records::{BadRecord, Place, Records, SIZE_MAX, replay};
+use super::records::{BadRecord, Place, RecordNumber, Records, SIZE_MAX, replay};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
@@ -44,8 +44,8 @@ pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
         let rest = bytes.get(begin..).unwrap_or_default();
         index += 1;
         let bad = |byte: usize, reason: String| BadRecord {
-            record: index as u64,
-            place: Place::Byte((begin + byte) as u64),
+            number: RecordNumber::Record(index as u64),
+            place: Some(Place::Byte((begin + byte) as u64)),
             reason,
         };
         if count < index {
@@ -82,7 +82,7 @@ fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)
     for (place, &number) in numbers[..count].iter().enumerate() {
         let (row, column) = ((number / 10).wrapping_sub(1), (number % 10).wrapping_sub(1));
         let square = Square::at(column, row);
-        moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is no square: 11 to 88 expected")))?);
+        moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is not a square: 11 to 88 expected")))?);
     }
     let result = (2 * i16::from(black) - 64) as i8;
     replay(&moves, Some(result)).map_err(|(place, reason)| (place.map_or(SCORE, |place| MOVES + place), reason))
