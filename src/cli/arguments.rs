@@ -328,7 +328,7 @@ pub(super) struct GcArguments {
 /// The `dataset` commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum DatasetCommand {
-    /// Check hashes, schema and rows, and replay every game to its rows
+    /// Check hashes, schema and rows, replay every game, and recompute the verdict of a gate
     Verify(VerifyArguments),
     /// Summarize: counts, histograms, duplicates, variety, errors
     #[command(after_help = "Example: renma dataset inspect datasets/default/selfplay/generation=0001")]

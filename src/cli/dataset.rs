@@ -21,8 +21,8 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
     match command {
         DatasetCommand::Verify(arguments) => verify::run(session, &arguments),
         DatasetCommand::Inspect { dataset } => {
-            let summary = inspect(&dataset, session.context())?;
-            if session.json { print_json(&summary) } else { Ok(print(&inspect::describe(&dataset, &summary))?) }
+            let inspection = inspect(&dataset, session.context())?;
+            if session.json { print_json(&inspection) } else { Ok(print(&inspect::describe(&dataset, &inspection))?) }
         }
         DatasetCommand::Import(arguments) => run_import(session, &arguments),
         DatasetCommand::Export { dataset, format, output } => run_export(session, &dataset, format, &output),

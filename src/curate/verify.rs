@@ -1,20 +1,21 @@
-//! Checks a dataset against its manifest and itself, and makes a sample of its work again.
+//! Checks a dataset of any kind against its manifest and itself, and makes a sample of its work again.
 
-use super::merge::check_recipe;
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::footers::check_footers;
-use crate::artifact::dataset::verify::{Verified, strangers, verify_part};
+mod gate;
+mod mpc;
+mod positions;
+
+use self::gate::GateVerified;
+use self::mpc::MpcVerified;
+use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
+use crate::artifact::dataset::manifest::{DatasetKind, setting_key};
+use crate::artifact::dataset::verify::{Verified, strangers};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::builtin::Builtin;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::Model;
-use crate::pipeline::generate::recheck::{GameSample, Remake, config_of, player_of, resolve_part};
-use crate::pipeline::generate::recipe::origin_of;
+use crate::artifact::table::Table;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
-use std::path::{Path, PathBuf};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::path::Path;
 
 /// One verification.
 #[derive(Clone, Copy, Debug)]
@@ -37,38 +38,50 @@ pub struct VerifyTask<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct VerifyReport {
     /// What was checked.
-    pub verified: Verified,
+    pub checked: Checked,
     /// Games made again.
     pub games_remade: u64,
     /// Exact rows solved again.
     pub rows_resolved: u64,
 }
 
+/// What was checked of a kind of dataset.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Checked {
+    /// Of positions.
+    Positions(Verified),
+    /// Of the games of a gate.
+    Gate(GateVerified),
+    /// Of MPC samples.
+    Mpc(MpcVerified),
+}
+
 /// Checks a dataset.
 ///
 /// # Errors
 ///
-/// The first thing that is wrong with it, or an interruption.
+/// The first thing that is wrong with it, an option that its kind does not have, or an interruption.
 pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport, StageError> {
-    let dataset = Dataset::open(task.dataset)?;
-    if task.remake.is_some() {
-        // Otherwise hours of checking could end with games that cannot be played.
-        player_of(&dataset)?;
-        config_of(&dataset)?;
+    let dataset = Dataset::open_any(task.dataset)?;
+    if let Some(stranger) = strangers(&dataset)?.first() {
+        return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
     }
-    let verified = verify_positions(&dataset, task.fast, context)?;
-    let games_remade = match task.remake {
-        Some(share) => {
-            let sample = GameSample::of_share(task.seed, dataset.manifest().done, share);
-            remake_games(&dataset, sample, task.models, context)?
+    let kind = dataset.manifest().kind;
+    if matches!(kind, DatasetKind::Selfplay | DatasetKind::Imported) {
+        let (verified, [games_remade, rows_resolved]) = positions::verify(task, &dataset, context)?;
+        return Ok(VerifyReport { checked: Checked::Positions(verified), games_remade, rows_resolved });
+    }
+    for (option, share) in [("--remake", task.remake), ("--resolve", task.resolve)] {
+        if share.is_some() {
+            return Err(StageError::Setting(format!("{option}: {} holds no positions", task.dataset.display())));
         }
-        None => 0,
+    }
+    let checked = match kind {
+        DatasetKind::Gate => Checked::Gate(gate::verify(&dataset, task.fast, context)?),
+        _ => Checked::Mpc(mpc::verify(&dataset, context)?),
     };
-    let rows_resolved = match task.resolve {
-        Some(share) => resolve_rows(&dataset, (task.seed, share), context)?,
-        None => 0,
-    };
-    Ok(VerifyReport { verified, games_remade, rows_resolved })
+    Ok(VerifyReport { checked, games_remade: 0, rows_resolved: 0 })
 }
 
 /// Runs a check over all parts on all threads; returns what each found, in order.
@@ -96,71 +109,40 @@ fn over_parts<T: Send>(
     results
 }
 
-fn verify_positions(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Verified, StageError> {
-    if let Some(stranger) = strangers(dataset)?.first() {
-        return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
-    }
-    check_recipe(dataset)?;
-    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
-    let parts = over_parts(context, "verify", dataset, |index| {
-        check_footers(dataset, index, &settings)?;
-        Ok(verify_part(dataset, index, fast, context.stop)?)
-    })?;
-    let mut total = Verified::default();
-    for part in parts {
-        total.games += part.games;
-        total.positions += part.positions;
-        total.replayed += part.replayed;
-    }
-    Ok(total)
+/// The config in a manifest, as the stage that made the dataset knows it.
+fn config_of<T: DeserializeOwned>(dataset: &Dataset) -> Result<T, ArtifactError> {
+    serde_json::from_value(dataset.manifest().config.clone())
+        .map_err(|error| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}")))
 }
 
-fn remake_games(
+/// Checks that the footer of a part agrees with the manifest: recipe, rules, content, its range of items (`game` or `pair`),
+/// and every setting of the `stage` that both have.
+fn check_footer(
     dataset: &Dataset,
-    sample: GameSample,
-    models: Option<&Path>,
-    context: Context<'_>,
-) -> Result<u64, StageError> {
-    let player = player_of(dataset)?;
-    let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-    let model = find_model(player, &registry)?;
-    let remake = Remake::new(dataset, None, &model, sample)?;
-    let counts = over_parts(context, "remake", dataset, |index| remake.part(index, context))?;
-    Ok(counts.iter().sum())
-}
-
-fn resolve_rows(dataset: &Dataset, sample: (u64, f64), context: Context<'_>) -> Result<u64, StageError> {
-    let model = Builtin::Champion.model();
-    let resolve = |index| resolve_part(dataset, index, sample, &model, context);
-    let counts = over_parts(context, "resolve", dataset, resolve)?;
-    Ok(counts.iter().sum())
-}
-
-/// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
-fn registry_of(folder: &Path) -> PathBuf {
-    let run = folder.ancestors().nth(2);
-    let root = run.and_then(Path::parent).and_then(Path::parent);
-    match (root, run.and_then(Path::file_name)) {
-        (Some(root), Some(name)) => root.join("models").join(name),
-        _ => Path::new("models/default").to_owned(),
+    table: &Table,
+    index: usize,
+    (stage, item): (&str, &str),
+) -> Result<(), ArtifactError> {
+    let manifest = dataset.manifest();
+    let part = &manifest.parts[index];
+    let path = part_path(dataset.folder(), table, index);
+    let footer = Table::read_footer(&path)?;
+    let own = [
+        ("recipe".to_owned(), manifest.recipe.to_string()),
+        ("rules".to_owned(), manifest.rules.clone()),
+        ("content".to_owned(), file_entry(dataset.folder(), part, table)?.content.to_string()),
+        (format!("first_{item}"), part.first.to_string()),
+        (format!("{item}s"), part.count.to_string()),
+    ];
+    let mut settings = manifest.settings(stage);
+    settings.retain(|(name, _)| footer.contains_key(&setting_key(name)));
+    for (name, listed) in own.into_iter().chain(settings) {
+        let key = setting_key(&name);
+        let found = footer.get(&key).map_or("nothing", String::as_str);
+        if found != listed {
+            let reason = format!("its footer says {key} = {found}, and by the manifest it is {listed}");
+            return Err(ArtifactError::damaged(&path, reason));
+        }
     }
-}
-
-/// The model with this content, among the built-ins and the versions of a registry.
-fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactError> {
-    let mut builtins = Builtin::ALL.into_iter().map(LoadedModel::builtin);
-    if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
-        return Ok(builtin.model);
-    }
-    let versions = Registry::new(registry);
-    match versions.documents()?.into_iter().find(|document| document.content == content) {
-        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
-        None => Err(ArtifactError::Conflict {
-            path: registry.to_owned(),
-            reason: format!(
-                "it does not have model {}, which played the dataset\nname its registry with --models",
-                content.short()
-            ),
-        }),
-    }
+    Ok(())
 }

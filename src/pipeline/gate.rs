@@ -11,4 +11,4 @@ mod rule;
 pub mod run;
 mod score;
 pub mod task;
-mod verdict;
+pub mod verdict;

@@ -13,7 +13,7 @@ use crate::artifact::table::{FileEntry, Table, read_listed};
 use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
 
-/// A finished dataset of positions, by self-play or imported.
+/// A finished dataset.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     folder: PathBuf,
@@ -65,18 +65,27 @@ pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactErr
 }
 
 impl Dataset {
-    /// Opens a finished dataset.
+    /// Opens a finished dataset of positions.
+    ///
+    /// # Errors
+    ///
+    /// A missing, unfinished or damaged one, or one of another kind.
+    pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
+        let dataset = Self::open_any(folder)?;
+        if !matches!(dataset.manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
+            let reason = format!("it holds {:?} data, positions of games expected", dataset.manifest.kind);
+            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
+        }
+        Ok(dataset)
+    }
+
+    /// Opens a finished dataset of any kind; only one of positions has [`Dataset::rows`].
     ///
     /// # Errors
     ///
     /// A missing, unfinished or damaged one.
-    pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
-        let manifest = Manifest::read_any(folder)?;
-        if !matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-            let reason = format!("it holds {:?} data, positions of games expected", manifest.kind);
-            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
-        }
-        Ok(Self { folder: folder.to_owned(), manifest })
+    pub fn open_any(folder: &Path) -> Result<Self, ArtifactError> {
+        Ok(Self { folder: folder.to_owned(), manifest: Manifest::read_any(folder)? })
     }
 
     /// A dataset whose manifest is not written yet: what is in the folder can be checked as if it were.
@@ -164,7 +173,12 @@ impl Dataset {
         }
     }
 
-    fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {
+    /// A part of a table, checked against the manifest.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {
         let path = part_path(&self.folder, table, index);
         let entry = file_entry(&self.folder, &self.manifest.parts[index], table)?;
         table.read(&path, entry)

@@ -8,6 +8,7 @@ use crate::artifact::seal::read_sealed;
 use crate::statistics::sprt::SequentialTest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::fmt;
 use std::path::Path;
 
 /// The version of `verdict.json`.
@@ -23,6 +24,16 @@ pub enum Verdict {
     Rejected,
     /// The games do not tell.
     Inconclusive,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Inconclusive => "inconclusive",
+        })
+    }
 }
 
 /// The content of `verdict.json`.

@@ -3,6 +3,7 @@
 use super::folder::{Dataset, part_path};
 use super::games::GAMES;
 use super::manifest::{DatasetKind, part_name};
+use super::mpc_samples::MPC_SAMPLES;
 use super::positions::POSITIONS;
 use super::rows::{DatasetGame, DatasetRow};
 use crate::artifact::error::ArtifactError;
@@ -180,7 +181,7 @@ fn text(number: Option<impl ToString>) -> String {
 /// Whatever the system refuses.
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
-    for table in [&GAMES, &POSITIONS] {
+    for table in [&GAMES, &POSITIONS, &MPC_SAMPLES] {
         let folder = dataset.folder().join(table.name);
         let parts = dataset.manifest().parts.iter().enumerate();
         let listed = parts.filter(|(_, part)| part.files.contains_key(table.name));

@@ -3,7 +3,7 @@
 use crate::cli::arguments::VerifyArguments;
 use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
 use crate::cli::session::{Session, fresh_seed};
-use crate::curate::verify::{VerifyReport, VerifyTask, verify};
+use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
 use crate::pipeline::generate::recheck::share_found;
 use serde_json::json;
 
@@ -12,16 +12,10 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
     let seed = (remake.is_some() || resolve.is_some()).then(|| arguments.seed.unwrap_or_else(fresh_seed));
     let models = arguments.models.as_deref();
     let task = VerifyTask { dataset, fast, remake, resolve, seed: seed.unwrap_or_default(), models };
-    let VerifyReport { verified, games_remade, rows_resolved } = verify(task, session.context())?;
-    let mut text = format!(
-        "dataset verify: {} is sound: {} games, {} positions, {} games replayed",
-        dataset.display(),
-        thousands(verified.games),
-        thousands(verified.positions),
-        thousands(verified.replayed)
-    );
-    let samples =
-        [("games", "remade", games_remade, verified.games), ("exact rows", "solved again", rows_resolved, u64::MAX)];
+    let VerifyReport { checked, games_remade, rows_resolved } = verify(task, session.context())?;
+    let (games, what) = describe(&checked);
+    let mut text = format!("dataset verify: {} is sound: {what}", dataset.display());
+    let samples = [("games", "remade", games_remade, games), ("exact rows", "solved again", rows_resolved, u64::MAX)];
     let samples: Vec<_> = samples.into_iter().filter(|(_, _, count, _)| 0 < *count).collect();
     for (items, done, count, _) in &samples {
         text += &format!(", {} {items} {done}", thousands(*count));
@@ -37,12 +31,30 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
         return Ok(());
     }
     let share = |count: u64| (0 < count).then(|| share_found(count, FOUND));
-    let games = share(games_remade).map(|share| if games_remade < verified.games { share } else { 0.0 });
+    let games = share(games_remade).map(|share| if games_remade < games { share } else { 0.0 });
     print_json(&json!({
-        "verified": verified,
+        "verified": checked,
         "games_remade": games_remade,
         "rows_resolved": rows_resolved,
         "seed": seed,
         "share_found": {"probability": FOUND, "games": games, "rows": share(rows_resolved)},
     }))
+}
+
+/// The number of games, and all counts in words.
+fn describe(checked: &Checked) -> (u64, String) {
+    match checked {
+        Checked::Positions(found) => {
+            let [games, positions, replayed] = [found.games, found.positions, found.replayed].map(thousands);
+            (found.games, format!("{games} games, {positions} positions, {replayed} games replayed"))
+        }
+        Checked::Gate(found) => {
+            let [games, replayed] = [found.games, found.replayed].map(thousands);
+            (found.games, format!("{games} games, {replayed} games replayed, verdict {}", found.verdict))
+        }
+        Checked::Mpc(found) => {
+            let [games, samples, rows] = [found.games, found.samples, found.rows].map(thousands);
+            (found.games, format!("{games} games, {samples} samples, {rows} searches"))
+        }
+    }
 }

@@ -1,12 +1,11 @@
-//! A summary of a dataset: counts, histograms, duplicates, variety and errors.
+//! A summary of positions: counts, histograms, duplicates, variety and errors.
 
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::rows::{DatasetRow, IMPORTED_POSITIONS};
-use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
+use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The width of a bin of the histograms, in discs.
 pub const BIN_DISCS: i32 = 8;
@@ -103,7 +102,7 @@ fn mean_discs(sum: f64, count: u64) -> Option<f64> {
     (0 < count).then(|| sum / count as f64 / 1000.0)
 }
 
-fn bin(millidiscs: i32) -> usize {
+pub(super) fn bin(millidiscs: i32) -> usize {
     let width = BIN_DISCS * 1000;
     ((millidiscs + 64_000 + width / 2).clamp(0, 2 * 64_000 + width / 2) / width) as usize
 }
@@ -113,38 +112,48 @@ fn bin(millidiscs: i32) -> usize {
 pub struct OpeningVariety {
     /// Half-moves from the start.
     pub ply: u8,
-    /// Games that have a row there.
+    /// Games that have a row at this ply.
     pub games: u64,
     /// Different positions up to symmetry.
     pub distinct: u64,
 }
 
-/// The summary of a dataset.
+/// The summary of a dataset of positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct PositionsSummary {
     /// Games.
     pub games: u64,
     /// Rows of the positions table.
     pub positions: u64,
-    /// Bytes of both tables on disk.
-    pub bytes: u64,
-    /// Rows whose board and side to move occurred before.
+    /// Rows whose board and side to move occurred in an earlier row.
     pub duplicates: u64,
     /// The same up to symmetry and color.
     pub duplicates_up_to_symmetry: u64,
-    /// Rows whose label is missing, by column; labels that no row lacks are left out.
+    /// Rows whose label is missing, by column; columns without missing labels are left out.
     pub missing: BTreeMap<String, u64>,
-    /// Compressed bytes of each column, as `table.column`.
-    pub column_bytes: BTreeMap<String, u64>,
     /// Variety by ply.
     pub openings: Vec<OpeningVariety>,
     /// Rows by empty squares, fewest first.
     pub by_empties: Vec<EmptiesSummary>,
 }
 
-/// Gathers the summary, part by part; `column_bytes` and `bytes` are left to the caller's knowledge of the files.
+/// Summarizes all positions of a dataset.
+pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<PositionsSummary, StageError> {
+    let mut inspector = Inspector::default();
+    for index in 0..dataset.part_count() {
+        inspector.games += dataset.manifest().parts[index].count;
+        for row in dataset.rows(index)? {
+            context.check()?;
+            inspector.add_row(&row);
+        }
+        context.progress.advance(1, 0);
+    }
+    Ok(inspector.finish())
+}
+
+/// What was found in the rows so far.
 #[derive(Debug, Default)]
-pub struct Inspector {
+struct Inspector {
     games: u64,
     positions: u64,
     boards: HashSet<u64>,
@@ -155,18 +164,6 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// Adds the rows of a part, as far as it gets before `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// Damage of any kind.
-    pub fn add_part(&mut self, dataset: &Dataset, index: usize, stop: &AtomicBool) -> Result<(), ArtifactError> {
-        self.games += dataset.manifest().parts[index].count;
-        let rows = dataset.rows(index)?;
-        rows.iter().take_while(|_| !stop.load(Ordering::Relaxed)).for_each(|row| self.add_row(row));
-        Ok(())
-    }
-
     fn add_row(&mut self, row: &DatasetRow) {
         self.positions += 1;
         let absent = [
@@ -188,7 +185,7 @@ impl Inspector {
         summary.add(row);
         self.boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
         let (player, opponent) = if row.black_to_move { (row.black, row.white) } else { (row.white, row.black) };
-        // A row with overlapping boards is no position; `dataset verify` names it.
+        // A row with overlapping boards is not a position; `dataset verify` names it.
         let Some(position) = Position::new(player, opponent) else { return };
         let canonical = position.canonical();
         self.canonical.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
@@ -199,13 +196,10 @@ impl Inspector {
         }
     }
 
-    /// The summary of all rows so far.
-    #[must_use]
-    pub fn finish(self, bytes: u64, column_bytes: BTreeMap<String, u64>) -> Summary {
-        Summary {
+    fn finish(self) -> PositionsSummary {
+        PositionsSummary {
             games: self.games,
             positions: self.positions,
-            bytes,
             duplicates: self.positions - self.boards.len() as u64,
             duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
             missing: IMPORTED_POSITIONS
@@ -215,7 +209,6 @@ impl Inspector {
                 .filter(|(_, count)| 0 < *count)
                 .map(|(name, count)| ((*name).to_owned(), count))
                 .collect(),
-            column_bytes,
             openings: self
                 .openings
                 .into_iter()
@@ -226,7 +219,7 @@ impl Inspector {
     }
 }
 
-/// 64 bits that stand for a board: two of a billion boards share them with a chance of a few percent.
+/// 64 bits that stand for a board: among a billion boards, the chance that two share them is a few percent.
 fn fingerprint(words: &[u64]) -> u64 {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let hash = blake3::hash(&bytes);

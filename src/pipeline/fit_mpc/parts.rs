@@ -98,7 +98,7 @@ impl Recipe {
             return Ok(None);
         }
         let rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
-        let Some(samples) = Sample::from_rows(&rows, config.depth_max) else { return Ok(None) };
+        let Ok(samples) = Sample::from_rows(&rows, config.depth_max) else { return Ok(None) };
         if samples.iter().any(|sample| !range.ids().contains(&sample.game)) {
             return Ok(None);
         }
