@@ -182,9 +182,11 @@ fn games_of_a_gate_that_were_never_played_are_named() {
     }
 }
 
+type VerdictChange = fn(&mut VerdictFile);
+
 #[test]
 fn a_verdict_that_its_games_do_not_lead_to_is_refused() {
-    let changes: [(&str, fn(&mut VerdictFile), &str); 10] = [
+    let changes: [(&str, VerdictChange, &str); 10] = [
         ("verdict", |file| file.verdict = Verdict::Inconclusive, "verdict.json: its verdict is Inconclusive"),
         ("pairs", |file| file.score.pairs.swap(0, 4), "it counts pairs"),
         ("wins", |file| file.score.wins += 1, "its score or test is not"),
@@ -223,7 +225,7 @@ fn a_batch_after_the_deciding_one_is_refused() {
     }
     manifest.write(&folder).unwrap();
     write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
-    for (index, _) in manifest.parts.clone().iter().enumerate() {
+    for index in 0..manifest.parts.len() {
         let path = part_path(&folder, &GATE_GAMES, index);
         let batch = Dataset::open_any(&folder).unwrap().batch(&GATE_GAMES, index).unwrap();
         let mut footer = footer_of(&path);

@@ -33,11 +33,11 @@ const BYTES_BETWEEN_CHECKS: u64 = 1 << 26;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ImportFormat {
-    /// Tournament games, .wtb
+    /// Tournament games: .wtb
     Wthor,
-    /// One game per line, f5d6c3...
+    /// One game per line: f5d6c3...
     Transcripts,
-    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); the others of positions are optional
+    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); other columns of positions are optional
     Parquet,
     /// The same columns, named in the first line
     Csv,

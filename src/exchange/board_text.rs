@@ -1,8 +1,8 @@
-//! Lines `64 characters score`, a published form of public Othello data: squares from a1 to h8, `X` for the discs of the
-//! side to move, `O` for the other side, `-` for empty squares, then the score in discs from that side.
+//! Lines `64 characters score`, a form in which Othello data is published: squares from a1 to h8, `X` for the discs of the
+//! side to move, `O` for the other side, `-` for empty squares, then the score in discs from the side to move.
 //!
-//! Between board and score the side to move may stand, `X` or `O`; then `X` is black, and the score is that side's. A score
-//! has up to three decimals. `#` begins a comment, empty lines are passed over.
+//! The side to move, `X` or `O`, may stand between board and score; then `X` is black, and the score is that side's. A score
+//! has up to three decimals. `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, lines, without_comment};
 use crate::artifact::dataset::rows::DatasetRow;
@@ -12,7 +12,7 @@ use crate::engine::board::notation::parse_board;
 use crate::engine::eval::evaluation::SCORE_MAX;
 use std::path::Path;
 
-/// Reads the positions of a file, each a game of its own; one without a legal move has no row.
+/// Reads the positions of a file, each as a separate game; one without a legal move has no row.
 ///
 /// # Errors
 ///

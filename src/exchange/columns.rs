@@ -30,7 +30,7 @@ pub(super) fn check_columns(names: &[String], label: bool) -> Result<(), String>
     if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
         return Err(format!("it has no column `{name}`"));
     }
-    if label && !LABELS.iter().any(|name| has(&name)) {
+    if label && !LABELS.iter().any(has) {
         let [score, result] = LABELS;
         return Err(format!(
             "it has neither a column `{score}` nor a column `{result}`\n--label-depth computes scores"

@@ -1,4 +1,4 @@
-//! OBF: a position a line.
+//! OBF: one position per line.
 
 use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::output::{FileKind, first_bytes};
@@ -7,7 +7,7 @@ use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::DISC;
 use std::io::{self, Write};
 
-/// A longer line is not OBF: 64 squares, the side to move and at most some 30 scored moves.
+/// A longer line is not OBF: 64 squares, the side to move and about 30 scored moves at most.
 const LINE_SIZE_MAX: u64 = 1 << 10;
 
 /// A file that begins with a position.
@@ -20,7 +20,7 @@ pub const OBF_FILE: FileKind = FileKind {
     },
 };
 
-/// Reads a line, or gives the byte within it and the reason; `None` for a comment or an empty line.
+/// Reads a line, or returns the byte within it and the reason; `None` for a comment or an empty line.
 pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
     parse_obf(line).map_err(|error| (error.byte, error.reason))
 }
@@ -30,7 +30,7 @@ pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)>
 ///
 /// # Errors
 ///
-/// Whatever the system refuses, or a row that is no position.
+/// Whatever the system refuses, or a row that is not a position.
 pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
     let colored = ColoredPosition::from_boards(row.black, row.white, row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;

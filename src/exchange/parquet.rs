@@ -8,7 +8,7 @@ use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::rows::{DatasetRow, positions_table, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::output::FileKind;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -17,13 +17,11 @@ use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
-
-/// The first four bytes of every Parquet file.
-const MAGIC: &[u8] = b"PAR1";
 
 const PANICKED: &str = "the Parquet reader gave up on it";
 
@@ -31,11 +29,9 @@ const PANICKED: &str = "the Parquet reader gave up on it";
 pub const PARQUET_FILE: FileKind = FileKind {
     name: "a Parquet file of positions",
     matches: |path| {
-        if first_bytes(path, MAGIC.len() as u64)? != MAGIC {
-            return Ok(false);
-        }
-        let fields = open(path).map(|builder| builder.schema().fields().clone()).unwrap_or_default();
-        let names = fields.iter().map(|field| field.name().as_str());
+        let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source))?;
+        let Some(Ok(builder)) = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) else { return Ok(false) };
+        let names = builder.schema().fields().iter().map(|field| field.name().as_str());
         Ok(names.eq(POSITIONS.columns.iter().map(|column| column.name)))
     },
 };

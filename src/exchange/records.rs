@@ -7,7 +7,7 @@ use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 use std::path::Path;
 
-/// A larger file is not read.
+/// A larger file is refused.
 pub const SIZE_MAX: u64 = 16 << 30;
 
 /// The records of a file, read one by one.

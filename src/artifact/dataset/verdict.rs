@@ -1,4 +1,4 @@
-//! The verdict of a gate: who played whom, the score and what follows from it.
+//! The verdict of a gate: the players, the score and what follows from it.
 
 use super::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;

@@ -107,7 +107,7 @@ pub(super) fn bin(millidiscs: i32) -> usize {
     ((millidiscs + 64_000 + width / 2).clamp(0, 2 * 64_000 + width / 2) / width) as usize
 }
 
-/// How many different openings there are after some plies.
+/// The number of different openings after some plies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpeningVariety {
     /// Half-moves from the start.
