@@ -115,7 +115,7 @@ fn config_of<T: DeserializeOwned>(dataset: &Dataset) -> Result<T, ArtifactError>
         .map_err(|error| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {error}")))
 }
 
-/// Checks that the footer of a part agrees with the manifest: recipe, rules, content, its range of items (`game` or `pair`),
+/// Checks that the footer of a part agrees with the manifest: format, recipe, rules, content, its range of items (`game` or `pair`),
 /// and every setting of the `stage` that both have.
 fn check_footer(
     dataset: &Dataset,
@@ -128,6 +128,7 @@ fn check_footer(
     let path = part_path(dataset.folder(), table, index);
     let footer = Table::read_footer(&path)?;
     let own = [
+        ("format".to_owned(), manifest.format.to_string()),
         ("recipe".to_owned(), manifest.recipe.to_string()),
         ("rules".to_owned(), manifest.rules.clone()),
         ("content".to_owned(), file_entry(dataset.folder(), part, table)?.content.to_string()),
