@@ -59,9 +59,9 @@ fn a_sound_gate_is_verified_and_summarized() {
         let verdict = read_verdict(&RUN.path(mode)).unwrap();
         let games = 2 * verdict.pairs_done;
         let text = RUN.run(&format!("dataset verify {mode}")).stderr;
-        let words = format!("{games} games, {games} games replayed, verdict {}", verdict.verdict);
+        let words = format!("{games} games, {games} games replayed, verdict {}", verdict.verdict.name());
         assert!(text.contains(&words), "{text}");
-        assert_eq!(json(&format!("dataset verify {mode}"))["verified"]["verdict"], verdict.verdict.to_string());
+        assert_eq!(json(&format!("dataset verify {mode}"))["verified"]["verdict"], verdict.verdict.name());
         assert_eq!(json(&format!("dataset verify {mode} --fast"))["verified"]["replayed"], 0);
         let summary = json(&format!("dataset inspect {mode}"));
         assert_eq!((&summary["kind"], &summary["games"]), (&Value::from("gate"), &games.into()));
@@ -76,7 +76,7 @@ fn a_sound_gate_is_verified_and_summarized() {
         assert_eq!(results.sum::<u64>(), games);
         let text = RUN.done(&format!("dataset inspect {mode}"));
         assert!(
-            text.contains(&format!("{}: builtin:square-weights over builtin:disc-count", verdict.verdict)),
+            text.contains(&format!("{}: builtin:square-weights over builtin:disc-count", verdict.verdict.name())),
             "{text}"
         );
         for option in ["--remake 1", "--resolve 1"] {

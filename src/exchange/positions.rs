@@ -25,7 +25,7 @@ pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<ObfLine>, Artifac
         positions.extend(position.map_err(|(byte, reason)| bad(byte, reason))?);
     }
     if positions.is_empty() {
-        return Err(ArtifactError::unfit(name, "it has no position"));
+        return Err(ArtifactError::unfit(name, "it holds no position"));
     }
     Ok(positions)
 }

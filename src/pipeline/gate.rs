@@ -3,6 +3,7 @@
 mod avoided;
 mod batches;
 mod contest;
+pub mod judgment;
 mod openings;
 mod play;
 mod recheck;
@@ -11,4 +12,4 @@ mod rule;
 pub mod run;
 mod score;
 pub mod task;
-pub mod verdict;
+mod verdict;

@@ -8,7 +8,6 @@ use crate::artifact::seal::read_sealed;
 use crate::statistics::sprt::SequentialTest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fmt;
 use std::path::Path;
 
 /// The version of `verdict.json`.
@@ -26,13 +25,15 @@ pub enum Verdict {
     Inconclusive,
 }
 
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Verdict {
+    /// Its word in files, reports and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Accepted => "accepted",
             Self::Rejected => "rejected",
             Self::Inconclusive => "inconclusive",
-        })
+        }
     }
 }
 

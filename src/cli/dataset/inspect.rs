@@ -75,7 +75,7 @@ fn describe_gate(summary: &GateSummary) -> String {
     let color = |ColorSummary { wins, draws, losses }: ColorSummary| format!("+{wins} ={draws} -{losses}");
     let mut text = format!(
         "{}: {} over {} in {} games: {} ({} as black, {} as white)\n",
-        summary.verdict,
+        summary.verdict.name(),
         summary.candidate.id,
         summary.baseline.id,
         thousands(summary.games),

@@ -50,7 +50,7 @@ fn describe(checked: &Checked) -> (u64, String) {
         }
         Checked::Gate(found) => {
             let [games, replayed] = [found.games, found.replayed].map(thousands);
-            (found.games, format!("{games} games, {replayed} games replayed, verdict {}", found.verdict))
+            (found.games, format!("{games} games, {replayed} games replayed, verdict {}", found.verdict.name()))
         }
         Checked::Mpc(found) => {
             let [games, samples, rows] = [found.games, found.samples, found.rows].map(thousands);

@@ -3,47 +3,12 @@
 use super::contest::Outcome;
 use super::recipe::Recipe;
 use super::rule::Rule;
-use super::score::{pair_counts, score};
-use super::task::{GateConfig, GateTask};
-use crate::artifact::dataset::gate_games::GateGameRow;
+use super::score::score;
+use super::task::GateTask;
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
-use crate::artifact::dataset::verdict::{Score, VERDICT_FORMAT, Verdict, VerdictFile};
+use crate::artifact::dataset::verdict::{VERDICT_FORMAT, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::seal::write_sealed;
-use crate::statistics::sprt::SequentialTest;
-
-/// What the games of a match lead to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Judgment {
-    /// Batches up to the last look.
-    pub batches: usize,
-    /// The verdict after it.
-    pub verdict: Verdict,
-    /// The match up to there.
-    pub score: Score,
-    /// The sequential test, if there is one.
-    pub test: Option<SequentialTest>,
-}
-
-/// Looks at the batches of a match one after another until the rule of its gate is satisfied.
-#[must_use]
-pub fn judge(config: &GateConfig, batches: &[Vec<GateGameRow>]) -> Judgment {
-    let rule = Rule::new(config);
-    let (mut rows, mut count) = (Vec::new(), 0);
-    let mut decision = None;
-    while decision.is_none() && count < batches.len() {
-        rows.extend_from_slice(&batches[count]);
-        count += 1;
-        decision = rule.decide(pair_counts(&rows));
-    }
-    let pairs = pair_counts(&rows);
-    Judgment {
-        batches: count,
-        verdict: decision.unwrap_or_else(|| rule.last_word(pairs)),
-        score: score(&rows, config.interval),
-        test: rule.test(pairs),
-    }
-}
 
 pub(super) fn verdict_of(task: &GateTask<'_>, recipe: &Recipe, outcome: &Outcome) -> VerdictFile {
     let rule = Rule::new(task.config);
