@@ -1,9 +1,10 @@
-//! Other programs' files, one source file per format.
+//! Files of other programs, one file per format.
 
 pub mod board_text;
 mod columns;
 pub mod csv;
 pub mod es_cube_eval;
+pub mod models;
 pub mod mpc_dat;
 pub mod obf;
 pub mod parquet;

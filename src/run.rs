@@ -5,6 +5,7 @@ pub mod folders;
 pub mod gc;
 pub mod lineage;
 pub mod log;
+pub mod models;
 pub mod next;
 pub mod restart;
 pub mod snapshot;

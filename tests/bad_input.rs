@@ -109,7 +109,7 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
         }
         check(&workspace, "gate --config configs/bad.toml --candidate a --baseline b --output out", 2, &words);
     }
-    workspace.write("configs/features/es-cube.toml", "name = \"x\"\nphase_starts = [4]\npattern = []\n");
+    workspace.write("configs/features/es-cube.toml", "name = \"x\"\nphase_empties_max = [60]\npattern = []\n");
     check(&workspace, &format!("generate --config {good} --output out"), 2, &["run.features", "es-cube.toml"]);
 }
 

@@ -11,7 +11,7 @@ use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::rows::{DatasetGame, DatasetRow};
-use renma::engine::board::notation::{ColoredPosition, parse_moves};
+use renma::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
 use renma::engine::game::Game;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,8 +81,8 @@ fn every_wthor_game_has_its_result_and_its_positions() {
         rest = others;
         let mut board = Game::new();
         for (row, square) in rows.iter().zip(&squares) {
-            assert_eq!((row.game_id, row.ply), (id, board.ply()));
-            assert_eq!((row.black, row.white), board.current().boards(), "game {id}, ply {}", row.ply);
+            assert_eq!((row.game_id, row.ply), (id, board.ply().0));
+            assert_eq!((Black(row.black), White(row.white)), board.current().boards(), "game {id}, ply {}", row.ply);
             assert_eq!(row.played_move, Some(square.number()));
             let result = if row.black_to_move { expected.result } else { -expected.result };
             assert_eq!(row.result, Some(result), "game {id}, ply {}", row.ply);
@@ -91,7 +91,7 @@ fn every_wthor_game_has_its_result_and_its_positions() {
         }
         let given_up = usize::from(!board.is_over());
         assert_eq!(rows.len(), squares.len() + given_up, "game {id}");
-        assert_eq!(usize::from(board.ply()), squares.len() + usize::from(expected.passes), "game {id}");
+        assert_eq!(usize::from(board.ply().0), squares.len() + usize::from(expected.passes), "game {id}");
     }
     assert!(rest.is_empty());
     workspace.done("dataset verify imported");
@@ -260,7 +260,7 @@ fn write_compressed(workspace: &Workspace, name: &str, columns: Vec<(&str, Array
 #[test]
 fn parquet_may_be_compressed_in_any_way() {
     let workspace = Workspace::new();
-    let (black, white) = ColoredPosition::START.boards();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
     let columns = || -> Vec<(&str, ArrayRef)> {
         vec![
             ("black", Arc::new(UInt64Array::from(vec![black; 100]))),
@@ -287,7 +287,7 @@ fn parquet_may_be_compressed_in_any_way() {
 #[test]
 fn anybodys_parquet_becomes_a_dataset() {
     let workspace = Workspace::new();
-    let (black, white) = ColoredPosition::START.boards();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
     let late = (!(1 << 62), 0);
     let early = (black, white);
     // A board with h8 set is negative as a signed number.
@@ -342,7 +342,7 @@ fn anybodys_parquet_becomes_a_dataset() {
 
 /// Positions with these `game_id`s, each of its own score; a negative id marks a row with overlapping discs.
 fn write_rows(workspace: &Workspace, name: &str, ids: &[i64]) {
-    let (black, white) = ColoredPosition::START.boards();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
     let white = ids.iter().map(|&id| if id < 0 { black } else { white });
     write_parquet(
         workspace,
@@ -442,7 +442,7 @@ fn obf_keeps_positions_and_their_best_moves() {
 #[test]
 fn csv_is_read_by_the_names_of_its_columns() {
     let workspace = Workspace::new();
-    let (black, white) = ColoredPosition::START.boards();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
     let (black, white) = (black.to_string(), white.to_string());
     // Bit 63 makes a signed number negative.
     let corner = (1_u64 << 63 | 1 << 61).cast_signed();
@@ -496,7 +496,7 @@ fn csv_is_read_by_the_names_of_its_columns() {
 #[test]
 fn positions_without_labels_can_be_labeled() {
     let workspace = Workspace::new();
-    let (black, white) = ColoredPosition::START.boards();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
     workspace.write("boards.csv", format!("black,white,black_to_move\n{black},{white},1\n"));
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("black", Arc::new(UInt64Array::from(vec![black]))),

@@ -10,7 +10,7 @@ use renma::artifact::dataset::games::GameRow;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::lock::FolderLock;
 use renma::artifact::model::builtin::Builtin;
-use renma::engine::board::notation::parse_moves;
+use renma::engine::board::notation::{Black, White, parse_moves};
 use renma::engine::game::Game;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -244,7 +244,7 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
     for (game, line) in games.iter().zip(lines.iter().cycle()) {
         assert!(game.moves.starts_with(line), "{} begins with {line}", game.moves);
         let moves = parse_moves(line).unwrap();
-        let plies = Game::from_moves(&moves).unwrap().ply();
+        let plies = Game::from_moves(&moves).unwrap().ply().0;
         assert!((plies + 1..=plies + 4).contains(&game.random_plies), "{line}: {} plies", game.random_plies);
     }
     workspace.write("configs/book.txt", "f5d6c3\nf5f6\n");
@@ -296,19 +296,20 @@ fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
     let mut written = 0;
     for square in parse_moves(&game.moves).unwrap() {
         let current = board.current();
-        let place = format!("game {}, ply {}", game.game_id, board.ply());
-        if changes.label_from_ply <= board.ply() {
+        let ply = board.ply().0;
+        let place = format!("game {}, ply {ply}", game.game_id);
+        if changes.label_from_ply <= ply {
             let row = rows.next().unwrap_or_else(|| panic!("{place}: the row is missing"));
             let empties = current.position.empties();
             written += 1;
-            assert_eq!((row.game_id, row.ply, row.empties), (game.game_id, board.ply(), empties), "{place}");
-            assert_eq!((row.black, row.white), current.boards(), "{place}");
+            assert_eq!((row.game_id, row.ply, row.empties), (game.game_id, ply, empties), "{place}");
+            assert_eq!((Black(row.black), White(row.white)), current.boards(), "{place}");
             assert_eq!(row.black_to_move, current.black_to_move, "{place}");
             assert_eq!(row.played_move, square.number(), "{place}");
             assert!(current.position.legal_moves() >> row.best_move & 1 == 1, "{place}: the best move is illegal");
             let result = if row.black_to_move { game.result } else { -game.result };
             assert_eq!(row.result, result, "{place}");
-            assert_eq!(row.static_score, evaluation.static_value(current.position), "{place}");
+            assert_eq!(row.static_score, evaluation.static_value(current.position).0, "{place}");
             assert!(row.score.abs() <= 64_000, "{place}");
             assert_eq!(row.exact, empties <= changes.exact_empties.max(changes.label_depth), "{place}");
             assert_eq!(row.depth, if row.exact { empties } else { changes.label_depth }, "{place}");
@@ -324,9 +325,9 @@ fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
         board.play(square).unwrap();
     }
     assert!(board.is_over() && rows.next().is_none(), "game {}", game.game_id);
-    assert_eq!(i32::from(game.result), board.black_discs(), "game {}", game.game_id);
+    assert_eq!(i32::from(game.result), board.black_discs().0, "game {}", game.game_id);
     assert_eq!(usize::from(game.positions), written, "game {}", game.game_id);
-    assert_eq!(game.random_plies, changes.random_plies.min(board.ply()), "game {}", game.game_id);
+    assert_eq!(game.random_plies, changes.random_plies.min(board.ply().0), "game {}", game.game_id);
 }
 
 /// The keys that decide what the rows of a game must say.

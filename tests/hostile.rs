@@ -294,11 +294,11 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
 #[test]
 fn a_large_model_takes_little_more_memory_than_its_weights() {
     let workspace = copy_of_run();
-    let starts: Vec<String> = (4..65).map(|discs| discs.to_string()).collect();
+    let phases: Vec<String> = (0..=60).rev().map(|empties| empties.to_string()).collect();
     let features = format!(
-        "name = \"wide\"\nphase_starts = [{}]\n\n[[pattern]]\nname = \"A\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1 a2 h2\"\n\n\
+        "name = \"wide\"\nphase_empties_max = [{}]\n\n[[pattern]]\nname = \"A\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1 a2 h2\"\n\n\
          [[pattern]]\nname = \"B\"\nsquares = \"a3 b3 c3 d3 e3 f3 g3 h3 a4 h4\"\n",
-        starts.join(", ")
+        phases.join(", ")
     );
     workspace.write("configs/features/wide.toml", features);
     let config = tiny(&workspace, "wide", &[("run.features", "\"features/wide.toml\""), ("train.epochs", "1")]);
@@ -368,7 +368,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let sound = std::fs::read(&plan).unwrap();
     let changes: [(&str, Change); 19] = [
         ("format 1, this renma reads format 2\nmake it again", |plan| plan["format"] = json!(1)),
-        ("format nothing", |plan| *plan = json!({"stage": "generate"})),
+        ("no format version", |plan| *plan = json!({"stage": "generate"})),
         ("a plan of \"train\"", |plan| plan["stage"] = json!("train")),
         ("algorithm 7 of generate, this renma has 1\nmake it again", |plan| plan["algorithm"] = json!(7)),
         ("generation is 0", |plan| plan["generation"] = json!(0)),

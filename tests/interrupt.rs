@@ -16,10 +16,11 @@ use renma::artifact::model::reference::load_model;
 use renma::artifact::step::settings_hash;
 use renma::engine::board::square::Squares;
 use renma::engine::game::Game;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::MpcLevel;
+use renma::engine::search::mpc_level::MpcLevel;
+use renma::engine::search::sampling::NodeRequest;
 use renma::engine::search::searcher::Searcher;
-use renma::engine::search::selective::Wanted;
 use renma::random::{Stream, stream};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -299,12 +300,15 @@ fn seconds_to_end(search: impl FnOnce(&mut Searcher<'_>) -> bool) -> f64 {
 #[test]
 fn every_kind_of_search_ends_soon_after_its_flag_is_raised() {
     let start = renma::engine::board::position::Position::START;
+    let request = NodeRequest { depth: Depth(20), choice: 1 };
     let seconds = [
-        seconds_to_end(|searcher| searcher.search(start, Limits::full_width(40)).stopped),
+        seconds_to_end(|searcher| searcher.search(start, Limits::full_width(Depth(40))).stopped),
         seconds_to_end(|searcher| searcher.solve(start).stopped),
-        seconds_to_end(|searcher| searcher.search(start, Limits { wld_empties: 60, ..Limits::full_width(2) }).stopped),
-        seconds_to_end(|searcher| searcher.score_at_depth(start, 40, MpcLevel::FullWidth).is_err()),
-        seconds_to_end(|searcher| searcher.meet(start, 40, Wanted { depth: 20, choice: 1 }).is_err()),
+        seconds_to_end(|searcher| {
+            searcher.search(start, Limits { wld_empties: 60, ..Limits::full_width(Depth(2)) }).stopped
+        }),
+        seconds_to_end(|searcher| searcher.score_at_depth(start, Depth(40), MpcLevel::FullWidth).is_err()),
+        seconds_to_end(|searcher| searcher.sample_node(start, Depth(40), request).is_err()),
     ];
     assert!(seconds.iter().all(|&seconds| seconds < 2.0), "{seconds:?}");
 }

@@ -12,7 +12,7 @@ use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::model::registry::Registry;
 use renma::config::load_config;
-use renma::engine::board::position::Position;
+use renma::engine::board::position::{Opponent, Player, Position};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
 use renma::pipeline::train::task::TrainTask;
@@ -133,7 +133,7 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
     config.config.train.ratio = ratio;
     config.config.train.clip = clip;
     let row = |lesson: &Lesson| TrainingRow {
-        position: Position::new(lesson.player, lesson.opponent).unwrap(),
+        position: Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap(),
         target: lesson.target,
     };
     let set =

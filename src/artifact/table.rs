@@ -325,7 +325,7 @@ impl Table {
         let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
         let builder = decoded(path, opened)?;
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        if builder.schema().fields() != self.schema().fields() {
+        if !has_columns(builder.schema(), &self.schema()) {
             return Err(damaged(format!("its columns are not those of `{}`", self.name)));
         }
         let metadata = builder.metadata();
@@ -346,6 +346,12 @@ impl Table {
         let footer = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
         Ok(OpenPart { builder, footer, rows })
     }
+}
+
+/// Whether columns have the names and types expected; their descriptions are for readers.
+fn has_columns(found: &Schema, expected: &Schema) -> bool {
+    let column = |field: &Arc<Field>| (field.name().clone(), field.data_type().clone(), field.is_nullable());
+    found.fields().iter().map(column).eq(expected.fields().iter().map(column))
 }
 
 /// A part whose footer has been read.

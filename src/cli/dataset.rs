@@ -14,6 +14,7 @@ use crate::curate::export::{ExportFormat, export};
 use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
 use crate::curate::merge::{MergeReport, merge};
+use crate::engine::search::depth::Depth;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,7 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
         format: arguments.format,
         output,
         keep_going: arguments.keep_going,
-        labeler: chosen.as_ref().map(|(chosen, depth)| Labeler { model: &chosen.model, depth: *depth }),
+        labeler: chosen.as_ref().map(|(chosen, depth)| Labeler { model: &chosen.model, depth: Depth(*depth) }),
     };
     let tell = |notice: ImportNotice<'_>| match notice {
         ImportNotice::Unused(what) => say(&format!("dataset import: {}: {what}", input.display())),

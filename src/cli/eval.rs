@@ -7,9 +7,11 @@ use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, w
 use crate::artifact::model::reference::LoadedModel;
 use crate::config::load_config;
 use crate::engine::board::notation::ColoredPosition;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
-use crate::engine::search::searcher::{SearchResult, Searcher, Stopped};
+use crate::engine::search::result::{SearchResult, Stopped};
+use crate::engine::search::searcher::Searcher;
 use crate::engine::search::selective::Selective;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::StageError;
@@ -70,10 +72,10 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
     let mpc = level(setting)?;
     let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
     warn_without_statistics("--mpc-level", setting, &chosen.model);
-    let (depth, exact_empties) = (arguments.depth, arguments.exact_empties);
+    let (depth, exact_empties) = (Depth(arguments.depth), arguments.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
     run(session, "eval", &arguments.input, &chosen, |searcher, position| {
-        let is_static = limits.depth == 0 && limits.exact_empties < position.position.empties();
+        let is_static = limits.depth == Depth(0) && limits.exact_empties < position.position.empties();
         let mut result = if is_static {
             static_result(&chosen.model, position)
         } else {
@@ -108,7 +110,7 @@ fn static_result(model: &LoadedModel, position: &ColoredPosition) -> SearchResul
     SearchResult {
         score: model.model.evaluation.static_value(position.position),
         best_move: None,
-        depth: 0,
+        depth: Depth(0),
         exact: false,
         nodes: 1,
         line: Vec::new(),
@@ -163,16 +165,16 @@ fn run(
 fn position_value(position: &ColoredPosition, (result, moves): &Valued, seconds: f64) -> PositionValue {
     let move_line = |found: &MoveValue| {
         let &MoveValue { square, score, order } = found;
-        MoveLine { square: square.to_string(), score, order }
+        MoveLine { square: square.to_string(), score: score.0, order }
     };
     PositionValue {
         board: position.board_text(),
         side: position.side_text(),
-        score: result.score,
-        discs: f64::from(result.score) / 1000.0,
+        score: result.score.0,
+        discs: result.score.discs(),
         best_move: result.best_move.map(|square| square.to_string()),
         line: result.line.iter().map(ToString::to_string).collect(),
-        depth: result.depth,
+        depth: result.depth.0,
         exact: result.exact,
         nodes: result.nodes,
         seconds,

@@ -11,7 +11,7 @@ use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::output::OutputFile;
 use crate::config::load_config;
-use crate::engine::search::mpc::LEVELS;
+use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::fit_mpc::picture::{PICTURE_FILE, PICTURE_NAMES};
 use crate::pipeline::fit_mpc::run::{fit_mpc, samples_step, step};

@@ -34,7 +34,7 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     if run.keep_generations == 0 {
         say("gc: run.keep_generations = 0: everything stays");
     } else {
-        let (count, closed) = (plan.removals.len(), plan.collected.generation);
+        let (count, closed) = (plan.removals.len(), plan.closed.generation);
         say(&format!("gc: {verb} {count} folders, {} bytes; generations to {closed} are closed", thousands(bytes)));
     }
     if !session.json {
@@ -45,8 +45,8 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     let linked = plan.linked.iter().map(|path| path.to_string_lossy());
     print_json(&json!({
         "dry_run": arguments.dry_run,
-        "closed": plan.collected.generation,
-        "champion": plan.collected.champion,
+        "closed": plan.closed.generation,
+        "champion": plan.closed.champion,
         "removed": removed.collect::<Vec<_>>(),
         "linked": linked.collect::<Vec<_>>(),
         "bytes": bytes,

@@ -7,6 +7,7 @@ use crate::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance, 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::model::reference::LoadedModel;
+use crate::engine::search::depth::Depth;
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
@@ -51,7 +52,7 @@ pub struct Labeler<'a> {
     /// The model that searches.
     pub model: &'a LoadedModel,
     /// Plies.
-    pub depth: u8,
+    pub depth: Depth,
 }
 
 /// One import.
@@ -204,7 +205,7 @@ fn config_of(task: ImportTask<'_>, context: Context<'_>) -> Result<serde_json::V
         ("input", json!(hasher.finalize().to_hex().to_string())),
         ("keep_going", json!(task.keep_going)),
     ]);
-    config.extend(task.labeler.map(|labeler| ("label_depth", json!(labeler.depth))));
+    config.extend(task.labeler.map(|labeler| ("label_depth", json!(labeler.depth.0))));
     Ok(json!(config))
 }
 

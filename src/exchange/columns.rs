@@ -7,7 +7,8 @@ use super::records::{BadRecord, Place, RecordNumber};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::dataset::writer::ImportedGame;
-use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::game::Ply;
 use std::collections::{BTreeMap, VecDeque};
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
@@ -75,8 +76,8 @@ impl SourceRow {
 
 fn position(values: &impl Values) -> Result<Option<DatasetRow>, BadValue> {
     let colored = ColoredPosition::from_boards(
-        bitboard(values, "black")?,
-        bitboard(values, "white")?,
+        Black(bitboard(values, "black")?),
+        White(bitboard(values, "white")?),
         flag(values, "black_to_move")?.ok_or_else(|| missing("black_to_move"))?,
     );
     let colored = colored.ok_or_else(|| (None, "black and white share a square".to_owned()))?;
@@ -94,7 +95,7 @@ fn position(values: &impl Values) -> Result<Option<DatasetRow>, BadValue> {
         played_move: label(values, "played_move")?,
         random_move: flag(values, "random_move")?,
         result: label(values, "result")?,
-        ..DatasetRow::unlabeled(colored, ply)
+        ..DatasetRow::unlabeled(colored, Ply(ply))
     };
     if let Some(empties) = values.number("empties")?.filter(|number| *number != i128::from(row.empties)) {
         return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));

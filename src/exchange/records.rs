@@ -89,7 +89,7 @@ pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Opt
     }
     let mut result = result;
     if game.is_over() {
-        let black_discs = game.black_discs() as i8;
+        let black_discs = game.black_discs().0 as i8;
         if let Some(result) = result.filter(|result| *result != black_discs) {
             return Err((None, format!("it says {result:+} discs for black, its moves lead to {black_discs:+}")));
         }

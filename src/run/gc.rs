@@ -1,7 +1,7 @@
 //! What a run no longer needs: old generations and the versions that only they made.
 //!
 //! The newest generations stay with everything their steps name, so that each is still recognized as done. The older
-//! ones are closed: `collected.json` says so before anything is removed, and no stage works on them again. Of them stay
+//! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of them stay
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
@@ -10,8 +10,8 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
 use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::collected::{CollectedFile, GenerationLine};
-use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::closed::{ClosedFile, GenerationLine};
+use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::read_document;
@@ -34,7 +34,7 @@ pub struct GcTask<'a> {
     /// The lines of the finished generations after the closed ones, in order.
     pub finished: &'a [GenerationLine],
     /// Who plays the generation after each of them; none where that is the run's start.
-    pub champions: &'a [Option<ParentEntry>],
+    pub champions: &'a [Option<ModelReference>],
 }
 
 /// A folder that nothing needs.
@@ -50,7 +50,7 @@ pub struct Removal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GcPlan {
     /// What the registry will say of what was removed.
-    pub collected: CollectedFile,
+    pub closed: ClosedFile,
     /// What goes, in order.
     pub removals: Vec<Removal>,
     /// What would go but lies behind a symbolic link, and so stays.
@@ -64,14 +64,14 @@ pub struct GcPlan {
 /// A folder that is being worked on ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
 pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
     check_idle(task.registry, task.datasets)?;
-    let before = CollectedFile::read(task.registry.folder())?;
+    let before = ClosedFile::read(task.registry.folder())?;
     if task.keep_generations == 0 {
-        return Ok(GcPlan { collected: before, removals: Vec::new(), linked: Vec::new() });
+        return Ok(GcPlan { closed: before, removals: Vec::new(), linked: Vec::new() });
     }
     let gates = gates(task.datasets)?;
-    let collected = closed(task, before)?;
-    let mut needless = needless_generations(task, &gates, collected.generation)?;
-    needless.extend(needless_versions(task, &gates, &collected)?);
+    let closed = closed_file(task, before)?;
+    let mut needless = needless_generations(task, &gates, closed.generation)?;
+    needless.extend(needless_versions(task, &gates, &closed)?);
     let (mut removals, mut linked) = (Vec::new(), Vec::new());
     for (root, path) in needless {
         if is_behind_link(root, &path)? {
@@ -80,7 +80,7 @@ pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
             removals.push(Removal { bytes: bytes_in(&path)?, path });
         }
     }
-    Ok(GcPlan { collected, removals, linked })
+    Ok(GcPlan { closed, removals, linked })
 }
 
 /// Removes what dead processes left behind, and what a plan says, after noting what is closed.
@@ -99,8 +99,8 @@ pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
         return Ok(());
     }
     let _lock = FolderLock::take(registry)?;
-    if CollectedFile::read(registry)? != plan.collected {
-        plan.collected.write(registry)?;
+    if ClosedFile::read(registry)? != plan.closed {
+        plan.closed.write(registry)?;
     }
     for removal in &plan.removals {
         let _lock = FolderLock::take(&removal.path)?;
@@ -130,17 +130,17 @@ pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactEr
     Ok(())
 }
 
-/// Up to which generation the run is closed: as many finished ones as are to be kept come after it.
-fn closed(task: &GcTask<'_>, before: CollectedFile) -> Result<CollectedFile, ArtifactError> {
+/// Closes all finished generations but the newest `keep_generations`.
+fn closed_file(task: &GcTask<'_>, before: ClosedFile) -> Result<ClosedFile, ArtifactError> {
     let closing = task.finished.len().saturating_sub(task.keep_generations as usize);
-    let mut collected = before;
-    collected.generations.extend_from_slice(&task.finished[..closing]);
+    let mut closed = before;
+    closed.generations.extend_from_slice(&task.finished[..closing]);
     if let Some(last) = closing.checked_sub(1) {
-        collected.generation = task.finished[last].generation;
-        collected.champion.clone_from(&task.champions[last]);
+        closed.generation = task.finished[last].generation;
+        closed.champion.clone_from(&task.champions[last]);
     }
-    collected.version_last = task.registry.version_last()?;
-    Ok(collected)
+    closed.version_last = task.registry.version_last()?;
+    Ok(closed)
 }
 
 /// Folders with the roots they lie in.
@@ -173,7 +173,7 @@ fn needless_generations<'a>(task: &GcTask<'a>, gates: &[RunGate], closed: u32) -
 fn needless_versions<'a>(
     task: &GcTask<'a>,
     gates: &[RunGate],
-    collected: &CollectedFile,
+    closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let registry = task.registry.folder();
     // What goes is named by the folders that were found, not by what their files say.
@@ -182,18 +182,17 @@ fn needless_versions<'a>(
     let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
-        matches!(document.origin.stage.as_str(), "train" | "fit-mpc")
-            && (1..=collected.generation).contains(&generation)
+        matches!(document.origin.stage.as_str(), "train" | "fit-mpc") && (1..=closed.generation).contains(&generation)
     };
-    let needed = |gate: &&RunGate| collected.generation < gate.generation;
+    let needed = |gate: &&RunGate| closed.generation < gate.generation;
     let players = gates.iter().filter(needed).flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
     let history = ChampionFile::read(registry)?.history;
     let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
     wanted.extend(history.iter().map(|promotion| promotion.content));
-    wanted.extend(collected.champion.as_ref().map(|champion| champion.content));
+    wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
     for generation in generations(task.datasets, "selfplay")? {
         let folder = generation_folder(task.datasets, "selfplay", generation);
-        if collected.generation < generation && exists(&folder.join("manifest.json"))? {
+        if closed.generation < generation && exists(&folder.join("manifest.json"))? {
             wanted.extend(Manifest::read_any(&folder)?.models.into_values());
         }
     }

@@ -1,4 +1,4 @@
-//! What the next generation of a run needs: its number, who plays it, by which config, on which datasets it trains.
+//! What the next generation of a run needs: its number, its player, its config and the datasets of its training.
 
 use super::folders::generation_folder;
 use super::lineage::{Change, Lineage};
@@ -14,11 +14,11 @@ use std::path::PathBuf;
 /// How many generations a call of the loop makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generations {
-    /// Up to what the config says.
+    /// Up to the number in the config.
     Configured,
     /// Up to this one.
     Last(u32),
-    /// This number more than are done.
+    /// This number more than are finished.
     More(u32),
 }
 
@@ -43,15 +43,15 @@ impl std::str::FromStr for Generations {
 pub struct Next {
     /// Its number.
     pub generation: u32,
-    /// The last one of this call: nothing is to be made if it comes before `generation`.
+    /// The last one of this call; nothing is left to do if it is less than `generation`.
     pub last: u32,
     /// The config that makes it.
     pub config: PathBuf,
-    /// The run's own copy of the config that it was given, to be given from now on: the original may be edited.
+    /// The run's own copy of the given config, to be used from now on, since the original may be edited.
     pub given: PathBuf,
     /// The model that plays it, and the one that its candidate challenges.
     pub champion: String,
-    /// Whether results of other inputs may be replaced: nothing is finished yet.
+    /// Whether results of other inputs may be replaced, as no generation is finished.
     pub replace: bool,
     /// The finished generations that gc is to keep; 0: all.
     pub keep: u32,
@@ -62,13 +62,13 @@ pub struct Next {
 }
 
 impl Lineage<'_> {
-    /// Takes the config into the run and begins the next generation: from here on it is known who plays it, and how.
+    /// Records the config, and begins the next generation, which fixes its player and its config.
     ///
-    /// The caller holds the lock of the run. `announce` is told what a restart removes before it does.
+    /// The caller holds the lock of the run. `announce` gets what a restart will remove before it is removed.
     ///
     /// # Errors
     ///
-    /// A config that finished generations forbid, a result of other inputs among them, or whatever the system refuses.
+    /// A config that finished generations do not allow, a finished result of other inputs, or whatever the system refuses.
     pub fn begin_next(
         &mut self,
         change: Change,
@@ -127,14 +127,14 @@ impl Lineage<'_> {
         let mut datasets = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
             let folder = generation_folder(self.datasets, "selfplay", older);
-            // Of closed generations, those that windows reach are still there; a window made larger finds fewer.
-            if self.collected.generation < older || exists(&folder.join("manifest.json"))? {
+            // The datasets of closed generations that the window reaches still exist; a larger window finds fewer.
+            if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
                 datasets.push(folder);
             }
         }
         let finished = self.finished();
         let gate = self.gates.iter().find(|gate| gate.generation == finished).map(|gate| gate.verdict.verdict);
-        let closed = self.collected.generations.iter().find(|line| line.generation == finished);
+        let closed = self.closed.generations.iter().find(|line| line.generation == finished);
         Ok(Next {
             generation,
             last,

@@ -1,4 +1,4 @@
-//! The ladder of a run: Elo of all versions and built-ins that met in its gates.
+//! The ladder of a run: Elo of all versions and built-ins that played in its gates.
 
 use super::folders::gates;
 use crate::artifact::error::ArtifactError;
@@ -31,7 +31,7 @@ impl Standing {
     }
 }
 
-/// The ladder of all finished gates, best first; square weights stand at 0, or else the first gate's baseline.
+/// The ladder of all finished gates, best first. Square weights have 0 Elo; without them, the first gate's baseline.
 ///
 /// # Errors
 ///

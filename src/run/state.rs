@@ -1,4 +1,4 @@
-//! The state of every stage of a run, by the step ids that the stages themselves compute.
+//! The state of every stage of a run, from the step ids that the stages compute.
 
 use super::folders::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
 use super::lineage::{ConfigEntry, Lineage, Player};
@@ -60,17 +60,17 @@ impl Stage {
     }
 }
 
-/// How far a stage is.
+/// The state of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Its result is there, made from the inputs of now.
+    /// Its result exists, made from the current inputs.
     Done,
-    /// It is at work.
+    /// It is running.
     Running,
-    /// Its result is there, made from other inputs.
+    /// Its result exists, made from other inputs.
     Stale,
-    /// Its result is not there.
+    /// Its result does not exist.
     Missing,
 }
 
@@ -87,12 +87,12 @@ impl State {
     }
 }
 
-/// How much of a stage is there: parts of games or samples, epochs, or batches of pairs.
+/// How much of a stage is done: parts of games or samples, epochs, or batches of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PartCount {
-    /// Those that are there.
+    /// Those that are done.
     pub done: u64,
-    /// Those that the stage needs, or a gate at most.
+    /// Those that the stage needs; for a gate, at most.
     pub asked: u64,
 }
 
@@ -103,19 +103,19 @@ pub struct StageState {
     pub generation: u32,
     /// The stage.
     pub stage: Stage,
-    /// How far it is.
+    /// Its state.
     pub state: State,
     /// Why it is stale.
     pub because: Option<String>,
-    /// How much of it is there, if it has begun and is not done.
+    /// How much of it is done, if it has begun and is not finished.
     pub parts: Option<PartCount>,
-    /// What it would do; none while its inputs are not known.
+    /// Its step; none while its inputs are unknown.
     pub step: Option<ContentHash>,
     /// The version that it made.
     pub version: Option<String>,
 }
 
-/// A run as its stages see it.
+/// The stages of a run.
 #[derive(Debug)]
 pub struct RunSteps {
     /// By generation, in the order of the loop.
@@ -126,10 +126,10 @@ pub struct RunSteps {
     pub next: u32,
 }
 
-/// What a later stage needs: a value, or why there is none.
+/// What a later stage needs: a value, or the reason why there is none.
 type Input<T> = Result<T, String>;
 
-/// What a stage found: its state, and what it hands on.
+/// The state of a stage, and what it passes on.
 type Found<T> = (StageState, Input<T>);
 
 struct Walk<'a> {
@@ -140,13 +140,13 @@ struct Walk<'a> {
     config: LoadedConfig,
 }
 
-/// Looks at every open generation of a run that has begun, and at the one after them.
+/// The stages of every generation that has begun and is not closed, and of the next one.
 ///
 /// # Errors
 ///
 /// A damaged document.
 pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
-    let (closed, finished) = (lineage.collected.generation, lineage.finished());
+    let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
     let mut begun = finished;
     for stage in STAGE_FOLDERS {
@@ -176,11 +176,11 @@ impl Walk<'_> {
         let entry = self.lineage.file.config_of(self.generation);
         let player = self.lineage.player(self.generation)?;
         let loaded = load_model(&player.name, self.lineage.registry.folder())?;
-        // A built-in model is another one in another release.
+        // A built-in model may differ between releases.
         Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
     }
 
-    /// The four stages of the generation; whether all are done. Who plays it is known only if the one before is done.
+    /// The four stages of the generation, and whether all are done. Its player is known once the previous one is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
             let player = self.lineage.player(self.generation)?;
@@ -223,7 +223,7 @@ impl Walk<'_> {
         Ok(loaded)
     }
 
-    /// Whether the gate accepted and its promotion is still to come.
+    /// Whether the gate accepted and its candidate is not yet promoted.
     fn awaits_promotion(&self) -> bool {
         let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
         gate.is_some_and(|gate| {
@@ -322,7 +322,7 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    /// The parts of a table that a folder holds, if it holds any.
+    /// The number of parts of a table in a folder, if there are any.
     fn parts(
         &self,
         folder: &Path,
@@ -338,13 +338,13 @@ impl Walk<'_> {
         Ok((0 < done).then_some(PartCount { done, asked }))
     }
 
-    /// The datasets that a training of the current generation reads.
+    /// The datasets that the training of the generation reads.
     fn training_folders(&self) -> Result<Vec<PathBuf>, ArtifactError> {
         let oldest = (self.generation + 1).saturating_sub(self.config.config.run.window).max(1);
         let mut folders = Vec::new();
         for generation in oldest..=self.generation {
             let folder = generation_folder(self.lineage.datasets, "selfplay", generation);
-            if self.lineage.collected.generation < generation || exists(&folder.join("manifest.json"))? {
+            if self.lineage.closed.generation < generation || exists(&folder.join("manifest.json"))? {
                 folders.push(folder);
             }
         }
@@ -431,7 +431,7 @@ impl Walk<'_> {
         exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
     }
 
-    /// The newest version that a stage made of this generation.
+    /// The newest version that a stage made in this generation.
     fn latest(&self, stage: &str) -> Option<&ModelDocument> {
         let of_this = |document: &&ModelDocument| {
             document.origin.stage == stage && document.origin.generation() == Some(self.generation)
@@ -457,7 +457,7 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    /// A stage whose inputs are not known; what it made before is stale.
+    /// A stage whose inputs are unknown; an earlier result of it is stale.
     fn unknown<T, U>(&self, stage: Stage, is_there: bool, why: &Input<U>) -> Found<T> {
         let why = why.as_ref().err().cloned();
         let state = if is_there { State::Stale } else { State::Missing };
@@ -488,14 +488,14 @@ impl Walk<'_> {
     }
 }
 
-/// What a version says of how it was made; statistics name the weights that they were fitted to.
+/// The settings that a version was made with; for MPC statistics with the weights they were fitted to.
 fn settings_of(document: &ModelDocument) -> Settings {
     let mut settings = document.origin.settings();
     settings.extend(document.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
     settings
 }
 
-/// Why what comes after a stage cannot be told yet.
+/// Why the stages after this one are unknown.
 fn describe(state: &StageState) -> String {
     format!("{} of generation {} is {}", state.stage.name(), state.generation, state.state.name())
 }

@@ -9,8 +9,8 @@ use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::model::collected::GenerationLine;
-use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::closed::GenerationLine;
+use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::ModelName;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::pipeline::StageError;
@@ -78,7 +78,7 @@ impl RunStatus {
         let documents = lineage.registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
-        let closed = lineage.collected.generations.iter().cloned();
+        let closed = lineage.closed.generations.iter().cloned();
         let mut generations: Vec<GenerationStatus> =
             closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
         for generation in steps.first..=last {
@@ -93,7 +93,7 @@ impl RunStatus {
         Ok(Self {
             run: lineage.config.name.clone(),
             champion,
-            closed: lineage.collected.generation,
+            closed: lineage.closed.generation,
             rejected_in_a_row: verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32,
             bytes_on_disk: bytes_in(lineage.registry.folder())? + bytes_in(lineage.datasets)?,
             generations,
@@ -146,7 +146,7 @@ pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> O
 #[derive(Debug)]
 pub struct Finished {
     lines: Vec<GenerationLine>,
-    champions: Vec<Option<ParentEntry>>,
+    champions: Vec<Option<ModelReference>>,
 }
 
 impl Finished {
@@ -158,12 +158,13 @@ impl Finished {
     pub fn new(lineage: &Lineage<'_>) -> Result<Self, StageError> {
         let documents = lineage.registry.documents()?;
         let (mut lines, mut champions) = (Vec::new(), Vec::new());
-        for generation in lineage.collected.generation + 1..=lineage.finished() {
+        for generation in lineage.closed.generation + 1..=lineage.finished() {
             lines.push(generation_line(lineage, &documents, generation)?);
             let player = lineage.player(generation + 1)?;
             let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
             champions.push(
-                promoted.map(|promotion| ParentEntry { id: ModelName::Version(promotion.id), content: player.content }),
+                promoted
+                    .map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content: player.content }),
             );
         }
         Ok(Self { lines, champions })

@@ -4,9 +4,10 @@ use super::games::{self, GAMES, GameRow};
 use super::manifest::DatasetKind;
 use super::positions::{self, POSITIONS, PositionRow};
 use crate::artifact::table::Table;
-use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::board::position::Position;
-use crate::engine::eval::evaluation::SCORE_MAX;
+use crate::engine::game::Ply;
+use crate::engine::score::Score;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray, UInt8Array,
     UInt64Array,
@@ -59,8 +60,8 @@ pub struct DatasetGame {
 impl DatasetRow {
     /// A position without any label; its game is numbered when it is written.
     #[must_use]
-    pub fn unlabeled(colored: ColoredPosition, ply: u8) -> Self {
-        let (black, white) = colored.boards();
+    pub fn unlabeled(colored: ColoredPosition, Ply(ply): Ply) -> Self {
+        let (Black(black), White(white)) = colored.boards();
         Self {
             game_id: 0,
             ply,
@@ -85,13 +86,13 @@ impl DatasetRow {
     ///
     /// What cannot be: overlapping discs, another count of empty squares, values beyond ±64 discs.
     pub fn position(&self) -> Result<Position, String> {
-        let colored = ColoredPosition::from_boards(self.black, self.white, self.black_to_move);
+        let colored = ColoredPosition::from_boards(Black(self.black), White(self.white), self.black_to_move);
         let position = colored.ok_or("black and white share a square")?.position;
         if self.empties != position.empties() {
             return Err(format!("empties is {}, the board has {}", self.empties, position.empties()));
         }
-        if let Some(score) = self.score.filter(|score| !(-SCORE_MAX..=SCORE_MAX).contains(score)) {
-            return Err(format!("score {score} is beyond ±{SCORE_MAX}"));
+        if let Some(score) = self.score.filter(|score| !(Score::MIN..=Score::MAX).contains(&Score(*score))) {
+            return Err(format!("score {score} is beyond ±{}", Score::MAX.0));
         }
         if let Some(result) = self.result.filter(|result| !(-64..=64).contains(result)) {
             return Err(format!("result {result} is beyond ±64"));
@@ -307,7 +308,7 @@ mod tests {
     fn missing_labels_survive_the_file_and_count_in_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
-        let bare = DatasetRow::unlabeled(ColoredPosition::START, 0);
+        let bare = DatasetRow::unlabeled(ColoredPosition::START, Ply(0));
         let zero = DatasetRow { score: Some(0), exact: Some(false), result: Some(0), ..bare };
         let content = |rows: &[DatasetRow]| {
             let entry = IMPORTED_POSITIONS

@@ -8,7 +8,7 @@ use super::positions::POSITIONS;
 use super::rows::{DatasetGame, DatasetRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
-use crate::engine::board::notation::{ColoredPosition, parse_moves};
+use crate::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
 use crate::engine::game::Game;
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -123,7 +123,7 @@ fn replay(game: &DatasetGame, rows: &[DatasetRow], kind: DatasetKind) -> Result<
     let mut replayed = Game::new();
     let mut begun = false;
     for square in moves {
-        let (current, ply) = (replayed.current(), replayed.ply());
+        let (current, ply) = (replayed.current(), replayed.ply().0);
         if let Some(row) = rows.next_if(|row| row.ply == ply) {
             compare(row, game, current, Some(square.number()))?;
             begun = true;
@@ -133,13 +133,13 @@ fn replay(game: &DatasetGame, rows: &[DatasetRow], kind: DatasetKind) -> Result<
         replayed.play(square).map_err(|error| error.to_string())?;
     }
     if replayed.is_over() {
-        if game.result.is_some_and(|result| replayed.black_discs() != i32::from(result)) {
-            let result = game.result.unwrap_or_default();
-            return Err(format!("its result is {result}, its moves lead to {}", replayed.black_discs()));
+        let black_discs = replayed.black_discs().0;
+        if let Some(result) = game.result.filter(|result| i32::from(*result) != black_discs) {
+            return Err(format!("its result is {result}, its moves lead to {black_discs}"));
         }
     } else if kind == DatasetKind::Selfplay {
         return Err("its moves end before the game does".into());
-    } else if let Some(row) = rows.next_if(|row| row.ply == replayed.ply()) {
+    } else if let Some(row) = rows.next_if(|row| row.ply == replayed.ply().0) {
         compare(row, game, replayed.current(), None)?;
     }
     match rows.next() {
@@ -149,7 +149,7 @@ fn replay(game: &DatasetGame, rows: &[DatasetRow], kind: DatasetKind) -> Result<
 }
 
 fn compare(row: &DatasetRow, game: &DatasetGame, current: ColoredPosition, played: Option<u8>) -> Result<(), String> {
-    let (black, white) = current.boards();
+    let (Black(black), White(white)) = current.boards();
     let result = game.result.map(|result| if current.black_to_move { result } else { -result });
     let same = (row.black, row.white, row.black_to_move) == (black, white, current.black_to_move);
     if !same {

@@ -6,7 +6,7 @@ use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_game
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep_own;
-use crate::artifact::publish::{Draft, exists, is_folder, is_link, parent};
+use crate::artifact::publish::{PendingFolder, exists, is_folder, is_link, parent};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub struct Provenance {
 /// A dataset being written.
 #[derive(Debug)]
 pub struct DatasetWriter {
-    draft: Draft,
+    draft: PendingFolder,
     output: PathBuf,
     /// The last part of `output`.
     name: OsString,
@@ -94,7 +94,7 @@ impl DatasetWriter {
         let name = output.file_name().ok_or_else(|| taken(output, "it is not a name for a folder"))?;
         sweep_own(parent(output))?;
         Ok(Self {
-            draft: Draft::new(parent(output))?,
+            draft: PendingFolder::new(parent(output))?,
             output: output.to_owned(),
             name: name.to_owned(),
             kind,

@@ -5,7 +5,8 @@ use crate::artifact::dataset::rows::DatasetRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::{Searcher, Stopped};
+use crate::engine::search::result::Stopped;
+use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 
@@ -34,9 +35,9 @@ pub(super) fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: C
 fn label_row(searcher: &mut Searcher<'_>, labeler: Labeler<'_>, row: &mut DatasetRow) -> Result<(), Stopped> {
     let position = row.position().expect("a record was checked when it was read");
     let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
-    row.score = Some(result.score);
-    row.static_score = Some(labeler.model.model.evaluation.static_value(position));
-    row.depth = Some(result.depth);
+    row.score = Some(result.score.0);
+    row.static_score = Some(labeler.model.model.evaluation.static_value(position).0);
+    row.depth = Some(result.depth.0);
     row.exact = Some(result.exact);
     row.best_move = result.best_move.map(Square::number);
     Ok(())

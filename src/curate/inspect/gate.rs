@@ -3,9 +3,9 @@
 use super::positions::{BINS, bin};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
-use crate::artifact::dataset::verdict::{OpeningCounts, Score, Verdict, read_verdict};
-use crate::artifact::model::document::ParentEntry;
-use crate::engine::eval::evaluation::DISC;
+use crate::artifact::dataset::verdict::{OpeningCounts, Score as MatchScore, Verdict, read_verdict};
+use crate::artifact::model::document::ModelReference;
+use crate::engine::score::{Discs, Score};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::sprt::SequentialTest;
 use serde::Serialize;
@@ -19,11 +19,11 @@ pub struct GateSummary {
     /// The verdict on them.
     pub verdict: Verdict,
     /// The candidate to be champion.
-    pub candidate: ParentEntry,
+    pub candidate: ModelReference,
     /// Its opponent.
-    pub baseline: ParentEntry,
+    pub baseline: ModelReference,
     /// The match, from the candidate's side.
-    pub score: Score,
+    pub score: MatchScore,
     /// The sequential test, if there was one.
     pub test: Option<SequentialTest>,
     /// How the openings were found.
@@ -71,7 +71,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
         {
             let result = i32::from(result);
             (if candidate_black { &mut black } else { &mut white }).add(result);
-            results[bin(result * DISC)] += 1;
+            results[bin(Score::from(Discs(result)).0)] += 1;
             games += 1;
             moves += text.len() as u64 / 2;
             distinct.insert(*blake3::hash(text.as_bytes()).as_bytes());

@@ -2,7 +2,7 @@
 
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow, from_batch};
-use crate::engine::eval::evaluation::DISC;
+use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -116,7 +116,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
 impl DepthSums {
     fn means(&self, depth: u8) -> DepthSummary {
         let mean = |sum: f64| sum / self.rows.max(1) as f64;
-        let discs = |millidiscs: f64| mean(millidiscs) / f64::from(DISC);
+        let discs = |millidiscs: f64| mean(millidiscs) / f64::from(Score::DISC.0);
         DepthSummary {
             depth,
             rows: self.rows,

@@ -2,6 +2,7 @@
 
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::rows::{DatasetRow, IMPORTED_POSITIONS};
+use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::board::position::Position;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
@@ -184,10 +185,10 @@ impl Inspector {
         summary.empties_min = range;
         summary.add(row);
         self.boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
-        let (player, opponent) = if row.black_to_move { (row.black, row.white) } else { (row.white, row.black) };
         // A row with overlapping boards is not a position; `dataset verify` names it.
-        let Some(position) = Position::new(player, opponent) else { return };
-        let canonical = position.canonical();
+        let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
+        let Some(colored) = colored else { return };
+        let canonical = colored.position.canonical();
         self.canonical.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
         if OPENING_PLIES.contains(&row.ply) {
             let (games, distinct) = self.openings.entry(row.ply).or_default();

@@ -10,6 +10,7 @@ use crate::artifact::table::Table;
 use crate::engine::board::notation::parse_moves;
 use crate::engine::board::position::Position;
 use crate::engine::game::Game;
+use crate::engine::score::Discs;
 use crate::pipeline::gate::judgment::judge;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::{Context, StageError};
@@ -112,7 +113,7 @@ fn replay(row: &GateGameRow) -> Result<Position, String> {
     if !game.is_over() {
         return Err("its moves end before the game does".into());
     }
-    let result = if row.candidate_black { game.black_discs() } else { -game.black_discs() };
+    let Discs(result) = if row.candidate_black { game.black_discs() } else { -game.black_discs() };
     if result != i32::from(row.result) {
         return Err(format!("its result is {}, its moves lead to {result}", row.result));
     }

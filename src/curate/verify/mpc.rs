@@ -5,7 +5,7 @@ use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow, from_batch};
 use crate::artifact::error::ArtifactError;
-use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
+use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::{Context, StageError};
@@ -81,15 +81,17 @@ fn check_sample(sample: &Sample, config: &FitMpcConfig) -> Result<(), String> {
         if depth == 0 {
             return Err("met_depth is 0, and it has a window".into());
         }
-        if !(-SCORE_MAX..SCORE_MAX).contains(&alpha) {
-            return Err(format!("alpha {alpha} is beyond ±{SCORE_MAX}"));
+        if !(Score::MIN.0..Score::MAX.0).contains(&alpha) {
+            return Err(format!("alpha {alpha} is beyond ±{}", Score::MAX.0));
         }
     }
     match sample.end {
         Some(_) if config.end_empties < empties => {
             Err(format!("it was solved, and has more than {} empty squares", config.end_empties))
         }
-        Some(end) if end.score % DISC != 0 => Err(format!("exact score {} is not a whole number of discs", end.score)),
+        Some(end) if end.score % Score::DISC.0 != 0 => {
+            Err(format!("exact score {} is not a whole number of discs", end.score))
+        }
         _ => Ok(()),
     }
 }

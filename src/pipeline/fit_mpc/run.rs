@@ -19,7 +19,7 @@ use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::step::Step;
 use crate::engine::search::mpc::MpcTable;
-use crate::engine::search::searcher::Stopped;
+use crate::engine::search::result::Stopped;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::sync::atomic::AtomicBool;
@@ -67,7 +67,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         stage: "fit-mpc".into(),
         step,
         algorithm: ALGORITHM,
-        parent: Some(task.model.as_parent()),
+        parent: Some(task.model.as_reference()),
         datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),

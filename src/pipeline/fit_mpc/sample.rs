@@ -3,14 +3,17 @@
 
 use super::task::{FitMpcConfig, FitMpcTask};
 use crate::artifact::dataset::mpc_samples::MpcSampleRow;
-use crate::engine::board::position::Position;
+use crate::engine::board::position::{Opponent, Player, Position};
 use crate::engine::board::square::Squares;
-use crate::engine::eval::evaluation::SCORE_MAX;
-use crate::engine::game::Game;
-use crate::engine::search::limits::{DEPTH_MAX, Limits};
-use crate::engine::search::mpc::{MpcLevel, MpcTable};
-use crate::engine::search::searcher::{Searcher, Stopped};
-use crate::engine::search::selective::Wanted;
+use crate::engine::game::{Game, Ply};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::search::result::Stopped;
+use crate::engine::search::sampling::NodeRequest;
+use crate::engine::search::searcher::Searcher;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
@@ -90,7 +93,8 @@ impl Sample {
 
     fn from_own_rows(rows: &[MpcSampleRow], depth_max: u8) -> Result<Self, String> {
         let first = rows[0];
-        let position = Position::new(first.player, first.opponent).ok_or("player and opponent share a square")?;
+        let position = Position::new(Player(first.player), Opponent(first.opponent))
+            .ok_or("player and opponent share a square")?;
         let empties = position.empties();
         let count_min = usize::from(depth_max) + 1;
         if !(count_min..=count_min + 1).contains(&rows.len()) {
@@ -110,8 +114,8 @@ impl Sample {
             if row.empties != empties {
                 return bad(format!("empties is {}, the board has {empties}", row.empties));
             }
-            if !(-SCORE_MAX..=SCORE_MAX).contains(&row.score) {
-                return bad(format!("score {} is beyond ±{SCORE_MAX}", row.score));
+            if !(Score::MIN..=Score::MAX).contains(&Score(row.score)) {
+                return bad(format!("score {} is beyond ±{}", row.score, Score::MAX.0));
             }
             if NODES_MAX < row.nodes {
                 return bad(format!("{} nodes are more than any search takes", row.nodes));
@@ -184,11 +188,11 @@ impl<'t> Sampler<'t> {
                         return Ok(positions);
                     }
                 }
-                let random = game.ply() < config.random_plies || rng.chance(exploration);
+                let random = game.ply() < Ply(config.random_plies) || rng.chance(exploration);
                 let square = if random {
                     rng.pick(Squares(position.legal_moves()))
                 } else {
-                    let limits = Limits::full_width(config.play_depth);
+                    let limits = Limits::full_width(Depth(config.play_depth));
                     self.player.search(position, limits).unless_stopped()?.best_move
                 };
                 game.play(square.expect("the side to move has a move")).expect("both choices are legal");
@@ -208,10 +212,11 @@ impl<'t> Sampler<'t> {
             return Ok(None);
         }
         self.scorer.clear();
-        let met = self.scorer.meet(root, depth + above, Wanted { depth, choice })?;
+        let request = NodeRequest { depth: Depth(depth), choice };
+        let met = self.scorer.sample_node(root, Depth(depth + above), request)?;
         // Passes and earlier iterations may lead nearer to the end.
         let met = met.filter(|met| config.depth_max <= met.position.empties());
-        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha }))))
+        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha.0 }))))
     }
 
     /// Searches a sample full width to every depth, and to the end if that is near.
@@ -220,14 +225,14 @@ impl<'t> Sampler<'t> {
         let position = sample.position;
         sample.depths = (0..=self.task.config.depth_max)
             .map(|depth| {
-                let (score, nodes) = self.scorer.score_at_depth(position, depth, MpcLevel::FullWidth)?;
-                Ok(Searched { score, nodes })
+                let (score, nodes) = self.scorer.score_at_depth(position, Depth(depth), MpcLevel::FullWidth)?;
+                Ok(Searched { score: score.0, nodes })
             })
             .collect::<Result<_, Stopped>>()?;
         if position.empties() <= self.task.config.end_empties {
-            let limits = Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) };
+            let limits = Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) };
             let result = self.scorer.search(position, limits).unless_stopped()?;
-            sample.end = Some(Searched { score: result.score, nodes: result.nodes });
+            sample.end = Some(Searched { score: result.score.0, nodes: result.nodes });
         }
         Ok(())
     }

@@ -6,19 +6,19 @@ use super::rule::Rule;
 use super::score::score;
 use super::task::GateTask;
 use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, content_of};
-use crate::artifact::dataset::verdict::{VERDICT_FORMAT, VerdictFile};
+use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::seal::write_sealed;
 
 pub(super) fn verdict_of(task: &GateTask<'_>, recipe: &Recipe, outcome: &Outcome) -> VerdictFile {
     let rule = Rule::new(task.config);
     VerdictFile {
-        format: VERDICT_FORMAT,
+        format: VerdictFormat::CURRENT,
         verdict: outcome.decision.unwrap_or_else(|| rule.last_word(outcome.pairs)),
         step: recipe.step,
         games_content: content_of(&outcome.parts),
-        candidate: task.candidate.as_parent(),
-        baseline: task.baseline.as_parent(),
+        candidate: task.candidate.as_reference(),
+        baseline: task.baseline.as_reference(),
         pairs_asked: recipe.pairs,
         pairs_done: outcome.pairs.iter().sum(),
         score: score(&outcome.rows, task.config.interval),

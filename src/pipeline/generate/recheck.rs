@@ -218,7 +218,7 @@ pub fn resolve_part(
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
-        let score = searcher.solve(position).unless_stopped()?.score;
+        let score = searcher.solve(position).unless_stopped()?.score.0;
         if row.score != Some(score) {
             return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)).into());
         }

@@ -1,16 +1,25 @@
-//! `collected.json`: up to which generation a run was cleared away, and who plays the next one.
+//! `closed.json`: up to which generation a run is closed, and which model plays the next one.
+//!
+//! A closed generation is finished, and what is no longer needed of it may be removed.
 
-use super::document::ParentEntry;
+use super::document::ModelReference;
 use super::name::VersionId;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::{read_sealed_or_default, write_sealed};
+use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The version of the file; 1, without the lines of generations, is still read.
-const FORMAT: u32 = 2;
+/// Its name until it had that of what it records; still read.
+const NAME_BEFORE: &str = "collected.json";
+
+const NAME: &str = "closed.json";
+
+/// Format 1 has no lines of generations.
+type ClosedFormat = FormatVersion<1, 2>;
 
 /// What stays of a closed generation: its line of the table that `renma status` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,41 +45,58 @@ pub struct GenerationLine {
     pub elo: Option<[f64; 3]>,
 }
 
-/// The content of `collected.json`.
+/// The content of `closed.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CollectedFile {
-    /// Its format.
-    format: u32,
-    /// Every generation up to this one is closed: no stage works on it again. There is always one after it.
+pub struct ClosedFile {
+    format: ClosedFormat,
+    /// The last closed generation: no stage works on it or on earlier ones again. It is never the largest number there is.
     #[serde(deserialize_with = "read_generation")]
     pub generation: u32,
-    /// Who plays the generation after it; none where that is the run's start.
-    pub champion: Option<ParentEntry>,
-    /// The highest version that there was, so that no number is given twice; in the file its number, or 0.
+    /// The model that plays the next generation; none if that is the run's start.
+    pub champion: Option<ModelReference>,
+    /// The highest version there ever was, so that no number is used twice; in the file its number, or 0.
     #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
     pub version_last: Option<VersionId>,
-    /// The lines of the closed generations, as far as they were kept.
+    /// The lines of the closed generations, except those closed under format 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generations: Vec<GenerationLine>,
 }
 
-impl Default for CollectedFile {
+impl Versioned for ClosedFile {
+    type Format = ClosedFormat;
+}
+
+impl Default for ClosedFile {
     fn default() -> Self {
-        Self { format: FORMAT, generation: 0, champion: None, version_last: None, generations: Vec::new() }
+        Self {
+            format: ClosedFormat::CURRENT,
+            generation: 0,
+            champion: None,
+            version_last: None,
+            generations: Vec::new(),
+        }
     }
 }
 
-impl CollectedFile {
-    /// Reads the file of a registry; one without it has lost nothing.
+impl ClosedFile {
+    /// The file of a registry, whether or not it exists.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn path(registry: &Path) -> Result<PathBuf, ArtifactError> {
+        let [path, before] = [NAME, NAME_BEFORE].map(|name| registry.join(name));
+        Ok(if !exists(&path)? && exists(&before)? { before } else { path })
+    }
+
+    /// Reads the file of a registry; without one, no generation is closed.
     ///
     /// # Errors
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_sealed_or_default(&registry.join("collected.json"), FORMAT, |file: &Self| {
-            if file.format == 1 { FORMAT } else { file.format }
-        })
+        read_versioned_or_default(&Self::path(registry)?)
     }
 
     /// Replaces the file of a registry, atomically.
@@ -79,7 +105,8 @@ impl CollectedFile {
     ///
     /// Whatever the system refuses.
     pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
-        write_sealed(&registry.join("collected.json"), &Self { format: FORMAT, ..self.clone() })
+        write_sealed(&registry.join(NAME), &Self { format: ClosedFormat::CURRENT, ..self.clone() })?;
+        remove_file(&registry.join(NAME_BEFORE))
     }
 }
 
@@ -108,6 +135,8 @@ fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vers
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::publish::publish_bytes;
+    use crate::artifact::seal::seal;
     use serde_json::{Value, json};
 
     #[test]
@@ -115,13 +144,27 @@ mod tests {
         let file = |generation: Value, number: Value| json!({"format": 1, "generation": generation, "champion": null, "version_last": number});
         for (number, id) in [(0, None), (9, Some("v0009")), (999_999_999, Some("v999999999"))] {
             let value = file(3.into(), number.into());
-            let read: CollectedFile = serde_json::from_value(value.clone()).unwrap();
+            let read: ClosedFile = serde_json::from_value(value.clone()).unwrap();
             assert_eq!(read.version_last.map(|id| id.to_string()).as_deref(), id);
             assert_eq!(serde_json::to_value(&read).unwrap(), value);
         }
         for (generation, number) in [(u64::from(u32::MAX), 1), (1 << 32, 1), (1, 1_000_000_000), (1, u64::MAX)] {
             let value = file(generation.into(), number.into());
-            assert!(serde_json::from_value::<CollectedFile>(value.clone()).is_err(), "{value}");
+            assert!(serde_json::from_value::<ClosedFile>(value.clone()).is_err(), "{value}");
         }
+    }
+
+    #[test]
+    fn the_file_under_its_name_before_is_read_until_it_is_written_again() {
+        let registry = tempfile::tempdir().unwrap();
+        let before = registry.path().join(NAME_BEFORE);
+        let file = json!({"format": 1, "generation": 3, "champion": null, "version_last": 9});
+        publish_bytes(&before, seal(&file).as_bytes()).unwrap();
+        let read = ClosedFile::read(registry.path()).unwrap();
+        assert_eq!((read.generation, ClosedFile::path(registry.path()).unwrap()), (3, before.clone()));
+        read.write(registry.path()).unwrap();
+        assert!(!before.exists());
+        let again = ClosedFile::read(registry.path()).unwrap();
+        assert_eq!((again.generation, again.version_last, again.format), (3, read.version_last, ClosedFormat::CURRENT));
     }
 }
