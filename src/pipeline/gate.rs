@@ -6,7 +6,7 @@ mod contest;
 mod openings;
 mod play;
 mod recheck;
-mod recipe;
+pub mod recipe;
 mod rule;
 pub mod run;
 mod score;

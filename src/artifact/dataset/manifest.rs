@@ -6,7 +6,7 @@ use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists};
 use crate::artifact::seal::{read_sealed, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
-use crate::artifact::table::{FileEntry, Footer};
+use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,9 +19,6 @@ pub const MPC_FORMAT: u32 = 2;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
-
-/// The units of all columns; each column's description says whose view it is.
-const UNITS: &str = "scores in millidiscs, results in discs";
 
 /// What a dataset holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,32 +77,6 @@ pub struct Manifest {
     pub parents: Vec<ContentHash>,
     /// The hash of all values, in order.
     pub content: ContentHash,
-}
-
-/// What the footer of every file of a dataset says of itself.
-#[must_use]
-pub fn base_footer(recipe: ContentHash) -> Footer {
-    let texts = [
-        ("format", FORMAT.to_string()),
-        ("rules", RULES.into()),
-        ("units", UNITS.into()),
-        ("recipe", recipe.to_string()),
-    ];
-    texts.map(|(name, text)| (format!("renma.{name}"), text)).into()
-}
-
-/// The same, with everything that decides the content.
-#[must_use]
-pub fn recipe_footer(recipe: ContentHash, settings: &[(String, String)]) -> Footer {
-    let mut footer = base_footer(recipe);
-    footer.extend(settings.iter().map(|(name, value)| (setting_key(name), value.clone())));
-    footer
-}
-
-/// Where a footer of [`recipe_footer`] has the setting of this name.
-#[must_use]
-pub fn setting_key(name: &str) -> String {
-    format!("renma.{name}")
 }
 
 /// The name of part `index`.
@@ -187,33 +158,6 @@ impl Manifest {
         }
         check_manifest(&path, &manifest)?;
         Ok(manifest)
-    }
-
-    /// Whether a folder holds the dataset of this recipe already; one that holds anything else is refused.
-    ///
-    /// # Errors
-    ///
-    /// A dataset of another kind or recipe, or a damaged one; `table` and `config` tell which key differs.
-    pub fn is_there(
-        folder: &Path,
-        kind: DatasetKind,
-        recipe: ContentHash,
-        (table, config): (&str, &serde_json::Value),
-    ) -> Result<bool, ArtifactError> {
-        if !exists(&folder.join("manifest.json"))? {
-            return Ok(false);
-        }
-        let found = Self::read(folder, kind)?;
-        if found.recipe == recipe {
-            return Ok(true);
-        }
-        let differing = config.as_object().into_iter().flatten().find_map(|(key, ours)| {
-            let theirs = &found.config[key];
-            (theirs != ours).then(|| format!("{table}.{key} is {theirs} there and {ours} here"))
-        });
-        let differing = differing.unwrap_or_else(|| "its seed, generation or models are others".to_owned());
-        let reason = format!("it holds the data of another run: {differing}\nchoose another --output");
-        Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
-use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, check_part_count, content_of};
+use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, check_part_count, content_of};
+use super::recipe::base_footer;
 use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;

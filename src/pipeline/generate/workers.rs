@@ -2,13 +2,13 @@
 
 use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
-use super::recipe::Recipe;
 use super::task::GenerateTask;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::{self, GAMES, GameRow};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use crate::artifact::dataset::recipe::Recipe;
 use crate::pipeline::{Context, StageError};
 use crossbeam::channel::{Receiver, Sender, bounded};
 use std::collections::BTreeMap;
