@@ -11,7 +11,6 @@ pub mod mpc_samples;
 pub mod part_range;
 pub mod positions;
 pub mod recipe;
-pub mod rows;
 pub mod verdict;
 pub mod verify;
 pub mod writer;

@@ -5,12 +5,12 @@
 //! came before other games are bad. Without that column every row is a separate game.
 
 use super::records::{BadRecord, Place, Records, SIZE_MAX};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
+use crate::artifact::table::row::TableRow;
 use crate::engine::board::notation::ColoredPosition;
 use arrow::array::{Array, AsArray, Int64Array, RecordBatch};
 use arrow::compute::cast;
@@ -80,7 +80,7 @@ struct SourceRow {
     /// The `game_id` that its source gave it.
     id: Option<i64>,
     /// Its position; none where the side to move has no move.
-    position: Result<Option<DatasetRow>, BadRecord>,
+    position: Result<Option<PositionRow>, BadRecord>,
 }
 
 struct Games {
@@ -227,7 +227,7 @@ impl Columns {
         }
     }
 
-    fn position(&self, row: usize) -> Result<Option<DatasetRow>, BadValue> {
+    fn position(&self, row: usize) -> Result<Option<PositionRow>, BadValue> {
         let black = self.required("black", row)?.cast_unsigned();
         let white = self.required("white", row)?.cast_unsigned();
         let black_to_move = self.flag("black_to_move", row)?;
@@ -239,17 +239,12 @@ impl Columns {
         }
         // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
         let ply = self.label("ply", row)?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
-        let labeled = DatasetRow {
-            score: self.label("score", row)?,
-            static_score: self.label("static_score", row)?,
-            depth: self.label("depth", row)?,
-            exact: self.flag("exact", row)?,
-            best_move: self.label("best_move", row)?,
-            played_move: self.label("played_move", row)?,
-            random_move: self.flag("random_move", row)?,
-            result: self.label("result", row)?,
-            ..DatasetRow::unlabeled(colored, ply)
-        };
+        let mut labeled = PositionRow::unlabeled(colored, ply);
+        for &name in PositionRow::OPTIONAL {
+            if let Some(number) = self.number(name, row) {
+                labeled.set(name, number).map_err(|reason| (name, reason))?;
+            }
+        }
         if let Some(empties) = self.number("empties", row).filter(|number| *number != i64::from(labeled.empties)) {
             return Err(("empties", format!("it is {empties}, the board has {}", labeled.empties)));
         }

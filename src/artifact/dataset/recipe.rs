@@ -74,8 +74,8 @@ impl Recipe {
         let manifest = Manifest::read(folder, self.origin.kind)?;
         if manifest.recipe != self.hash {
             let tables = manifest.parts.first().into_iter().flat_map(|part| part.files.keys());
-            let footers = tables.filter_map(|table| Table::read_footer(&part_name_path(folder, table, 0)).ok());
-            return Err(self.conflict(folder, &footers.last().unwrap_or_default()));
+            let mut footers = tables.filter_map(|table| Table::read_footer(&part_name_path(folder, table, 0)).ok());
+            return Err(self.conflict(folder, &footers.next_back().unwrap_or_default()));
         }
         self.check_count(folder, manifest.done, asked)?;
         Ok(Some(manifest))

@@ -2,7 +2,7 @@
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::{DatasetRow, positions_table};
+use crate::artifact::dataset::positions::{PositionRow, positions_table};
 use crate::artifact::error::ArtifactError;
 use crate::cli::arguments::{ExportFormat, OutputArguments};
 use crate::cli::output::{Output, output_name, print_json, say, thousands};
@@ -57,7 +57,7 @@ pub(super) fn run(
 }
 
 /// The rows of a part, each a position: what is wrong with one is the dataset's fault, not that of the output.
-fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> anyhow::Result<Vec<DatasetRow>> {
+fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> anyhow::Result<Vec<PositionRow>> {
     context.check()?;
     let rows = dataset.rows(index)?;
     for (number, row) in rows.iter().enumerate() {
@@ -69,7 +69,7 @@ fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> anyhow::
     Ok(rows)
 }
 
-fn write_row(writer: &mut dyn Write, format: ExportFormat, row: &DatasetRow) -> io::Result<()> {
+fn write_row(writer: &mut dyn Write, format: ExportFormat, row: &PositionRow) -> io::Result<()> {
     match format {
         ExportFormat::Csv => write_csv_row(writer, row),
         ExportFormat::Obf => write_obf_row(writer, row),

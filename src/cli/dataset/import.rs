@@ -3,7 +3,7 @@
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance, written_before};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
@@ -175,7 +175,7 @@ fn label(labeler: &Labeler, games: &mut [ImportedGame], context: Context<'_>) ->
     Ok(counts?.iter().sum())
 }
 
-fn label_row(searcher: &mut Searcher<'_>, labeler: &Labeler, row: &mut DatasetRow) -> Result<(), Stopped> {
+fn label_row(searcher: &mut Searcher<'_>, labeler: &Labeler, row: &mut PositionRow) -> Result<(), Stopped> {
     let position = row.position().expect("a record was checked when it was read");
     let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
     row.score = Some(result.score);

@@ -4,10 +4,11 @@ use super::sample::Sample;
 use super::task::FitMpcConfig;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::Part;
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow, from_batch, to_batch};
+use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::table::row::TableRow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,8 +22,10 @@ pub(super) fn find_part(
     let Some(found) = recipe.find(folder, range, &[(&MPC_SAMPLES, range.count * config.game_rows_max())])? else {
         return Ok(None);
     };
-    let rows: Vec<MpcSampleRow> = found.files.iter().flat_map(|(_, rows)| from_batch(rows)).collect();
-    let samples = Sample::from_rows(&rows, config.depth_max);
+    let rows = found.files.iter().map(|(_, rows)| MpcSampleRow::from_batch(rows));
+    // A value that no row can have: the part is made again.
+    let Ok(rows) = rows.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
+    let samples = Sample::from_rows(&rows.concat(), config.depth_max);
     let samples = samples.filter(|samples| samples.iter().all(|sample| range.ids().contains(&sample.game)));
     Ok(samples.map(|samples| (found.part, samples)))
 }
@@ -36,6 +39,6 @@ pub(super) fn write_part(
 ) -> Result<Part, ArtifactError> {
     let rows: Vec<MpcSampleRow> = samples.iter().flat_map(Sample::rows).collect();
     let path = part_path(folder, &MPC_SAMPLES, range.index);
-    let entry = MPC_SAMPLES.write(&path, &to_batch(&rows), &recipe.footer(range))?;
+    let entry = MPC_SAMPLES.write_rows(&path, &rows, &recipe.footer(range))?;
     Ok(range.part(BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)])))
 }

@@ -3,13 +3,14 @@
 use super::recipe::GateIdentity;
 use super::task::GateTask;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch, to_batch};
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::table::row::TableRow;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -71,7 +72,7 @@ fn find_batch(task: &GateTask<'_>, recipe: &Recipe, range: &PartRange) -> Result
     let games = games_of(range);
     let Some(mut found) = recipe.find(task.output, range, &[(&GATE_GAMES, games.count)])? else { return Ok(None) };
     let Some((footer, rows)) = found.files.pop() else { return Ok(None) };
-    let rows: Vec<GateGameRow> = from_batch(&rows).collect();
+    let Ok(rows) = GateGameRow::from_batch(&rows) else { return Ok(None) };
     if !rows.iter().map(|row| row.game_id).eq(games.ids()) {
         return Ok(None);
     }
@@ -89,7 +90,7 @@ pub(super) fn write_batch(
     let mut footer = recipe.footer(range);
     footer.insert(OPENINGS_KEY.into(), serde_json::to_string(openings).expect("counts are plain data"));
     let path = part_path(task.output, &GATE_GAMES, range.index);
-    let entry = GATE_GAMES.write(&path, &to_batch(rows), &footer)?;
+    let entry = GATE_GAMES.write_rows(&path, rows, &footer)?;
     Ok(range.part(BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)])))
 }
 

@@ -7,7 +7,7 @@ use super::recipe::GateIdentity;
 use super::task::{GateReport, GateTask};
 use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::{file_entry, part_path};
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest, Part};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
@@ -57,8 +57,7 @@ fn compare(
     let Some(part) = manifest.parts.get(range.index) else {
         return Err(ArtifactError::damaged(&path, "the manifest does not list it, and the verdict needs it").into());
     };
-    let batch = GATE_GAMES.read(&path, file_entry(task.output, part, &GATE_GAMES)?)?;
-    let stored: Vec<GateGameRow> = from_batch(&batch).collect();
+    let stored: Vec<GateGameRow> = GATE_GAMES.read_rows(&path, file_entry(task.output, part, &GATE_GAMES)?)?;
     match stored.iter().zip(rows).find(|(stored, played)| stored != played) {
         Some((stored, _)) => {
             let reason = format!("game {} does not play out the same again", stored.game_id);

@@ -83,13 +83,13 @@ impl<'a> Player<'a> {
         }
         let black_discs = game.black_discs() as i8;
         for row in &mut positions {
-            row.result = if row.black_to_move { black_discs } else { -black_discs };
+            row.result = Some(if row.black_to_move { black_discs } else { -black_discs });
         }
         let game = GameRow {
             game_id,
             moves: game.transcript(),
-            random_plies: opening_plies.min(game.ply()),
-            result: black_discs,
+            random_plies: Some(opening_plies.min(game.ply())),
+            result: Some(black_discs),
             positions: positions.len() as u8,
         };
         Ok(SelfplayGame { game, positions, nodes: self.nodes })
@@ -164,22 +164,16 @@ impl<'a> Player<'a> {
         label: &SearchResult,
         choice: &Choice,
     ) -> PositionRow {
-        let (black, white) = current.boards();
         PositionRow {
             game_id,
-            ply,
-            empties: current.position.empties(),
-            black,
-            white,
-            black_to_move: current.black_to_move,
-            score: label.score,
-            static_score: self.model.evaluation.static_value(current.position),
-            depth: label.depth,
-            exact: label.exact,
-            best_move: label.best_move.expect("the side to move has a move").number(),
-            played_move: choice.square.number(),
-            random_move: choice.random,
-            result: 0,
+            score: Some(label.score),
+            static_score: Some(self.model.evaluation.static_value(current.position)),
+            depth: Some(label.depth),
+            exact: Some(label.exact),
+            best_move: label.best_move.map(Square::number),
+            played_move: Some(choice.square.number()),
+            random_move: Some(choice.random),
+            ..PositionRow::unlabeled(current, ply)
         }
     }
 }
