@@ -1,6 +1,7 @@
 //! Sealed JSON: an object in canonical form whose last field, `hash`, covers the others.
 
 use super::error::ArtifactError;
+use super::format::{Versioned, format_of};
 use super::hash::ContentHash;
 use super::publish::{publish_bytes, read_bounded};
 use serde::Serialize;
@@ -53,34 +54,39 @@ pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError>
     parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
 }
 
-/// Reads a sealed file that may not be there yet, and then is what it is by default.
+/// Reads a sealed file, of which the format version is checked first.
 ///
 /// # Errors
 ///
-/// As [`read_sealed`], or a file whose `format_of` is not `format`.
-pub fn read_sealed_or_default<T: DeserializeOwned + Default>(
-    path: &Path,
-    format: u32,
-    format_of: impl FnOnce(&T) -> u32,
-) -> Result<T, ArtifactError> {
-    let value: T = match read_sealed(path) {
-        Err(ArtifactError::Missing { .. }) => return Ok(T::default()),
-        other => other?,
-    };
-    let found = format_of(&value);
-    if found != format {
-        let reason = format!("it has format {found}, this renma reads format {format}");
-        return Err(ArtifactError::unfit(path, reason));
+/// As [`read_sealed`], or a format version that this renma does not read.
+pub fn read_versioned<T: Versioned>(path: &Path) -> Result<T, ArtifactError> {
+    parse_versioned(path, &read_bounded(path, SIZE_MAX)?)
+}
+
+/// Reads a sealed file, or gives the default value if there is none.
+///
+/// # Errors
+///
+/// As [`read_versioned`].
+pub fn read_versioned_or_default<T: Versioned + Default>(path: &Path) -> Result<T, ArtifactError> {
+    match read_versioned(path) {
+        Err(ArtifactError::Missing { .. }) => Ok(T::default()),
+        other => other,
     }
-    Ok(value)
 }
 
 /// Reads the bytes of a sealed file; `path` names them in errors.
 ///
 /// # Errors
 ///
-/// As [`read_sealed`].
-pub fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
+/// As [`read_versioned`].
+pub fn parse_versioned<T: Versioned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
+    let value: Value = parse_sealed(path, bytes)?;
+    format_of::<T::Format>(&value).map_err(|reason| ArtifactError::unfit(path, reason))?;
+    serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))
+}
+
+fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;

@@ -7,6 +7,7 @@ use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::collected::CollectedFile;
@@ -14,7 +15,7 @@ use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::publish::exists;
-use crate::artifact::seal::{read_sealed_or_default, write_sealed};
+use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::config::{LoadedConfig, load_config};
 use crate::pipeline::{StageError, fit_mpc, gate, generate, train};
@@ -23,10 +24,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of the file.
-const FORMAT: u32 = 1;
+type LineageFormat = FormatVersion<1, 1>;
 
-/// Its name in the registry's folder.
+/// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";
 
 /// How the version of a stage's algorithm is named beside the keys.
@@ -75,7 +75,7 @@ pub struct GenerationEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineageFile {
-    format: u32,
+    format: LineageFormat,
     /// By first generation, ascending.
     pub configs: Vec<ConfigEntry>,
     /// The generations that have begun, ascending.
@@ -85,9 +85,13 @@ pub struct LineageFile {
     pub restart: Option<u32>,
 }
 
+impl Versioned for LineageFile {
+    type Format = LineageFormat;
+}
+
 impl Default for LineageFile {
     fn default() -> Self {
-        Self { format: FORMAT, configs: Vec::new(), generations: Vec::new(), restart: None }
+        Self { format: LineageFormat::CURRENT, configs: Vec::new(), generations: Vec::new(), restart: None }
     }
 }
 
@@ -220,7 +224,7 @@ impl<'a> Lineage<'a> {
     /// A damaged document.
     pub fn read(config: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
         let folder = registry.folder();
-        let file = read_sealed_or_default(&folder.join(NAME), FORMAT, |file: &LineageFile| file.format)?;
+        let file = read_versioned_or_default(&folder.join(NAME))?;
         let mut lineage = Self {
             config,
             registry,
@@ -253,7 +257,7 @@ impl<'a> Lineage<'a> {
             }
         }
         let path = folder.join(NAME);
-        let known = read_sealed_or_default(&path, FORMAT, |file: &LineageFile| file.format)?;
+        let known: LineageFile = read_versioned_or_default(&path)?;
         if known != self.file || !exists(&path)? {
             write_sealed(&path, &self.file)?;
         }

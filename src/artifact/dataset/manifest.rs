@@ -2,9 +2,10 @@
 
 use super::bounds::{PARTS_MAX, check_manifest};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists};
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
@@ -79,6 +80,10 @@ pub struct Manifest {
     pub content: ContentHash,
 }
 
+impl Versioned for Manifest {
+    type Format = FormatVersion<FORMAT, MPC_FORMAT>;
+}
+
 /// The name of part `index`.
 #[must_use]
 pub fn part_name(index: usize) -> String {
@@ -147,7 +152,7 @@ impl Manifest {
         if !exists(&path)? {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
         }
-        let manifest: Self = read_sealed(&path)?;
+        let manifest: Self = read_versioned(&path)?;
         let format = if manifest.kind == DatasetKind::Mpc { MPC_FORMAT } else { FORMAT };
         if manifest.format != format {
             let reason = format!("it has format {}, this renma reads format {format}", manifest.format);

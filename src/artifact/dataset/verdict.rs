@@ -2,16 +2,17 @@
 
 use super::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::ParentEntry;
-use crate::artifact::seal::read_sealed;
+use crate::artifact::seal::read_versioned;
 use crate::statistics::sprt::SequentialTest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// The version of `verdict.json`.
-pub const VERDICT_FORMAT: u32 = 2;
+/// The format version of `verdict.json`.
+pub type VerdictFormat = FormatVersion<2, 2>;
 
 /// What the gate decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +30,8 @@ pub enum Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictFile {
-    /// [`VERDICT_FORMAT`].
-    pub format: u32,
+    /// The version of these fields.
+    pub format: VerdictFormat,
     /// The verdict.
     pub verdict: Verdict,
     /// The step id of the gate.
@@ -55,6 +56,10 @@ pub struct VerdictFile {
     pub avoided: Vec<ContentHash>,
     /// The gate's config table.
     pub config: Value,
+}
+
+impl Versioned for VerdictFile {
+    type Format = VerdictFormat;
 }
 
 /// A match from the candidate's side.
@@ -107,16 +112,7 @@ pub struct OpeningCounts {
 pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     let manifest = Manifest::read(folder, DatasetKind::Gate)?;
     let path = folder.join("verdict.json");
-    let value: Value = read_sealed(&path)?;
-    let format = value["format"].as_u64().unwrap_or(1);
-    if format != u64::from(VERDICT_FORMAT) {
-        let reason = format!(
-            "it has format {format}, this renma reads format {VERDICT_FORMAT}\nremove the folder, and run the gate again"
-        );
-        return Err(ArtifactError::unfit(&path, reason));
-    }
-    let verdict: VerdictFile =
-        serde_json::from_value(value).map_err(|error| ArtifactError::damaged(&path, error.to_string()))?;
+    let verdict: VerdictFile = read_versioned(&path)?;
     if manifest.content != verdict.games_content {
         return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
     }

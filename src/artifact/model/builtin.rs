@@ -3,7 +3,7 @@
 use super::document::ModelDocument;
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::parse_sealed;
+use crate::artifact::seal::parse_versioned;
 use crate::engine::eval::builtin;
 use crate::engine::eval::evaluation::Evaluation;
 use std::path::Path;
@@ -89,7 +89,7 @@ fn shipped() -> Result<(Model, ModelDocument), ArtifactError> {
         let file = SHIPPED.iter().find(|(other, _)| *other == name);
         file.map(|(_, bytes)| bytes.to_vec()).ok_or(ArtifactError::Missing { path: folder.join(name) })
     };
-    let document = parse_sealed(folder, &bytes_of("model.json")?)?;
+    let document = parse_versioned(folder, &bytes_of("model.json")?)?;
     let model = Model::decode(folder, &document, bytes_of)?;
     Ok((model, document))
 }

@@ -4,13 +4,14 @@ use super::document::ParentEntry;
 use super::name::VersionId;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::{read_sealed_or_default, write_sealed};
+use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::Path;
 
-/// The version of the file; 1, without the lines of generations, is still read.
-const FORMAT: u32 = 2;
+/// Format 1 has no lines of generations.
+type CollectedFormat = FormatVersion<1, 2>;
 
 /// What stays of a closed generation: its line of the table that `renma status` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,8 +41,7 @@ pub struct GenerationLine {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectedFile {
-    /// Its format.
-    format: u32,
+    format: CollectedFormat,
     /// Every generation up to this one is closed: no stage works on it again. There is always one after it.
     #[serde(deserialize_with = "read_generation")]
     pub generation: u32,
@@ -55,9 +55,19 @@ pub struct CollectedFile {
     pub generations: Vec<GenerationLine>,
 }
 
+impl Versioned for CollectedFile {
+    type Format = CollectedFormat;
+}
+
 impl Default for CollectedFile {
     fn default() -> Self {
-        Self { format: FORMAT, generation: 0, champion: None, version_last: None, generations: Vec::new() }
+        Self {
+            format: CollectedFormat::CURRENT,
+            generation: 0,
+            champion: None,
+            version_last: None,
+            generations: Vec::new(),
+        }
     }
 }
 
@@ -68,9 +78,7 @@ impl CollectedFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_sealed_or_default(&registry.join("collected.json"), FORMAT, |file: &Self| {
-            if file.format == 1 { FORMAT } else { file.format }
-        })
+        read_versioned_or_default(&registry.join("collected.json"))
     }
 
     /// Replaces the file of a registry, atomically.
@@ -79,7 +87,7 @@ impl CollectedFile {
     ///
     /// Whatever the system refuses.
     pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
-        write_sealed(&registry.join("collected.json"), &Self { format: FORMAT, ..self.clone() })
+        write_sealed(&registry.join("collected.json"), &Self { format: CollectedFormat::CURRENT, ..self.clone() })
     }
 }
 

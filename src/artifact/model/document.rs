@@ -1,16 +1,14 @@
 //! `model.json`: what a version is, what it was made from, and a hash of each of its files.
 
 use super::name::{ModelName, VersionId};
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of everything a model folder holds.
-pub const FORMAT: u32 = 2;
-
-/// The oldest version that is still read.
-pub const FORMAT_MIN: u32 = 1;
+/// The format version of all files of a model.
+pub type ModelFormat = FormatVersion<1, 2>;
 
 /// What a version is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +80,8 @@ pub struct Origin {
 /// The content of `model.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelDocument {
-    /// [`FORMAT`], or an older one from [`FORMAT_MIN`].
-    pub format: u32,
+    /// The version of these fields and of the other files.
+    pub format: ModelFormat,
     /// The version id, which is also the name of the folder in a registry.
     pub id: VersionId,
     /// Where it came from.
@@ -97,6 +95,10 @@ pub struct ModelDocument {
     pub mpc_weights: Option<ContentHash>,
     /// Its files, by name.
     pub files: BTreeMap<String, ModelFile>,
+}
+
+impl Versioned for ModelDocument {
+    type Format = ModelFormat;
 }
 
 impl Origin {

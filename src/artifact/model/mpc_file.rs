@@ -1,5 +1,6 @@
 //! `mpc.parquet`: one row a fitted pair of depths.
 
+use super::document::ModelFormat;
 use crate::artifact::table::{Column, Layout, Table};
 use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable, NORMAL_QUANTILES};
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, RecordBatch, UInt8Array, UInt64Array};
@@ -81,8 +82,8 @@ static MPC_1: Table = Table {
 
 /// The columns of a model of this format.
 #[must_use]
-pub const fn table_of(format: u32) -> &'static Table {
-    if format == 1 { &MPC_1 } else { &MPC }
+pub const fn table_of(format: ModelFormat) -> &'static Table {
+    if format.number() == 1 { &MPC_1 } else { &MPC }
 }
 
 /// Rows of a table, and numbers of empty squares that they are for, counted with each row.

@@ -1,6 +1,6 @@
 //! A model in memory, and a version of it as a folder.
 
-use super::document::{FORMAT, FORMAT_MIN, ModelDocument, ModelFile, ModelKind, Origin};
+use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin};
 use super::features_file::{features_text, parse_features};
 use super::mpc_file::{self, MPC};
 use super::name::VersionId;
@@ -8,7 +8,7 @@ use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::{PatternKind, PatternSet};
@@ -94,7 +94,7 @@ impl Model {
             files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
         }
         let document = ModelDocument {
-            format: FORMAT,
+            format: ModelFormat::CURRENT,
             id,
             origin: origin.clone(),
             content: self.content_hash(),
@@ -172,11 +172,7 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
     }
-    let document: ModelDocument = read_sealed(&path)?;
-    if !(FORMAT_MIN..=FORMAT).contains(&document.format) {
-        let reason = format!("it has format {}, this renma reads formats {FORMAT_MIN} to {FORMAT}", document.format);
-        return Err(ArtifactError::unfit(&path, reason));
-    }
+    let document: ModelDocument = read_versioned(&path)?;
     match VersionId::of_folder(folder) {
         Some(id) if id != document.id => {
             let found = document.id;

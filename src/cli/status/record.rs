@@ -1,5 +1,6 @@
 //! `run.json`: one call of the pipeline for machines. It holds times, so it is no artifact.
 
+use crate::artifact::format::FormatVersion;
 use crate::artifact::publish::publish_bytes;
 use crate::cli::arguments::PipelineArguments;
 use crate::cli::failure::exit_code;
@@ -9,8 +10,8 @@ use crate::run::summary::RunStatus;
 use serde::Serialize;
 use std::path::Path;
 
-/// The version of the file.
-const FORMAT: u32 = 2;
+/// Its format version; nothing of renma reads it.
+type RunFormat = FormatVersion<2, 2>;
 
 /// The budget of a call.
 #[derive(Debug, Serialize)]
@@ -23,7 +24,7 @@ struct BudgetState {
 /// The content of `run.json`.
 #[derive(Debug, Serialize)]
 struct RunRecord<'a> {
-    format: u32,
+    format: RunFormat,
     began: String,
     ended: String,
     seconds: u64,
@@ -51,7 +52,7 @@ pub(super) fn write(
     let code = arguments.code;
     let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
     let record = RunRecord {
-        format: FORMAT,
+        format: RunFormat::CURRENT,
         began: utc(since),
         ended: utc(now),
         seconds,

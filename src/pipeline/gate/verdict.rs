@@ -7,14 +7,14 @@ use super::score::score;
 use super::task::GateTask;
 use crate::artifact::dataset::manifest::content_of;
 use crate::artifact::dataset::recipe::Recipe;
-use crate::artifact::dataset::verdict::{VERDICT_FORMAT, VerdictFile};
+use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::seal::write_sealed;
 
 pub(super) fn verdict_of(task: &GateTask<'_>, identity: &GateIdentity, outcome: &Outcome) -> VerdictFile {
     let rule = Rule::new(task.config);
     VerdictFile {
-        format: VERDICT_FORMAT,
+        format: VerdictFormat::CURRENT,
         verdict: outcome.decision.unwrap_or_else(|| rule.last_word(outcome.pairs)),
         step: identity.step.id,
         games_content: content_of(&outcome.parts),
