@@ -238,18 +238,3 @@ fn a_shard_whose_games_do_not_replay_is_named() {
     refused(&workspace, "shard finish plan.json", &["1 of its parts", "positions/part-00001.parquet"]);
     assert!(!workspace.path("out/manifest.json").exists());
 }
-
-#[test]
-fn datasets_of_format_1_are_read_and_made_as_they_were() {
-    let workspace = Workspace::new();
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/selfplay-1");
-    copy_folder(&old, &workspace.path("old"));
-    workspace.done("dataset verify old --remake 100% --resolve 100%");
-    let manifest = Manifest::read(&old, DatasetKind::Selfplay).unwrap();
-    let keys = manifest.config.as_object().unwrap().iter();
-    let keys: Vec<(String, String)> = keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())).collect();
-    let changes: Vec<(&str, &str)> = keys.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    let config = workspace.config("same", "smoke", &changes);
-    workspace.done(&format!("generate --config {config} --output new"));
-    check_same(&old, &workspace.path("new"), "written before and now");
-}

@@ -400,7 +400,7 @@ impl Table {
 
 /// Whether a column of an older format holds the values of a column in fewer bits.
 const fn is_narrower(found: &DataType, wanted: &DataType) -> bool {
-    matches!((found, wanted), (DataType::Int8 | DataType::UInt8, DataType::Int16))
+    matches!((found, wanted), (DataType::UInt8, DataType::Int16) | (DataType::Int8, DataType::Int32))
 }
 
 /// The rows of a part together.

@@ -171,8 +171,15 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
 }
 
 impl Walk<'_> {
-    /// Whether this program makes the generation's steps: it has the algorithms and the player that made it.
+    /// Whether this program makes the generation's steps: it has the algorithms, the formats and the player that made it.
     fn can_be_computed(&self) -> Result<bool, StageError> {
+        for (stage, kind) in
+            [("selfplay", DatasetKind::Selfplay), ("mpc", DatasetKind::Mpc), ("gate", DatasetKind::Gate)]
+        {
+            if self.manifest(stage, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
+                return Ok(false);
+            }
+        }
         let entry = self.lineage.file.config_of(self.generation);
         let player = self.lineage.player(self.generation)?;
         let loaded = load_model(&player.name, self.lineage.registry.folder())?;
@@ -231,19 +238,27 @@ impl Walk<'_> {
         })
     }
 
-    /// The stages of a finished generation whose steps this program can no longer compute.
+    /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
     fn recorded(&self) -> [StageState; 4] {
         let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
+        let of_content = |content| self.documents.iter().find(|document| document.content == content);
+        let candidate = gate.and_then(|gate| of_content(gate.verdict.candidate.content));
+        let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
         Stage::ALL.map(|stage| {
-            let candidate = gate.filter(|_| stage == Stage::FitMpc).map(|gate| gate.verdict.candidate.id.to_string());
+            let made = match stage {
+                Stage::Train => draft,
+                Stage::FitMpc => candidate,
+                Stage::Generate | Stage::Gate => None,
+            };
+            let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
             StageState {
                 generation: self.generation,
                 stage,
                 state: State::Done,
                 because: None,
                 parts: None,
-                step: gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step),
-                version: candidate,
+                step: made.map(|document| document.origin.step).or(verdict_step),
+                version: made.map(|document| document.id.to_string()),
             }
         })
     }

@@ -15,7 +15,7 @@ table_rows! {
         /// opening plies played at random
         random_plies: Option<u8> as UInt8Type, Dictionary;
         /// final disc difference in discs, black, empties to the winner
-        result: Option<i8> as Int8Type, Dictionary;
+        result: Option<i8> as Int32Type, Dictionary;
         /// rows of this game in the positions table
         positions: u8 as UInt8Type, Dictionary;
     }

@@ -18,7 +18,7 @@ table_rows! {
         /// the moves as f5d6c3..., passes left out
         moves: String as Utf8Type, Plain;
         /// final disc difference in discs, candidate, empties to the winner
-        result: i8 as Int8Type, Dictionary;
+        result: i8 as Int32Type, Dictionary;
     }
 }
 

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of everything a dataset folder holds, but for those of MPC samples.
-pub const FORMAT: u32 = 1;
+/// The format version of everything in a dataset folder, except one of MPC samples.
+pub type DatasetFormat = FormatVersion<1, 2>;
 
-/// The version of a dataset of MPC samples.
-pub const MPC_FORMAT: u32 = 2;
+/// The format version of a dataset of MPC samples.
+pub type MpcFormat = FormatVersion<2, 3>;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
@@ -35,7 +35,27 @@ pub enum DatasetKind {
     Gate,
 }
 
-/// A part: a fixed range of items, a file in each table.
+impl DatasetKind {
+    /// The format version that is written.
+    #[must_use]
+    pub const fn format(self) -> u32 {
+        match self {
+            Self::Mpc => MpcFormat::CURRENT.number(),
+            _ => DatasetFormat::CURRENT.number(),
+        }
+    }
+
+    /// Checks a format version that was read.
+    fn check_format(self, format: u32) -> Result<(), String> {
+        let checked = match self {
+            Self::Mpc => MpcFormat::try_from(Some(format)).map(|_| ()),
+            _ => DatasetFormat::try_from(Some(format)).map(|_| ()),
+        };
+        checked.map_err(|error| error.to_string())
+    }
+}
+
+/// A part: a fixed range of items, with one file in each table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -51,13 +71,13 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT`], or [`MPC_FORMAT`] for MPC samples.
+    /// A [`DatasetFormat`], or an [`MpcFormat`] for MPC samples.
     pub format: u32,
     /// What the dataset holds.
     pub kind: DatasetKind,
     /// [`RULES`].
     pub rules: String,
-    /// The hash of everything that decides a game but how many there are.
+    /// The hash of everything that determines the rows, except their number.
     pub recipe: ContentHash,
     /// The run's seed.
     pub seed: u64,
@@ -81,7 +101,8 @@ pub struct Manifest {
 }
 
 impl Versioned for Manifest {
-    type Format = FormatVersion<FORMAT, MPC_FORMAT>;
+    // Which versions there are depends on the kind: `Manifest::read_any` checks that.
+    type Format = FormatVersion<1, 3>;
 }
 
 /// The name of part `index`.
@@ -153,11 +174,7 @@ impl Manifest {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
         }
         let manifest: Self = read_versioned(&path)?;
-        let format = if manifest.kind == DatasetKind::Mpc { MPC_FORMAT } else { FORMAT };
-        if manifest.format != format {
-            let reason = format!("it has format {}, this renma reads format {format}", manifest.format);
-            return Err(ArtifactError::unfit(&path, reason));
-        }
+        manifest.kind.check_format(manifest.format).map_err(|reason| ArtifactError::unfit(&path, reason))?;
         if manifest.content != content_of(&manifest.parts) {
             return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
         }

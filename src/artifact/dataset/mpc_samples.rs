@@ -12,7 +12,7 @@ table_rows! {
         /// the game that it, or the search that met it, is from
         game_id: u64 as UInt64Type, Delta;
         /// empty squares
-        empties: u8 as UInt8Type, Dictionary;
+        empties: u8 as Int16Type, Dictionary;
         /// discs of the side to move, bit i for square i
         player: u64 as UInt64Type, Plain;
         /// discs of the other side, bit i for square i
@@ -20,11 +20,11 @@ table_rows! {
         /// remaining depth at which a search met it in a null window; 0: a position of the game
         met_depth: u8 as UInt8Type, Dictionary;
         /// the lower bound of that window in millidiscs, side to move; null: a position of the game
-        alpha: Option<i32> as Int32Type, Split;
+        alpha: Option<i32> as Int32Type, Delta;
         /// depth of the search; equal to empties, the end of the game
         depth: u8 as UInt8Type, Dictionary;
         /// its score in millidiscs, side to move
-        score: i32 as Int32Type, Split;
+        score: i32 as Int32Type, Delta;
         /// nodes that it took
         nodes: u64 as UInt64Type, Delta;
     }

@@ -14,9 +14,9 @@ table_rows! {
         /// the game, unique in the dataset
         game_id: u64 as UInt64Type, Delta;
         /// half-moves before this position, passes included
-        ply: u8 as UInt8Type, Dictionary;
+        ply: u8 as Int16Type, Dictionary;
         /// empty squares
-        empties: u8 as UInt8Type, Dictionary;
+        empties: u8 as Int16Type, Dictionary;
         /// black's discs, bit i for square i, a1 = 0, h8 = 63
         black: u64 as UInt64Type, Plain;
         /// white's discs, bit i for square i, a1 = 0, h8 = 63
@@ -24,9 +24,9 @@ table_rows! {
         /// whether black is to move
         black_to_move: bool as BooleanType, Plain;
         /// deep-search score in millidiscs, side to move, within 64000
-        score: Option<i32> as Int32Type, Split;
+        score: Option<i32> as Int32Type, Delta;
         /// evaluation without search in millidiscs, side to move
-        static_score: Option<i32> as Int32Type, Split;
+        static_score: Option<i32> as Int32Type, Delta;
         /// nominal depth of score; equals empties when exact
         depth: Option<u8> as UInt8Type, Dictionary;
         /// whether score was solved to the end
@@ -35,10 +35,10 @@ table_rows! {
         best_move: Option<u8> as UInt8Type, Dictionary;
         /// the square that was played
         played_move: Option<u8> as UInt8Type, Dictionary;
-        /// whether the played move was opening or exploration
+        /// whether the played move was a random opening ply or exploration
         random_move: Option<bool> as BooleanType, Plain;
         /// final disc difference in discs, side to move, empties to the winner
-        result: Option<i8> as Int8Type, Dictionary;
+        result: Option<i8> as Int32Type, Dictionary;
     }
 }
 

@@ -2,7 +2,7 @@
 //! told apart by it.
 
 use super::folder::{Dataset, part_name_path, part_path};
-use super::manifest::{DatasetKind, FORMAT, MPC_FORMAT, Manifest, Part, RULES, content_of};
+use super::manifest::{DatasetKind, Manifest, Part, RULES, content_of};
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -58,8 +58,7 @@ impl Recipe {
     /// The recipe with these settings.
     #[must_use]
     pub fn new(settings: Settings, origin: Origin) -> Self {
-        let name = if origin.kind == DatasetKind::Mpc { "mpc samples" } else { "recipe" };
-        Self { hash: settings_hash(name, &settings), settings, origin }
+        Self { hash: settings_hash("recipe", &settings), settings, origin }
     }
 
     /// The manifest of a folder that holds rows of this recipe, of `asked` items at most.
@@ -150,7 +149,8 @@ impl Recipe {
     /// What every file of a part says of itself.
     #[must_use]
     pub fn footer(&self, range: &PartRange) -> Footer {
-        part_footer(self.origin.kind, self.hash, &self.settings, [range.first, range.count])
+        let Origin { kind, .. } = self.origin;
+        part_footer(kind, base_footer(kind.format(), self.hash), &self.settings, [range.first, range.count])
     }
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.
@@ -158,7 +158,7 @@ impl Recipe {
     pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
         let Origin { kind, seed, generation, models, config, .. } = self.origin.clone();
         Manifest {
-            format: if kind == DatasetKind::Mpc { MPC_FORMAT } else { FORMAT },
+            format: kind.format(),
             kind,
             rules: RULES.to_owned(),
             recipe: self.hash,
@@ -188,9 +188,9 @@ impl Recipe {
 
 /// What the footer of every file of a dataset says of itself.
 #[must_use]
-pub fn base_footer(recipe: ContentHash) -> Footer {
+pub fn base_footer(format: u32, recipe: ContentHash) -> Footer {
     let texts = [
-        ("format", FORMAT.to_string()),
+        ("format", format.to_string()),
         ("rules", RULES.into()),
         ("units", UNITS.into()),
         ("recipe", recipe.to_string()),
@@ -198,9 +198,8 @@ pub fn base_footer(recipe: ContentHash) -> Footer {
     texts.map(|(name, text)| (setting_key(name), text)).into()
 }
 
-/// The footer of a part's files: recipe, settings, the first item and the number of items.
-fn part_footer(kind: DatasetKind, recipe: ContentHash, settings: &[(String, String)], range: [u64; 2]) -> Footer {
-    let mut footer = base_footer(recipe);
+/// Adds to a footer the settings, the first item and the number of items.
+fn part_footer(kind: DatasetKind, mut footer: Footer, settings: &[(String, String)], range: [u64; 2]) -> Footer {
     footer.extend(settings.iter().map(|(name, value)| (setting_key(name), value.clone())));
     let names = if kind == DatasetKind::Gate { ["first_pair", "pairs"] } else { ["first_game", "games"] };
     footer.extend(names.into_iter().zip(range).map(|(name, number)| (setting_key(name), number.to_string())));
@@ -229,7 +228,8 @@ pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, Strin
     let part = &manifest.parts[index];
     for (table, entry) in &part.files {
         let path = part_name_path(dataset.folder(), table, index);
-        let mut expected = part_footer(manifest.kind, manifest.recipe, settings, [part.first, part.count]);
+        let base = base_footer(manifest.format, manifest.recipe);
+        let mut expected = part_footer(manifest.kind, base, settings, [part.first, part.count]);
         expected.insert("renma.content".into(), entry.content.to_string());
         if let Some(difference) = footer_difference(&Table::read_footer(&path)?, &expected) {
             return Err(ArtifactError::damaged(&path, difference));

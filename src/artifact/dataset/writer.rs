@@ -2,7 +2,7 @@
 
 use super::folder::part_path;
 use super::games::{GameRow, games_table};
-use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, check_part_count, content_of};
+use super::manifest::{DatasetKind, Manifest, Part, RULES, check_part_count, content_of};
 use super::positions::{PositionRow, positions_table};
 use super::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A part is written when it has so many rows, and the game that reached it is complete.
+/// A part is written once it has this many rows and its last game is complete.
 const PART_ROWS: usize = 1 << 18;
 
 /// A game, or positions of one whose moves are unknown; the writer numbers it.
@@ -149,7 +149,7 @@ impl DatasetWriter {
     ) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.done);
         check_part_count(&self.output, index + 1)?;
-        let mut footer = base_footer(self.recipe);
+        let mut footer = base_footer(self.kind.format(), self.recipe);
         footer.insert("renma.first_game".into(), first.to_string());
         footer.insert("renma.games".into(), count.to_string());
         let mut files = BTreeMap::new();
@@ -178,7 +178,7 @@ impl DatasetWriter {
             self.flush()?;
         }
         let manifest = Manifest {
-            format: FORMAT,
+            format: self.kind.format(),
             kind: self.kind,
             rules: RULES.to_owned(),
             recipe: self.recipe,

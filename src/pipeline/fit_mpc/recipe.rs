@@ -1,7 +1,7 @@
 //! What determines the samples of MPC statistics, except their number, and the step that a fit is.
 
 use super::task::{ALGORITHM, FitMpcTask, Method};
-use crate::artifact::dataset::manifest::{DatasetKind, MPC_FORMAT};
+use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::recipe::{Origin, Recipe};
 use crate::artifact::step::{Step, table_settings};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const FREE_KEYS: [&str; 6] = ["games", "level", "t", "folds", "probes_max", "com
 #[must_use]
 pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
     let mut settings = vec![
-        ("format".to_owned(), MPC_FORMAT.to_string()),
+        ("format".to_owned(), DatasetKind::Mpc.format().to_string()),
         ("algorithm".to_owned(), SAMPLES_ALGORITHM.to_string()),
         ("seed".to_owned(), task.seed.to_string()),
         ("generation".to_owned(), task.generation.to_string()),

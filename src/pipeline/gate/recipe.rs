@@ -2,7 +2,7 @@
 
 use super::avoided::Avoided;
 use super::task::{ALGORITHM, GateTask};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, RULES};
+use crate::artifact::dataset::manifest::{DatasetKind, RULES};
 use crate::artifact::dataset::recipe::{Origin, Recipe};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -30,7 +30,7 @@ impl GateIdentity {
         let step = Step::new("gate", ALGORITHM, task.config, &inputs);
         let config = serde_json::to_value(task.config).expect("a config is plain data");
         let mut settings = vec![
-            ("format".to_owned(), FORMAT.to_string()),
+            ("format".to_owned(), DatasetKind::Gate.format().to_string()),
             ("algorithm".to_owned(), ALGORITHM.to_string()),
             ("rules".to_owned(), RULES.to_owned()),
         ];

@@ -2,7 +2,7 @@
 
 use super::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES};
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest, RULES};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::recipe::{Origin, Recipe, setting_in};
 use crate::artifact::error::ArtifactError;
@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
     let config = resolved_config(task);
-    let settings = settings(ALGORITHM, (task.seed, task.generation, Some(task.model.content)), &config);
+    let versions = (DatasetKind::Selfplay.format(), ALGORITHM);
+    let settings = settings(versions, (task.seed, task.generation, Some(task.model.content)), &config);
     let origin = Origin {
         kind: DatasetKind::Selfplay,
         seed: task.seed,
@@ -46,9 +47,13 @@ fn resolved_config(task: &GenerateTask<'_>) -> Value {
 }
 
 /// Everything in a recipe, by name.
-fn settings(algorithm: u32, (seed, generation, model): (u64, u32, Option<ContentHash>), config: &Value) -> Settings {
+fn settings(
+    (format, algorithm): (u32, u32),
+    (seed, generation, model): (u64, u32, Option<ContentHash>),
+    config: &Value,
+) -> Settings {
     let mut settings = vec![
-        ("format".to_owned(), FORMAT.to_string()),
+        ("format".to_owned(), format.to_string()),
         ("algorithm".to_owned(), algorithm.to_string()),
         ("rules".to_owned(), RULES.to_owned()),
         ("seed".to_owned(), seed.to_string()),
@@ -67,7 +72,7 @@ fn hash_of(settings: &Settings) -> ContentHash {
 /// What a manifest says of everything in its recipe, if this version of the algorithm has made it.
 fn settings_by(manifest: &Manifest, algorithm: u32) -> Settings {
     let player = manifest.models.get("player").copied();
-    settings(algorithm, (manifest.seed, manifest.generation, player), &manifest.config)
+    settings((manifest.format, algorithm), (manifest.seed, manifest.generation, player), &manifest.config)
 }
 
 /// The algorithm version and the settings behind a dataset of self-play; `None` if it was merged or imported.
