@@ -1,12 +1,12 @@
-//! Named random streams: each is a function of the run's seed and of what it is for, never of threads or order.
+//! Named random streams: each is a function of the run's seed and its purpose, never of threads or order.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// Items that are shuffled between two checks.
+/// Items shuffled between two checks.
 const ITEMS_BETWEEN_CHECKS: usize = 1 << 16;
 
-/// What a stream of random numbers is for.
+/// The purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The moves of a self-play game: generation and game id.
@@ -19,7 +19,7 @@ pub enum Stream {
     MpcSample(u32, u64),
     /// The opening of a pair of gate games: generation and try.
     GateOpening(u32, u64),
-    /// Which games and rows are made again by a check.
+    /// The games and rows that a check makes again.
     Recheck,
 }
 
@@ -55,7 +55,7 @@ fn key(seed: u64, purpose: Stream) -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
-/// Whether an item belongs to a share of all items, decided by seed, purpose and the item's name alone.
+/// Whether an item belongs to a share of all items, determined by seed, purpose and the item's name alone.
 #[must_use]
 pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
     let hash = blake3::keyed_hash(&key(seed, purpose), item);
@@ -64,7 +64,7 @@ pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
     unit(u64::from_le_bytes(word)) < share
 }
 
-/// A number below `bound`, every one as likely, decided by seed, purpose and the item's name alone; 0 if `bound` is 0.
+/// A uniform number below `bound`, determined by seed, purpose and the item's name alone; 0 if `bound` is 0.
 #[must_use]
 pub fn number_below(seed: u64, purpose: Stream, item: &[u8], bound: u64) -> u64 {
     let hash = blake3::keyed_hash(&key(seed, purpose), item);
@@ -89,7 +89,7 @@ impl RandomStream {
         self.unit() < probability
     }
 
-    /// A number below `bound`, every one as likely (Lemire, "Fast random integer generation in an interval", 2019).
+    /// A uniform number below `bound` (Lemire, "Fast random integer generation in an interval", 2019).
     ///
     /// # Panics
     ///
@@ -105,17 +105,17 @@ impl RandomStream {
         }
     }
 
-    /// One of the items, every one as likely; `None` if there is none.
+    /// One of the items, uniformly; `None` if there are none.
     pub fn pick<T>(&mut self, mut items: impl ExactSizeIterator<Item = T>) -> Option<T> {
         let count = u32::try_from(items.len()).expect("few items are picked from");
         if count == 0 { None } else { items.nth(self.below(count) as usize) }
     }
 
-    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` can end it now and then.
+    /// Puts the items in random order (Fisher and Yates, 1938; Durstenfeld, 1964); `check` is called now and then and can end it.
     ///
     /// # Errors
     ///
-    /// That of `check`; the items are then in no order that means anything.
+    /// That of `check`; the order of the items is then undefined.
     pub fn shuffle<T, E>(&mut self, items: &mut [T], check: impl Fn() -> Result<(), E>) -> Result<(), E> {
         for index in (1..items.len()).rev() {
             if index.is_multiple_of(ITEMS_BETWEEN_CHECKS) {

@@ -1,4 +1,4 @@
-//! What matches say, in numbers alone: counts of pairs, Elo, likelihood, the sequential test and the ladder. Nothing here
+//! Statistics of matches: pair counts, Elo, likelihood, the sequential test and the ladder. Numbers only: nothing here
 //! knows a file, a model or a game.
 
 pub mod elo;

@@ -1,15 +1,15 @@
-//! Elo from points, with an interval from the spread of the pairs.
+//! Elo from points, with an interval from the variance of the pairs.
 
 use super::pairs::{PairCounts, PairMoments};
 
-/// Elo, and the low and high end of its interval, which reaches `errors` standard errors of the pair mean each way.
+/// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each side.
 #[must_use]
 pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
     let moments = PairMoments::new(pairs);
     [0.0, -errors, errors].map(|errors| elo(moments.points + errors * moments.error()))
 }
 
-/// The Elo difference at which this share of points is expected; shares of 0 and 1 are cut to one in a million.
+/// The Elo difference at which this share of points is expected; shares of 0 and 1 are clamped to one in a million.
 fn elo(points: f64) -> f64 {
     let points = points.clamp(1e-6, 1.0 - 1e-6);
     -400.0 * libm::log10(1.0 / points - 1.0)

@@ -1,34 +1,34 @@
-//! Elo of everyone who met in gates: a Bradley-Terry fit to the points of pairs, with a weak prior.
+//! Elo ratings of all players that met in gates: a Bradley-Terry fit to the points of pairs, with a weak prior.
 //!
-//! Player i scores s = 1 / (1 + 10^((rⱼ − rᵢ) / 400)) a pair against j. A match of n pairs with mean m counts as n·w
+//! Player i scores s = 1 / (1 + 10^((rⱼ − rᵢ) / 400)) per pair against j. A match of n pairs with mean m counts as n·w
 //! decisive games: its log-likelihood is n·w·(m·ln s + (1 − m)·ln(1 − s)), where w = m(1 − m) / variance of a pair, so
-//! that pairs that vary less than coin flips tell more. The prior keeps ratings of players who won or lost everything
-//! finite. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
+//! pairs that vary less than coin flips carry more weight. The prior keeps the rating of a player finite that won or lost
+//! everything. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
 
 use super::pairs::{PairCounts, PairMoments};
 use std::collections::BTreeMap;
 
-/// The standard deviation of the prior around the anchor, in Elo: wide enough to weigh less than a pair.
+/// The standard deviation of the prior around the anchor, in Elo: wide enough that it weighs less than one pair.
 const PRIOR_ELO: f64 = 1000.0;
 
-/// Standard errors that the interval reaches each way: 95 %.
+/// Half the width of the interval in standard errors: 95 %.
 const INTERVAL: f64 = 1.96;
 
 /// Elo for a factor e of the odds: 400 / ln 10.
 const ELO_PER_NATURAL: f64 = 400.0 / std::f64::consts::LN_10;
 
-/// Newton steps; about ten are needed, and each is halved until it does not overshoot.
+/// Limit on Newton steps. About ten are needed, each halved until it does not overshoot.
 const STEPS_MAX: u32 = 100;
 
-/// A step that moves no rating by more than so many natural units ends the search.
+/// The search ends with a step that moves no rating by more than this, in natural units.
 const STEP_MIN: f64 = 1e-12;
 
 /// A match between two players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match<P> {
-    /// From whose side the pairs are counted.
+    /// The player from whose side the pairs are counted.
     pub first: P,
-    /// Whom it plays.
+    /// Its opponent.
     pub second: P,
     /// Pairs by points, from none to two in halves.
     pub pairs: PairCounts,
@@ -45,14 +45,14 @@ pub struct Rating {
     pub elo_high: f64,
 }
 
-/// A match as decisive games: how many, and the share of the points.
+/// A match as decisive games: their number and the share of the points.
 struct Evidence {
-    players: [Option<usize>; 2], // places among the unknowns; none for the anchor
+    players: [Option<usize>; 2], // indices of the unknowns; `None` for the anchor
     weight: f64,
     points: f64,
 }
 
-/// The ratings of everyone whom a chain of matches joins to the anchor, the anchor's included.
+/// The ratings of all players connected to the anchor by a chain of matches, the anchor included.
 #[must_use]
 pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rating> {
     let joined = joined_to(matches, anchor);
@@ -76,7 +76,7 @@ pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rat
     rated.chain([(anchor, rating((0.0, 0.0)))]).collect()
 }
 
-/// The anchor and all whom matches join to it, ascending.
+/// The anchor and all players that matches connect to it, ascending.
 fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> Vec<P> {
     let mut joined = vec![anchor];
     loop {
@@ -96,7 +96,7 @@ fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> Vec<P> {
     }
 }
 
-/// The mean points of pairs, and how many decisive games they are worth together.
+/// The mean points of pairs, and the number of decisive games that they are worth.
 fn points_and_weight(pairs: PairCounts) -> (f64, f64) {
     let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(pairs);
     (points, count * padded_points * (1.0 - padded_points) / padded_variance)
@@ -213,7 +213,7 @@ mod tests {
     fn one_long_match_gives_the_logistic_difference() {
         let ratings = ladder(&[played(1, 0, [100, 0, 0, 0, 300])], 0);
         let rating = ratings[&1];
-        // 75 % of the points are 190.85 Elo; the prior pulls by a trifle.
+        // 75 % of the points are 190.85 Elo; the prior pulls it down slightly.
         assert!((rating.elo - 190.85).abs() < 0.5, "{rating:?}");
         // Pairs that are coin flips: the error of 400 flips is 400 / ln 10 / √(400 · 0.75 · 0.25).
         let error = (rating.elo_high - rating.elo_low) / 2.0 / INTERVAL;

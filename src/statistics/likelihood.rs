@@ -1,25 +1,25 @@
-//! The likeliest distribution of pair scores that has a given strength.
+//! The maximum-likelihood distribution of pair scores under a given strength.
 //!
-//! A pair scores 0, ¼, ½, ¾ or 1 point a game; d is that score less ½. With X = E\[d\] and Y = E\[d²\] the strength is
+//! A pair scores 0, ¼, ½, ¾ or 1 point per game; d is that score minus ½. With X = E\[d\] and Y = E\[d²\] the strength is
 //! t = X / √(Y − X²), so t is reached where X = τ√Y with τ = t / √(1 + t²). For every r, (Y/r + r) / 2 is at least √Y,
-//! and equal to it where r = √Y. There the condition is linear in the shares, E\[x\] = 0 with
+//! and equal to it where r = √Y. Then the condition is linear in the shares, E\[x\] = 0 with
 //! x = d − τ/2 · (d²/r + r), and the likeliest shares are p = p̂ / (1 + λx). So there are two nested searches in
-//! brackets: for λ, where E\[x\] falls, and for r.
+//! brackets: for λ, in which E\[x\] decreases, and for r.
 
 /// Shares of the five outcomes of a pair, from two losses to two wins.
 pub(super) type Shares = [f64; 5];
 
-/// The scores of a pair, in points a game above the even score.
+/// The scores of a pair, in points per game above ½.
 pub(super) const DEVIATIONS: [f64; 5] = [-0.5, -0.25, 0.0, 0.25, 0.5];
 
-/// Intervals of r in which a maximum is looked for, when there may be more than one: strength that is missing may be
-/// found in wins by half a point or by a whole one.
+/// Intervals of r searched for a maximum when there may be several: the missing strength may come from wins by half a
+/// point or by a whole one.
 const INTERVALS: i32 = 16;
 
-/// Halvings of such an interval. The likelihood is flat at its maximum, so that half the digits of r give all of it.
+/// Bisections of such an interval. The likelihood is flat at its maximum, so half the digits of r give all of its digits.
 const HALVINGS: u32 = 32;
 
-/// Rounds after which a search for λ ends even if it still moves, so that it ends on every input.
+/// Limit on the rounds of a search for λ, so that it ends on every input.
 const ROUNDS_MAX: u32 = 200;
 
 /// The mean of `values`.
@@ -27,14 +27,14 @@ pub(super) fn mean(shares: Shares, values: [f64; 5]) -> f64 {
     shares.iter().zip(values).map(|(share, value)| share * value).sum()
 }
 
-/// The mean of the deviations in standard deviations of a pair; the shares must not be all in one place.
+/// The mean deviation in standard deviations of a pair; at least two shares must be above 0.
 pub(super) fn strength(shares: Shares) -> f64 {
     let first = mean(shares, DEVIATIONS);
     let spread = mean(shares, DEVIATIONS.map(|deviation| (deviation - first) * (deviation - first)));
     first / spread.sqrt()
 }
 
-/// The shares of this strength under which the observed ones, all above 0, are likeliest.
+/// The shares of this strength that maximize the likelihood of the observed ones, which are all above 0.
 pub(super) fn likeliest(observed: Shares, strength: f64) -> Shares {
     if strength < 0.0 {
         return reversed(likeliest(reversed(observed), -strength));
@@ -77,7 +77,7 @@ fn is_above(r: f64, at: impl Fn(f64) -> Shares) -> bool {
     r * r < mean(at(r), DEVIATIONS.map(|d| d * d))
 }
 
-/// The r that √Y meets on its way down; it must be above `low` and not above `high`.
+/// The r at which √Y falls below r; `low` < r ≤ `high` must hold.
 fn meeting(mut low: f64, mut high: f64, at: impl Fn(f64) -> Shares) -> f64 {
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
@@ -90,7 +90,7 @@ fn meeting(mut low: f64, mut high: f64, at: impl Fn(f64) -> Shares) -> f64 {
     (low * high).sqrt()
 }
 
-/// The likeliest shares under which `values` have the mean 0; some of the values must be below 0 and some above.
+/// The maximum-likelihood shares under which `values` have mean 0; some values must be below 0 and some above.
 ///
 /// The least value is −1 after scaling, and λ = 1 − e with e in (0, 1]. Then the share at the least value is p̂ / e,
 /// without a difference of near numbers where e is tiny.
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use proptest::prelude::{prop_assert, proptest};
 
-    /// Five counts, some of them nothing, as shares.
+    /// Five counts, some of them 0, as shares.
     fn shares(exponents: [u32; 5]) -> Shares {
         let counts = exponents.map(|exponent| libm::pow(10.0, f64::from(exponent) - 3.0));
         let sum: f64 = counts.iter().sum();

@@ -1,5 +1,5 @@
 //! Pairs of games by their points. The two games of a pair share their opening and are not independent, so pairs are
-//! counted and not games.
+//! counted, not games.
 
 /// Pairs by half points, from none to four: LL, LD, DD or WL, WD, WW.
 pub type PairCounts = [u64; 5];
@@ -7,16 +7,16 @@ pub type PairCounts = [u64; 5];
 /// The points per game of each outcome of a pair.
 pub const POINTS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
-/// The mean points per game of pairs, and their spread.
+/// The mean points per game of pairs, and their variance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairMoments {
-    /// How many pairs there are.
+    /// Number of pairs.
     pub count: f64,
     /// Points per game; 0 without pairs.
     pub points: f64,
     /// Points per game with half a pair more at each end of the scale.
     pub padded_points: f64,
-    /// The variance of a pair about them: above 0 even for a clean sweep.
+    /// The variance of a pair around `padded_points`; above 0 even for a clean sweep.
     pub padded_variance: f64,
 }
 

@@ -1,20 +1,20 @@
 //! The sequential test: a generalized likelihood ratio of two strengths, from the five counts of pairs.
 //!
-//! Strengths are in normalized Elo (Van den Bergh, "Normalized Elo in practice", 2021): a game's expected lead over the
-//! even score in its standard deviations, times 800 / ln 10. It says how many games show a difference, whatever the
+//! Strengths are in normalized Elo (Van den Bergh, "Normalized Elo in practice", 2021): the expected score of a game minus
+//! ½, in standard deviations of a game, times 800 / ln 10. It determines how many games show a difference, whatever the
 //! share of draws and however unbalanced the openings.
 
 use super::likelihood::{Shares, likeliest, mean, strength};
 use super::pairs::PairCounts;
 use serde::{Deserialize, Serialize};
 
-/// Normalized Elo of one standard deviation a game.
+/// Normalized Elo of one standard deviation per game.
 const NELO: f64 = 800.0 / std::f64::consts::LN_10;
 
-/// What stands for an outcome that never happened, so that no likelihood is 0.
+/// The count used for an outcome that never happened, so that no likelihood is 0.
 const UNSEEN: f64 = 1e-3;
 
-/// What a test decides.
+/// The decision of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The strength is `nelo1` rather than `nelo0`.
@@ -41,11 +41,11 @@ pub struct SequentialTest {
     pub llr_low: f64,
     /// Where it is accepted.
     pub llr_high: f64,
-    /// Without a decision, how many more pairs would be needed on average if the strength is the one observed.
+    /// Without a decision, the mean number of further pairs needed if the true strength is the observed one.
     pub pairs_forecast: Option<u64>,
 }
 
-/// A test that `nelo1` is the true strength against `nelo0`.
+/// A test of the strength `nelo1` against the strength `nelo0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hypotheses {
     /// Normalized Elo of a candidate that should be rejected.
@@ -61,7 +61,7 @@ pub struct Hypotheses {
 impl Hypotheses {
     /// The log-likelihood ratios at which the test ends: rejected at the first, accepted at the second (Wald, 1945).
     ///
-    /// A look that goes beyond a bound is not corrected for: it makes the risks smaller than stated.
+    /// The overshoot at a look is not corrected for; it makes the risks smaller than stated.
     #[must_use]
     pub fn bounds(&self) -> [f64; 2] {
         [libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha)]
@@ -73,7 +73,7 @@ impl Hypotheses {
         mean(regular(pairs), self.log_ratios(pairs))
     }
 
-    /// What the counts decide, if they do.
+    /// The decision on these counts, if there is one.
     #[must_use]
     pub fn decide(&self, pairs: PairCounts) -> Option<Decision> {
         let llr = self.llr(pairs);
@@ -87,7 +87,7 @@ impl Hypotheses {
         }
     }
 
-    /// How many more pairs would be needed, on average, if the strength is the one observed; none after a decision.
+    /// The mean number of further pairs needed if the true strength is the observed one; `None` after a decision.
     #[must_use]
     pub fn forecast(&self, pairs: PairCounts) -> Option<u64> {
         let count: u64 = pairs.iter().sum();
@@ -102,7 +102,7 @@ impl Hypotheses {
         Some(exit_time(drift, variance, [llr - low, high - llr]).ceil() as u64)
     }
 
-    /// The state of the test as the verdict tells it.
+    /// The state of the test as the verdict records it.
     #[must_use]
     pub fn state(&self, pairs: PairCounts) -> SequentialTest {
         let [llr_low, llr_high] = self.bounds();
@@ -111,7 +111,7 @@ impl Hypotheses {
         SequentialTest { nelo0, nelo1, alpha, beta, llr, llr_low, llr_high, pairs_forecast }
     }
 
-    /// For each outcome of a pair, the logarithm of its likeliest share at `nelo1` to that at `nelo0`.
+    /// For each outcome of a pair, the log ratio of its maximum-likelihood shares at `nelo1` and `nelo0`.
     fn log_ratios(&self, pairs: PairCounts) -> [f64; 5] {
         let observed = shares(pairs);
         let [shares0, shares1] = [self.nelo0, self.nelo1].map(|nelo| likeliest(observed, pair_strength(nelo)));
@@ -119,13 +119,13 @@ impl Hypotheses {
     }
 }
 
-/// The normalized Elo that pairs show; where every pair ended alike it is large and means little.
+/// The observed normalized Elo; if all pairs had the same outcome it is large and means little.
 #[must_use]
 pub fn nelo(pairs: PairCounts) -> f64 {
     strength(shares(pairs)) / std::f64::consts::SQRT_2 * NELO
 }
 
-/// A strength in standard deviations of a pair: the two games of a pair lead by twice as much, and vary √2 times as much.
+/// A strength in standard deviations of a pair: compared with one game, a pair has twice the lead and √2 times the deviation.
 fn pair_strength(nelo: f64) -> f64 {
     std::f64::consts::SQRT_2 * nelo / NELO
 }
@@ -140,8 +140,8 @@ fn shares(pairs: PairCounts) -> Shares {
     counts.map(|count| count / sum)
 }
 
-/// The mean steps in which a random walk of this drift and variance a step leaves an interval, from `below` above its low
-/// end and `above` below its high end (Brownian motion).
+/// The mean number of steps in which a random walk with this drift and variance per step leaves an interval, starting
+/// `below` above its low end and `above` below its high end (Brownian motion).
 fn exit_time(drift: f64, variance: f64, [below, above]: [f64; 2]) -> f64 {
     if drift < 0.0 {
         return exit_time(-drift, variance, [above, below]);
@@ -189,7 +189,7 @@ mod tests {
         assert!((high - libm::log(90.0)).abs() < 1e-12 && (low - libm::log(0.1 / 0.99)).abs() < 1e-12);
     }
 
-    /// Pairs that end alike, one after another, until the test ends.
+    /// Equal pairs, one after another, until the test ends.
     fn pairs_to_end(test: Hypotheses, outcome: usize) -> (u64, Decision) {
         let mut pairs = [0; 5];
         loop {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_forecast_is_the_mean_exit_time_of_the_walk() {
-        // From the start, at a hypothesis and half way between them; a step varies as (t1 - t0)^2.
+        // From the start, at a hypothesis and half way between them; the variance of a step is (t1 - t0)^2.
         let [low, high] = between(0.0, 10.0).bounds();
         for (nelo1, at_hypothesis, at_middle) in
             [(10.0, 3_200.0, 5_231.0), (20.0, 800.0, 1_308.0), (50.0, 128.0, 209.0)]
@@ -248,7 +248,7 @@ mod tests {
                 assert!((steps / expected - 1.0).abs() < 0.01, "{nelo1} {drift}: {steps}");
             }
         }
-        // Counts that show half of nelo1, nearly: as far from the end as at the start.
+        // Counts that show nearly half of nelo1: as far from the end as at the start.
         let (test, even, strong) = (between(0.0, 10.0), [200, 50, 500, 50, 213], [30, 10, 60, 10, 40]);
         assert!((nelo(even) - 5.0).abs() < 0.5 && test.llr(even).abs() < 0.1);
         let forecast = test.forecast(even).unwrap();
@@ -275,7 +275,7 @@ mod tests {
         }
     }
 
-    /// Two equal Othello players of few draws: pairs are split, or won and lost by the opening's luck.
+    /// Two equal Othello players with few draws: pairs are split, or decided by the luck of the opening.
     const EVEN: Shares = [0.13, 0.04, 0.66, 0.04, 0.13];
 
     /// [`EVEN`] tilted by exp(κd) until it has exactly this strength.
@@ -297,7 +297,7 @@ mod tests {
         tilt(low)
     }
 
-    /// One gate against a player of the given shares, looked at every `batch` pairs, without a cap.
+    /// One gate against a player with the given shares, with a look every `batch` pairs and no limit.
     fn simulate(test: Hypotheses, shares: Shares, batch: u64, rng: &mut RandomStream) -> (Decision, u64) {
         let mut pairs = [0; 5];
         loop {
@@ -329,7 +329,7 @@ mod tests {
         (accepted, pairs)
     }
 
-    /// Simulates gates at both hypotheses and half way, and compares with the risks and the theory.
+    /// Simulates gates at both hypotheses and halfway between, and compares them with the risks and the theory.
     fn check_simulated(test: Hypotheses, batch: u64, gates: u64) {
         // Three standard errors of a share of 5 %, and of one of 50 %.
         let [risk, even] = [0.05_f64, 0.5].map(|share| 3.0 * (share * (1.0 - share) / gates as f64).sqrt());
