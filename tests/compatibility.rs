@@ -194,13 +194,13 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
     ];
     let expected = [
-        ("generate step", "?"),
-        ("generate recipe", "?"),
-        ("train step", "?"),
-        ("fit-mpc step", "?"),
-        ("fit-mpc recipe", "?"),
-        ("gate step", "?"),
-        ("gate recipe", "?"),
+        ("generate step", "a55b3838cdc0663c6975dccd7aadb0bba9b3235428ae7a6f15d19ebe9e3971d7"),
+        ("generate recipe", "94f347d1ae0a38652843870695dd09c19c815a87123d4595de91e7b6f4e32a33"),
+        ("train step", "2fe47ce94fb3eced65f969f6c4dc21258950fa976642e63f7154ebd7016a2118"),
+        ("fit-mpc step", "11ed2b642721cd43fe950cccdbcfcd944eaf11f2aa57f362cdd795639befabf7"),
+        ("fit-mpc recipe", "aa7c7cf7e3a04b8c05d0ab7a21391086a59871fe162d0bca0a35f6d4540e6879"),
+        ("gate step", "e9411bd295fc1bf31d42584691788e86360d3a0f9a5919eada54a63ee28227ba"),
+        ("gate recipe", "d8a193aa47e2016c995ff738cc26772a2dba0f4de9c2c709d529ef8d61b62e25"),
     ];
     assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
 }

@@ -369,7 +369,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let sound = std::fs::read(&plan).unwrap();
     let changes: [(&str, Change); 19] = [
         ("format 1, this renma reads format 2\nmake it again", |plan| plan["format"] = json!(1)),
-        ("format nothing", |plan| *plan = json!({"stage": "generate"})),
+        ("it has no format version", |plan| *plan = json!({"stage": "generate"})),
         ("a plan of \"train\"", |plan| plan["stage"] = json!("train")),
         ("algorithm 7 of generate, this renma has 1\nmake it again", |plan| plan["algorithm"] = json!(7)),
         ("generation is 0", |plan| plan["generation"] = json!(0)),

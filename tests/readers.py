@@ -117,7 +117,7 @@ def check_arithmetic(path, table):
         min(row["ply"] - row["empties"] for row in rows),
         max(abs(row["result"] * 1000) for row in rows))
     query = "SELECT max(result * 1000), min(ply - empties), max(abs(result * 1000)) FROM read_parquet(?)"
-    equal(duckdb.execute(query, [str(path)]).fetchone(), expected, "arithmetic of DuckDB")
+    equal(duckdb.execute(query, [str(path)]).fetchall(), [expected], "arithmetic of DuckDB")
     result, difference = polars.col("result") * 1000, polars.col("ply") - polars.col("empties")
     frame = polars.read_parquet(path, hive_partitioning=False)
     found = frame.select(result.max().alias("a"), difference.min().alias("b"), result.abs().max().alias("c")).row(0)
@@ -323,7 +323,7 @@ def check_views(datasets, connection):
     for table in ("positions", "games"):
         manifests = [json.loads(path.read_text()) for path in datasets.glob("*/selfplay/*/manifest.json")]
         rows = sum(part["files"][table]["rows"] for manifest in manifests for part in manifest["parts"])
-        equal(connection.execute(f"SELECT count(*) FROM {table}").fetchone(), (rows,), f"rows of the view {table}")
+        equal(connection.execute(f"SELECT count(*) FROM {table}").fetchall(), [(rows,)], f"rows of the view {table}")
 
 
 def check_snippets(root, document, show):

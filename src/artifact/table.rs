@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of a row group at most.
+/// The most rows of a row group.
 pub const ROW_GROUP_ROWS: usize = 1 << 18;
 
 /// A larger part is refused before it is read.
@@ -50,21 +50,18 @@ pub enum Layout {
     Dictionary,
 }
 
-/// A column of a table.
+/// A column of a table; its description, which is kept in the file, says meaning, unit and point of view.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the fields are what their names say")]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
-    /// Its type.
     pub data_type: DataType,
-    /// How it is laid out.
     pub layout: Layout,
-    /// Meaning and unit, kept in the file.
     pub description: &'static str,
 }
 
+#[expect(missing_docs, reason = "the constructor takes the fields")]
 impl Column {
-    /// A column.
     #[must_use]
     pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
         Self { name, data_type, layout, description }
@@ -76,9 +73,9 @@ impl Column {
 pub struct Table {
     /// The folder of its parts: `positions`, `games`, ….
     pub name: &'static str,
-    /// Its columns.
+    /// The columns, in the order of a file that is written.
     pub columns: &'static [Column],
-    /// Those whose values may be missing: numbers and flags, never texts.
+    /// The columns whose values may be missing: numbers and flags, never texts.
     pub nullable: &'static [&'static str],
 }
 
@@ -86,9 +83,9 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileEntry {
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Bytes on disk.
+    /// The size on disk.
     pub bytes: u64,
     /// The hash of the bytes.
     pub hash: ContentHash,
@@ -100,7 +97,7 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is decoding foreign bytes: a panic then becomes an error, and is not worth a word of its own.
+/// Whether this thread is decoding foreign bytes: a panic then becomes an error, and needs no message.
 #[must_use]
 pub fn is_decoding() -> bool {
     DECODING.get()
@@ -175,7 +172,7 @@ impl Table {
         self.write_batches(path, || std::iter::once(batch.clone()), footer)
     }
 
-    /// The same of rows that `batches` makes a row group at a time, as often as it is asked: for tables that are large.
+    /// Publishes a large part: `batches` makes its rows one row group at a time, as often as it is called.
     ///
     /// # Errors
     ///
@@ -254,7 +251,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// A file that is no part of this table.
+    /// A file that is not a part of this table.
     pub fn column_bytes(&self, path: &Path) -> Result<Vec<(&'static str, u64)>, ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let read = catch_unwind(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
@@ -275,7 +272,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Damage of any kind, or what `rows_max` objects to.
+    /// Damage of any kind, or an error of `rows_max`.
     pub fn read_unlisted(
         &self,
         path: &Path,
@@ -306,7 +303,7 @@ impl Table {
         Ok(self.widened(&joined(part.batches(path)?)?))
     }
 
-    /// The same, some rows at a time, for tables that are large.
+    /// As [`Table::decode`], some rows at a time, for large tables.
     ///
     /// # Errors
     ///
@@ -465,7 +462,7 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// What a parser made of foreign bytes; `None` if it panicked.
+/// The result of a parser of foreign bytes; `None` if it panicked.
 fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T, ArtifactError> {
     let reason = match result {
         Some(Ok(value)) => return Ok(value),
@@ -482,7 +479,7 @@ fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<
 /// A missing file, or one of another size or hash.
 pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    // A larger file cannot be the one that is listed, and is not worth reading.
+    // A larger file cannot be the listed one, and is not read.
     let bytes = match read_bounded(path, entry.bytes.min(PART_SIZE_MAX)) {
         Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
         other => other?,

@@ -88,13 +88,13 @@ impl Dataset {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// Where it is.
+    /// The folder of the dataset.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its manifest.
+    /// What it was made from, and its parts.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -128,7 +128,7 @@ impl Dataset {
         self.read(games_table(kind), index).map(Some)
     }
 
-    /// Checks that a part's games, if it has them, are the bytes that the manifest lists, for those who need only rows.
+    /// Checks that the file of a part's games, if there is one, is the one that the manifest lists, without decoding it.
     ///
     /// # Errors
     ///

@@ -59,9 +59,9 @@ impl DatasetKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// The first game, sample or pair.
+    /// The number of the first item.
     pub first: u64,
-    /// How many there are.
+    /// The number of items.
     pub count: u64,
     /// The part's file in each table.
     pub files: BTreeMap<String, FileEntry>,
@@ -75,7 +75,7 @@ pub struct Manifest {
     pub format: u32,
     /// What the dataset holds.
     pub kind: DatasetKind,
-    /// [`RULES`].
+    /// The rules of the games: [`RULES`].
     pub rules: String,
     /// The hash of everything that determines the rows, except their number.
     pub recipe: ContentHash,

@@ -116,7 +116,7 @@ impl PositionRow {
                 return Err(format!("it is exact with depth {depth} and {empties} empty squares"));
             }
             if score % 1000 != 0 {
-                return Err(format!("exact score {score} is no number of discs"));
+                return Err(format!("exact score {score} is not a whole number of discs"));
             }
         }
         let legal = position.legal_moves();
