@@ -6,9 +6,9 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{Dataset, part_path};
-use renma::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{Manifest, content_of};
-use renma::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::seal::write_sealed;
 use renma::artifact::table::{Footer, Table};
@@ -113,21 +113,19 @@ fn footer_of(path: &Path) -> Footer {
 }
 
 /// A copy of a dataset in which one part has other rows and another footer, and the hashes fit.
-fn copy_with<R>(
+fn copy_with<R: renma::artifact::table::row::TableRow>(
     name: &str,
     (table, part): (&Table, usize),
-    from: impl Fn(&arrow::array::RecordBatch) -> Vec<R>,
-    to: impl Fn(&[R]) -> arrow::array::RecordBatch,
     change: impl Fn(&mut Vec<R>, &mut Footer),
 ) -> Workspace {
     let workspace = Workspace::new();
     let folder = workspace.path("data");
     copy_folder(&RUN.path(name), &folder);
     let path = part_path(&folder, table, part);
-    let mut rows = from(&Dataset::open_any(&folder).unwrap().batch(table, part).unwrap());
+    let mut rows: Vec<R> = Dataset::open_any(&folder).unwrap().read(table, part).unwrap();
     let mut footer = footer_of(&path);
     change(&mut rows, &mut footer);
-    let entry = table.write(&path, &to(&rows), &footer).unwrap();
+    let entry = table.write_rows(&path, &rows, &footer).unwrap();
     let mut manifest = Manifest::read_any(&folder).unwrap();
     manifest.parts[part].files.insert(table.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
@@ -167,13 +165,7 @@ fn games_of_a_gate_that_were_never_played_are_named() {
         ("a footer", |_, footer| *footer.get_mut("renma.gate.depth").unwrap() = "7".into(), "renma.gate.depth = 7"),
     ];
     for (what, change, word) in changes {
-        let workspace = copy_with(
-            "games",
-            (&GATE_GAMES, 1),
-            |batch| gate_games::from_batch(batch).collect(),
-            gate_games::to_batch,
-            change,
-        );
+        let workspace = copy_with("games", (&GATE_GAMES, 1), change);
         let folder = workspace.path("data");
         let mut verdict: VerdictFile = renma::artifact::seal::read_sealed(&folder.join("verdict.json")).unwrap();
         verdict.games_content = Manifest::read_any(&folder).unwrap().content;
@@ -227,12 +219,12 @@ fn a_batch_after_the_deciding_one_is_refused() {
     write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
     for index in 0..manifest.parts.len() {
         let path = part_path(&folder, &GATE_GAMES, index);
-        let batch = Dataset::open_any(&folder).unwrap().batch(&GATE_GAMES, index).unwrap();
+        let rows: Vec<GateGameRow> = Dataset::open_any(&folder).unwrap().read(&GATE_GAMES, index).unwrap();
         let mut footer = footer_of(&path);
         for (key, value) in [("alpha", "0.4"), ("beta", "0.4"), ("nelo1", "400.0")] {
             footer.insert(format!("renma.gate.{key}"), value.to_owned());
         }
-        let entry = GATE_GAMES.write(&path, &batch, &footer).unwrap();
+        let entry = GATE_GAMES.write_rows(&path, &rows, &footer).unwrap();
         manifest.parts[index].files.insert(GATE_GAMES.name.to_owned(), entry);
         manifest.write(&folder).unwrap();
     }
@@ -256,13 +248,7 @@ fn samples_that_no_search_can_have_found_are_named() {
         ("a footer", |_, footer| drop(footer.insert("renma.seed".into(), "7".into())), "renma.seed = 7"),
     ];
     for (what, change, word) in changes {
-        let workspace = copy_with(
-            "line",
-            (&MPC_SAMPLES, 1),
-            |batch| mpc_samples::from_batch(batch).collect(),
-            mpc_samples::to_batch,
-            change,
-        );
+        let workspace = copy_with("line", (&MPC_SAMPLES, 1), change);
         refused(&workspace, what, &["data/samples/part-00001.parquet", word]);
     }
 }

@@ -10,7 +10,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::rows::{DatasetGame, DatasetRow};
+use renma::artifact::dataset::games::GameRow;
+use renma::artifact::dataset::positions::PositionRow;
 use renma::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
 use renma::engine::game::Game;
 use std::path::Path;
@@ -37,12 +38,12 @@ fn expected_games() -> Vec<ExpectedGame> {
     GAMES.lines().skip(1).map(game).collect()
 }
 
-fn games(folder: &Path) -> Vec<DatasetGame> {
+fn games(folder: &Path) -> Vec<GameRow> {
     let dataset = Dataset::open(folder).unwrap();
     (0..dataset.part_count()).flat_map(|part| dataset.game_rows(part).unwrap().unwrap()).collect()
 }
 
-fn rows(folder: &Path) -> Vec<DatasetRow> {
+fn rows(folder: &Path) -> Vec<PositionRow> {
     let dataset = Dataset::open(folder).unwrap();
     (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
 }
@@ -545,8 +546,8 @@ fn a_merged_dataset_keeps_its_games_and_names_its_parents() {
         let parents = names.split(' ').map(|name| Dataset::open(&workspace.path(name)).unwrap().manifest().content);
         assert_eq!(merged.manifest().parents, parents.collect::<Vec<_>>(), "{names}");
         let unnumbered =
-            |folder: &str| rows(&workspace.path(folder)).into_iter().map(|row| DatasetRow { game_id: 0, ..row });
-        let expected: Vec<DatasetRow> = names.split(' ').flat_map(unnumbered).collect();
+            |folder: &str| rows(&workspace.path(folder)).into_iter().map(|row| PositionRow { game_id: 0, ..row });
+        let expected: Vec<PositionRow> = names.split(' ').flat_map(unnumbered).collect();
         assert_eq!(unnumbered(&output).collect::<Vec<_>>(), expected, "{names}");
         let result = seed_config(&workspace, "result", "\"result\"");
         workspace.done(&format!("train --config {result} --dataset {output} --models registry-{output}"));

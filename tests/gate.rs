@@ -7,11 +7,12 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{Dataset, part_path};
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::seal::seal;
+use renma::artifact::table::row::TableRow;
 use renma::engine::board::notation::parse_moves;
 use renma::engine::board::position::Position;
 use renma::engine::game::Game;
@@ -72,7 +73,7 @@ fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
 fn games(folder: &Path) -> Vec<GateGameRow> {
     let parts = Manifest::read(folder, DatasetKind::Gate).unwrap().parts;
     let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part), |_| Ok(1_000)).unwrap().2;
-    (0..parts.len()).flat_map(|part| from_batch(&read(part)).collect::<Vec<_>>()).collect()
+    (0..parts.len()).flat_map(|part| GateGameRow::from_batch(&read(part)).unwrap()).collect()
 }
 
 /// The position after the opening of each pair.

@@ -9,7 +9,7 @@ use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::games::GAMES;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
 use renma::artifact::dataset::positions::POSITIONS;
-use renma::artifact::dataset::rows::DatasetRow;
+use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
@@ -196,8 +196,8 @@ fn hard_dataset(folder: &Path) {
     while game.current().position.empties() != 50 {
         game.play(rng.pick(Squares(game.current().position.legal_moves())).unwrap()).unwrap();
     }
-    let row = DatasetRow::unlabeled(game.current(), game.ply());
-    let row = DatasetRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
+    let row = PositionRow::unlabeled(game.current(), game.ply());
+    let row = PositionRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
     let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
     writer.finish(Provenance::default()).unwrap();

@@ -2,7 +2,6 @@
 
 pub mod bounds;
 pub mod folder;
-pub mod footers;
 pub mod foreign;
 pub mod games;
 pub mod gate_games;
@@ -10,7 +9,7 @@ pub mod manifest;
 pub mod mpc_samples;
 pub mod part_range;
 pub mod positions;
-pub mod rows;
+pub mod recipe;
 pub mod verdict;
 pub mod verify;
 pub mod writer;

@@ -14,7 +14,8 @@ use crate::config::load_config;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::fit_mpc::picture::{PICTURE_FILE, PICTURE_NAMES};
-use crate::pipeline::fit_mpc::run::{fit_mpc, samples_step, step};
+use crate::pipeline::fit_mpc::recipe::{recipe, step};
+use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use std::path::Path;
 use std::process::ExitCode;
@@ -38,10 +39,10 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
         report: arguments.report.as_deref(),
     };
     if let Some(output) = task.output {
-        claim_folder("fit-mpc", DatasetKind::Mpc, output, arguments.replace, &samples_step(&task))?;
+        claim_folder("fit-mpc", DatasetKind::Mpc, output, arguments.replace, recipe(&task).hash)?;
         if arguments.replace {
             let asked = (task.config.games, task.config.games.div_ceil(task.config.part_games));
-            drop_surplus("fit-mpc", output, &samples_step(&task), &[&MPC_SAMPLES], asked)?;
+            drop_surplus("fit-mpc", output, recipe(&task).hash, &[&MPC_SAMPLES], asked)?;
         }
     }
     if let Some(report) = task.report {

@@ -9,7 +9,8 @@ use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
-use crate::pipeline::gate::run::{gate, step};
+use crate::pipeline::gate::recipe::recipe;
+use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
@@ -33,12 +34,12 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         output: &arguments.output,
         recheck: arguments.recheck,
     };
-    let step = step(&task)?;
-    claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step)?;
+    let recipe = recipe(&task)?.hash;
+    claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, recipe)?;
     if arguments.replace {
         let pairs = task.config.games / 2;
         let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
-        drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
+        drop_surplus("gate", &arguments.output, recipe, &[&GATE_GAMES], asked)?;
     }
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);

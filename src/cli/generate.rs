@@ -8,7 +8,8 @@ use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config;
-use crate::pipeline::generate::run::{generate, step};
+use crate::pipeline::generate::recipe::recipe;
+use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
 use std::process::ExitCode;
 
@@ -31,10 +32,11 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
         model: &model,
         output: &arguments.output,
     };
-    claim_folder("generate", DatasetKind::Selfplay, &arguments.output, replace, &step(&task))?;
+    let recipe = recipe(&task).hash;
+    claim_folder("generate", DatasetKind::Selfplay, &arguments.output, replace, recipe)?;
     if replace {
         let asked = (task.config.games, task.config.part_count() as u64);
-        drop_surplus("generate", &arguments.output, &step(&task), &[&GAMES, &POSITIONS], asked)?;
+        drop_surplus("generate", &arguments.output, recipe, &[&GAMES, &POSITIONS], asked)?;
     }
     warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     let report = generate(task, session.context())?;

@@ -12,7 +12,6 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
-use crate::artifact::step::Step;
 use crate::artifact::table::Table;
 use crate::run::folders::recipe_of;
 use crate::run::log::{CallOutcome, CallRecord, append_call};
@@ -79,14 +78,13 @@ pub(super) fn run_stage(
     result.map(|worked| ExitCode::from(worked.code))
 }
 
-/// Checks the dataset folder of a stage before its work. With `replace` one that holds the result of another step is
-/// removed; one that holds ours, nothing, or data of another kind stays, and the stage has its say.
+/// Checks the dataset folder of a stage before its work. With `replace` one of another recipe is removed; one that holds ours, nothing, or data of another kind stays, and the stage has its say.
 pub(super) fn claim_folder(
     stage: &str,
     kind: DatasetKind,
     folder: &Path,
     replace: bool,
-    step: &Step,
+    recipe: ContentHash,
 ) -> Result<(), ArtifactError> {
     let begun = check_begun(folder)?;
     let is_kind = match Manifest::read_any(folder) {
@@ -97,7 +95,7 @@ pub(super) fn claim_folder(
         }
         Err(error) => return Err(error),
     };
-    if !(replace && is_kind && begun.is_some_and(|found| found != step.id)) {
+    if !(replace && is_kind && begun.is_some_and(|found| found != recipe)) {
         return Ok(());
     }
     if is_link(folder)? {
@@ -109,15 +107,15 @@ pub(super) fn claim_folder(
     remove_folder(folder)
 }
 
-/// Removes the parts of a dataset folder of this step beyond those that are asked for now; the others stay.
+/// Removes the parts of a dataset folder of this recipe beyond those that are asked for now; the others stay.
 pub(super) fn drop_surplus(
     stage: &str,
     folder: &Path,
-    step: &Step,
+    recipe: ContentHash,
     tables: &[&Table],
     (items, parts): (u64, u64),
 ) -> Result<(), ArtifactError> {
-    if recipe_of(folder)? != Some(step.id) {
+    if recipe_of(folder)? != Some(recipe) {
         return Ok(());
     }
     let _lock = FolderLock::take(folder)?;

@@ -3,7 +3,7 @@
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::{DatasetRow, positions_table};
+use crate::artifact::dataset::positions::{PositionRow, positions_table};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::FileKind;
 use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
@@ -114,7 +114,7 @@ impl Encoder {
         }
     }
 
-    fn write(&mut self, rows: &[DatasetRow], writer: &mut dyn Write) -> io::Result<()> {
+    fn write(&mut self, rows: &[PositionRow], writer: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Csv => rows.iter().try_for_each(|row| write_csv_row(writer, row)),
             Self::Obf => rows.iter().try_for_each(|row| write_obf_row(writer, row)),
@@ -131,7 +131,7 @@ impl Encoder {
 }
 
 /// The rows of a part, each checked: a bad one is the dataset's fault, not that of the output.
-fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<DatasetRow>, StageError> {
+fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<PositionRow>, StageError> {
     context.check()?;
     let rows = dataset.rows(index)?;
     for (number, row) in rows.iter().enumerate() {

@@ -7,7 +7,8 @@ mod positions;
 use self::gate::GateVerified;
 use self::mpc::MpcVerified;
 use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
-use crate::artifact::dataset::manifest::{DatasetKind, setting_key};
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::recipe::setting_in;
 use crate::artifact::dataset::verify::{Verified, strangers};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::Table;
@@ -136,12 +137,11 @@ fn check_footer(
         (format!("{item}s"), part.count.to_string()),
     ];
     let mut settings = manifest.settings(stage);
-    settings.retain(|(name, _)| footer.contains_key(&setting_key(name)));
+    settings.retain(|(name, _)| setting_in(&footer, name).is_some());
     for (name, listed) in own.into_iter().chain(settings) {
-        let key = setting_key(&name);
-        let found = footer.get(&key).map_or("nothing", String::as_str);
+        let found = setting_in(&footer, &name).map_or("nothing", String::as_str);
         if found != listed {
-            let reason = format!("its footer says {key} = {found}, and by the manifest it is {listed}");
+            let reason = format!("its footer says renma.{name} = {found}, and by the manifest it is {listed}");
             return Err(ArtifactError::damaged(&path, reason));
         }
     }

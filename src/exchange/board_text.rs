@@ -5,7 +5,7 @@
 //! has up to three decimals. `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, lines, without_comment};
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::notation::parse_board;
@@ -36,7 +36,7 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     let score = millidiscs(score).ok_or_else(|| (score_begin, format!("`{score}` is not a score in discs, ±64")))?;
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = Ply(60_u8.saturating_sub(colored.position.empties()));
-    let row = DatasetRow { score: Some(score), ..DatasetRow::unlabeled(colored, ply) };
+    let row = PositionRow { score: Some(score), ..PositionRow::unlabeled(colored, ply) };
     let rows = if colored.position.legal_moves() == 0 { Vec::new() } else { vec![row] };
     Ok(Some(ImportedGame { rows, ..ImportedGame::default() }))
 }

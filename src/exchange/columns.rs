@@ -4,9 +4,9 @@
 //! games is bad. Without that column every row is a separate game.
 
 use super::records::{BadRecord, Place, RecordNumber};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::writer::ImportedGame;
+use crate::artifact::table::row::TableRow;
 use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::game::Ply;
 use std::collections::{BTreeMap, VecDeque};
@@ -55,7 +55,7 @@ pub(super) struct SourceRow {
     /// The `game_id` of the source.
     id: Option<i128>,
     /// `None` where the side to move has no move.
-    position: Result<Option<DatasetRow>, BadRecord>,
+    position: Result<Option<PositionRow>, BadRecord>,
 }
 
 impl SourceRow {
@@ -74,7 +74,7 @@ impl SourceRow {
     }
 }
 
-fn position(values: &impl Values) -> Result<Option<DatasetRow>, BadValue> {
+fn position(values: &impl Values) -> Result<Option<PositionRow>, BadValue> {
     let colored = ColoredPosition::from_boards(
         Black(bitboard(values, "black")?),
         White(bitboard(values, "white")?),
@@ -86,17 +86,13 @@ fn position(values: &impl Values) -> Result<Option<DatasetRow>, BadValue> {
     }
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = label(values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
-    let row = DatasetRow {
-        score: label(values, "score")?,
-        static_score: label(values, "static_score")?,
-        depth: label(values, "depth")?,
-        exact: flag(values, "exact")?,
-        best_move: label(values, "best_move")?,
-        played_move: label(values, "played_move")?,
-        random_move: flag(values, "random_move")?,
-        result: label(values, "result")?,
-        ..DatasetRow::unlabeled(colored, Ply(ply))
-    };
+    let mut row = PositionRow::unlabeled(colored, Ply(ply));
+    for &name in PositionRow::OPTIONAL {
+        if let Some(number) = values.number(name)? {
+            let set = i64::try_from(number).map_err(|_| format!("{number} is out of range"));
+            set.and_then(|number| row.set(name, number)).map_err(|reason| (Some(name), reason))?;
+        }
+    }
     if let Some(empties) = values.number("empties")?.filter(|number| *number != i128::from(row.empties)) {
         return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
     }

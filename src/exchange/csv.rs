@@ -2,11 +2,11 @@
 
 use super::columns::{BadValue, Games, SourceRow, Values, check_columns};
 use super::records::{Line, Lines, Records};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::table::Column;
+use crate::artifact::table::row::TableRow;
 use arrow::datatypes::DataType;
 use std::io::{self, Write};
 use std::path::Path;
@@ -126,20 +126,6 @@ pub fn write_csv_head(writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
 /// # Errors
 ///
 /// Whatever the system refuses.
-pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
-    fn text(value: Option<impl ToString>) -> String {
-        value.map(|value| value.to_string()).unwrap_or_default()
-    }
-    let DatasetRow { game_id, ply, empties, black, white, black_to_move, .. } = row;
-    let labels = [
-        text(row.score),
-        text(row.static_score),
-        text(row.depth),
-        text(row.exact),
-        text(row.best_move),
-        text(row.played_move),
-        text(row.random_move),
-        text(row.result),
-    ];
-    writeln!(writer, "{game_id},{ply},{empties},{black},{white},{black_to_move},{}", labels.join(","))
+pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
+    writeln!(writer, "{}", row.texts().join(","))
 }

@@ -1,6 +1,6 @@
 //! OBF: one position per line.
 
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::engine::board::notation::{Black, ColoredPosition, ObfLine, White, parse_obf};
 use crate::engine::board::square::Square;
@@ -31,7 +31,7 @@ pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)>
 /// # Errors
 ///
 /// Whatever the system refuses, or a row that is not a position.
-pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
+pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
     let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;

@@ -3,14 +3,15 @@
 
 use super::columns::{BadValue, Games, SourceRow, Values, check_columns, is_column};
 use super::records::{RecordNumber, Records, SIZE_MAX};
-use crate::artifact::dataset::manifest::{DatasetKind, base_footer};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::{DatasetRow, positions_table, to_positions_batch};
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow, positions_table};
+use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::output::FileKind;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
+use crate::artifact::table::row::TableRow;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
@@ -163,7 +164,8 @@ impl ParquetWriter {
     ///
     /// None that is expected.
     pub fn new(kind: DatasetKind, recipe: ContentHash) -> io::Result<Self> {
-        let writer = positions_table(kind).writer(Vec::new(), &base_footer(recipe)).map_err(io::Error::other)?;
+        let writer =
+            positions_table(kind).writer(Vec::new(), &base_footer(kind.format(), recipe)).map_err(io::Error::other)?;
         Ok(Self { kind, writer })
     }
 
@@ -172,8 +174,10 @@ impl ParquetWriter {
     /// # Errors
     ///
     /// Whatever the system refuses.
-    pub fn write(&mut self, rows: &[DatasetRow], output: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.writer.write(&to_positions_batch(self.kind, rows)).map_err(io::Error::other)?;
+    pub fn write(&mut self, rows: &[PositionRow], output: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        self.writer
+            .write(&positions_table(self.kind).batch(PositionRow::to_columns(rows)))
+            .map_err(io::Error::other)?;
         output.write_all(&std::mem::take(self.writer.inner_mut()))
     }
 

@@ -1,6 +1,6 @@
 //! What all readers of games and positions share: records, the place of a bad one, and games replayed to positions.
 
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::square::Square;
@@ -83,8 +83,8 @@ pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Opt
     let mut game = Game::new();
     let mut rows = Vec::with_capacity(moves.len() + 1);
     for (place, &square) in moves.iter().enumerate() {
-        let row = DatasetRow::unlabeled(game.current(), game.ply());
-        rows.push(DatasetRow { played_move: Some(square.number()), ..row });
+        let row = PositionRow::unlabeled(game.current(), game.ply());
+        rows.push(PositionRow { played_move: Some(square.number()), ..row });
         game.play(square).map_err(|error| (Some(place), error.to_string()))?;
     }
     let mut result = result;
@@ -95,7 +95,7 @@ pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Opt
         }
         result = Some(black_discs);
     } else {
-        rows.push(DatasetRow::unlabeled(game.current(), game.ply()));
+        rows.push(PositionRow::unlabeled(game.current(), game.ply()));
     }
     for row in &mut rows {
         row.result = result.map(|result| if row.black_to_move { result } else { -result });

@@ -7,7 +7,7 @@ pub mod judgment;
 mod openings;
 mod play;
 mod recheck;
-mod recipe;
+pub mod recipe;
 mod rule;
 pub mod run;
 mod score;

@@ -1,16 +1,15 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
 use super::bounds::check_manifest;
-use super::games::{self, GAMES, GameRow};
+use super::games::{GAMES, GameRow, games_table};
 use super::manifest::{DatasetKind, Manifest, Part, part_name};
-use super::positions::{self, POSITIONS, PositionRow};
-use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
+use super::positions::{PositionRow, positions_table};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::is_folder;
 use crate::artifact::publish::parent;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
+use crate::artifact::table::row::TableRow;
 use crate::artifact::table::{FileEntry, Table, read_listed};
-use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
 
 /// A finished dataset.
@@ -98,13 +97,13 @@ impl Dataset {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// Where it is.
+    /// The folder of the dataset.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its manifest.
+    /// What it was made from, and its parts.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -116,36 +115,13 @@ impl Dataset {
         self.manifest.parts.len()
     }
 
-    /// The positions of a part of a self-play dataset, checked against the manifest.
-    ///
-    /// [`Dataset::rows`] reads those of any dataset.
-    ///
-    /// # Errors
-    ///
-    /// Damage of any kind, or a dataset with missing labels.
-    pub fn positions(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
-        let batch = self.batch(&POSITIONS, index)?;
-        Ok(positions::from_batch(&batch).collect())
-    }
-
-    /// The games of a part of a self-play dataset, checked against the manifest.
-    ///
-    /// # Errors
-    ///
-    /// Damage of any kind.
-    pub fn games(&self, index: usize) -> Result<Vec<GameRow>, ArtifactError> {
-        let batch = self.batch(&GAMES, index)?;
-        Ok(games::from_batch(&batch).collect())
-    }
-
     /// The positions of a part, checked against the manifest.
     ///
     /// # Errors
     ///
     /// Damage of any kind.
-    pub fn rows(&self, index: usize) -> Result<Vec<DatasetRow>, ArtifactError> {
-        let kind = self.manifest.kind;
-        Ok(from_positions_batch(kind, &self.batch(positions_table(kind), index)?))
+    pub fn rows(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
+        self.read(positions_table(self.manifest.kind), index)
     }
 
     /// The games of a part, checked against the manifest; `None` if the source had positions only.
@@ -153,15 +129,15 @@ impl Dataset {
     /// # Errors
     ///
     /// Damage of any kind.
-    pub fn game_rows(&self, index: usize) -> Result<Option<Vec<DatasetGame>>, ArtifactError> {
+    pub fn game_rows(&self, index: usize) -> Result<Option<Vec<GameRow>>, ArtifactError> {
         let kind = self.manifest.kind;
         if kind == DatasetKind::Imported && !self.manifest.parts[index].files.contains_key(GAMES.name) {
             return Ok(None);
         }
-        Ok(Some(from_games_batch(kind, &self.batch(games_table(kind), index)?)))
+        self.read(games_table(kind), index).map(Some)
     }
 
-    /// Checks that a part's games, if it has them, are the bytes that the manifest lists, for those who need only rows.
+    /// Checks that the file of a part's games, if there is one, is the one that the manifest lists, without decoding it.
     ///
     /// # Errors
     ///
@@ -173,15 +149,15 @@ impl Dataset {
         }
     }
 
-    /// A part of a table, checked against the manifest.
+    /// The rows of a part of a table, checked against the manifest.
     ///
     /// # Errors
     ///
     /// Damage of any kind.
-    pub fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {
+    pub fn read<R: TableRow>(&self, table: &Table, index: usize) -> Result<Vec<R>, ArtifactError> {
         let path = part_path(&self.folder, table, index);
         let entry = file_entry(&self.folder, &self.manifest.parts[index], table)?;
-        table.read(&path, entry)
+        table.read_rows(&path, entry)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Searches positions whose source gave them no score.
 
 use super::Labeler;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::engine::board::square::Square;
 use crate::engine::search::limits::Limits;
@@ -32,7 +32,7 @@ pub(super) fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: C
     Ok(counts?.iter().sum())
 }
 
-fn label_row(searcher: &mut Searcher<'_>, labeler: Labeler<'_>, row: &mut DatasetRow) -> Result<(), Stopped> {
+fn label_row(searcher: &mut Searcher<'_>, labeler: Labeler<'_>, row: &mut PositionRow) -> Result<(), Stopped> {
     let position = row.position().expect("a record was checked when it was read");
     let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
     row.score = Some(result.score.0);

@@ -2,7 +2,7 @@
 
 use super::positions::{BINS, bin};
 use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::verdict::{OpeningCounts, Score as MatchScore, Verdict, read_verdict};
 use crate::artifact::model::document::ModelReference;
 use crate::engine::score::{Discs, Score};
@@ -67,8 +67,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
     let mut distinct = HashSet::new();
     for index in 0..dataset.part_count() {
         context.check()?;
-        for GateGameRow { candidate_black, moves: text, result, .. } in from_batch(&dataset.batch(&GATE_GAMES, index)?)
-        {
+        for GateGameRow { candidate_black, moves: text, result, .. } in dataset.read(&GATE_GAMES, index)? {
             let result = i32::from(result);
             (if candidate_black { &mut black } else { &mut white }).add(result);
             results[bin(Score::from(Discs(result)).0)] += 1;

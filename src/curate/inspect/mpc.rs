@@ -1,7 +1,7 @@
 //! A summary of MPC samples: where they are from, what their searches cost, and how far scores move with depth.
 
 use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow, from_batch};
+use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
@@ -75,7 +75,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
     let mut by_depth: BTreeMap<u8, DepthSums> = BTreeMap::new();
     for index in 0..dataset.part_count() {
         context.check()?;
-        let rows: Vec<MpcSampleRow> = from_batch(&dataset.batch(&MPC_SAMPLES, index)?).collect();
+        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
         rows_total += rows.len() as u64;
         nodes += rows.iter().map(|row| row.nodes).sum::<u64>();
         for sample in rows.chunk_by(|left, right| left.sample_id == right.sample_id) {

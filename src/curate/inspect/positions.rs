@@ -1,7 +1,8 @@
 //! A summary of positions: counts, histograms, duplicates, variety and errors.
 
 use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::rows::{DatasetRow, IMPORTED_POSITIONS};
+use crate::artifact::dataset::positions::PositionRow;
+use crate::artifact::table::row::TableRow;
 use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::board::position::Position;
 use crate::pipeline::{Context, StageError};
@@ -16,9 +17,6 @@ pub const BINS: usize = 17;
 
 /// The width of a line of the table by empties.
 const EMPTIES_STEP: u8 = 5;
-
-/// The labels that may be missing, in the order of [`IMPORTED_POSITIONS`].
-const LABELS: usize = 8;
 
 /// The plies at which openings are counted.
 const OPENING_PLIES: [u8; 4] = [4, 8, 12, 16];
@@ -76,7 +74,7 @@ impl EmptiesSummary {
         mean_discs(self.result_error_sum as f64, self.decided)
     }
 
-    fn add(&mut self, row: &DatasetRow) {
+    fn add(&mut self, row: &PositionRow) {
         self.rows += 1;
         self.exact += u64::from(row.exact == Some(true));
         self.random += u64::from(row.random_move == Some(true));
@@ -161,24 +159,15 @@ struct Inspector {
     canonical: HashSet<u64>,
     openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
     by_empties: BTreeMap<u8, EmptiesSummary>,
-    missing: [u64; LABELS],
+    missing: Vec<u64>, // by label, in the order of the columns
 }
 
 impl Inspector {
-    fn add_row(&mut self, row: &DatasetRow) {
+    fn add_row(&mut self, row: &PositionRow) {
         self.positions += 1;
-        let absent = [
-            row.score.is_none(),
-            row.static_score.is_none(),
-            row.depth.is_none(),
-            row.exact.is_none(),
-            row.best_move.is_none(),
-            row.played_move.is_none(),
-            row.random_move.is_none(),
-            row.result.is_none(),
-        ];
-        for (count, absent) in self.missing.iter_mut().zip(absent) {
-            *count += u64::from(absent);
+        self.missing.resize(PositionRow::OPTIONAL.len(), 0);
+        for (count, is_missing) in self.missing.iter_mut().zip(row.missing()) {
+            *count += u64::from(is_missing);
         }
         let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
         let summary = self.by_empties.entry(range).or_default();
@@ -203,8 +192,7 @@ impl Inspector {
             positions: self.positions,
             duplicates: self.positions - self.boards.len() as u64,
             duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
-            missing: IMPORTED_POSITIONS
-                .nullable
+            missing: PositionRow::OPTIONAL
                 .iter()
                 .zip(self.missing)
                 .filter(|(_, count)| 0 < *count)

@@ -2,7 +2,7 @@
 
 use super::{check_footer, config_of, over_parts};
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
@@ -65,7 +65,7 @@ struct Batch {
 
 fn verify_part(dataset: &Dataset, index: usize, fast: bool, context: Context<'_>) -> Result<Batch, StageError> {
     let part = &dataset.manifest().parts[index];
-    let rows: Vec<GateGameRow> = from_batch(&dataset.batch(&GATE_GAMES, index)?).collect();
+    let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason);
     if rows.len() as u64 != 2 * part.count {
         return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)).into());

@@ -3,7 +3,7 @@
 use super::{check_footer, config_of, over_parts};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Part;
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow, from_batch};
+use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::error::ArtifactError;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
@@ -41,7 +41,7 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
 
 fn verify_part(dataset: &Dataset, index: usize, config: &FitMpcConfig) -> Result<MpcVerified, ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let rows: Vec<MpcSampleRow> = from_batch(&dataset.batch(&MPC_SAMPLES, index)?).collect();
+    let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
     let samples = Sample::from_rows(&rows, config.depth_max).map_err(&damaged)?;
     check_ids(part, &samples, config.game_samples.into()).map_err(&damaged)?;

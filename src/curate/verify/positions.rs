@@ -2,7 +2,7 @@
 
 use super::{VerifyTask, over_parts};
 use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::footers::check_footers;
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::{Verified, verify_part};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;

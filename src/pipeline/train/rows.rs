@@ -3,7 +3,7 @@
 use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use crate::engine::score::{Discs, Score};
@@ -138,7 +138,7 @@ fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
 }
 
 /// What the weights are to predict, unless the row lacks it.
-fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
+fn target(config: &TrainConfig, row: &PositionRow) -> Option<i32> {
     let result = row.result.map(|result| Score::from(Discs(result.into())).0);
     match config.target {
         Target::Result => result,
@@ -197,7 +197,8 @@ mod tests {
             deduplicate: false,
             multiplicity_max: 1,
         };
-        let row = |score, result| DatasetRow { score, result, ..DatasetRow::unlabeled(ColoredPosition::START, Ply(0)) };
+        let row =
+            |score, result| PositionRow { score, result, ..PositionRow::unlabeled(ColoredPosition::START, Ply(0)) };
         for (target_is, blend, score, result, expected) in [
             (Target::Score, 0.0, Some(-1501), Some(3), Some(-1501)),
             (Target::Score, 0.0, None, Some(3), None),
