@@ -5,11 +5,11 @@
 use divan::Bencher;
 use renma::artifact::model::builtin::Builtin;
 use renma::engine::board::kernel::KernelChoice;
-use renma::engine::board::moves::{flips, legal_moves};
 use renma::engine::board::perft::perft_with;
 use renma::engine::board::position::Position;
 use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc::MpcTable;
 use renma::engine::search::searcher::Searcher;
@@ -51,7 +51,7 @@ fn positions() -> Vec<Position> {
 fn legal_moves_50(bencher: Bencher<'_, '_>) {
     let positions = positions();
     bencher.bench(|| {
-        let sets = positions.iter().map(|position| legal_moves(position.player(), position.opponent()));
+        let sets = positions.iter().map(|position| position.legal_moves());
         sets.fold(0, |all, set| all ^ set)
     });
 }
@@ -65,7 +65,7 @@ fn flips_of_50(bencher: Bencher<'_, '_>) {
         .flat_map(|position| Squares(position.legal_moves()).map(move |square| (position, square)))
         .collect();
     bencher.counter(divan::counter::ItemsCount::new(moves.len())).bench(|| {
-        let sets = moves.iter().map(|&(position, square)| flips(position.player(), position.opponent(), square));
+        let sets = moves.iter().map(|&(position, square)| position.flips(square));
         sets.fold(0, |all, set| all ^ set)
     });
 }
@@ -84,7 +84,7 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     let mut searcher = Searcher::with_kernel(&model.evaluation, &model.mpc, TABLE_BITS, kernel);
     bencher.bench_local(|| {
         searcher.clear();
-        searcher.search(position, Limits::full_width(1)).nodes
+        searcher.search(position, Limits::full_width(Depth(1))).nodes
     });
 }
 
@@ -102,7 +102,7 @@ fn depth_6(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     let mut searcher = Searcher::with_kernel(&evaluation, &mpc, TABLE_BITS, kernel);
     bencher.bench_local(|| {
         searcher.clear();
-        searcher.search(position, Limits::full_width(6)).nodes
+        searcher.search(position, Limits::full_width(Depth(6))).nodes
     });
 }
 

@@ -13,9 +13,13 @@ use renma::engine::board::position::Position;
 use renma::engine::board::square::{Square, Squares};
 use renma::engine::eval::evaluation::Evaluation;
 use renma::engine::game::Game;
+use renma::engine::score::Score;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::{MpcLevel, MpcTable};
-use renma::engine::search::searcher::{SearchResult, Searcher};
+use renma::engine::search::mpc::MpcTable;
+use renma::engine::search::mpc_level::MpcLevel;
+use renma::engine::search::result::SearchResult;
+use renma::engine::search::searcher::Searcher;
 use renma::engine::search::selective::{Extension, Selective};
 use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use renma::pipeline::fit_mpc::run::fit_mpc;
@@ -28,8 +32,8 @@ use std::sync::atomic::AtomicBool;
 
 const TABLE_BITS: u8 = 18;
 /// The depth of the comparison of both forms of statistics, and of that of all selective searches.
-const DEEP: u8 = 10;
-const DEPTH: u8 = 6;
+const DEEP: Depth = Depth(10);
+const DEPTH: Depth = Depth(6);
 /// Random plies of an opening, empty squares from which both players solve, nodes of a move.
 const OPENING_PLIES: u8 = 8;
 const EXACT_EMPTIES: u8 = 10;
@@ -88,14 +92,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let forms = [
         none,
         Form { name: "nothing, by the selective entry", ..prune(Selective { rank: Some(MOVES_MAX), ..plain }) },
-        Form { name: "threshold, 4 discs", ..prune(Selective { threshold: Some(4_000), ..plain }) },
+        Form { name: "threshold, 4 discs", ..prune(Selective { threshold: Some(Score(4_000)), ..plain }) },
         Form { name: "rank, 6 moves", ..prune(Selective { rank: Some(6), ..plain }) },
         Form { name: "extension, horizon", ..prune(Selective { extension: Some(Extension::Horizon), ..plain }) },
         Form { name: "extension, every depth", ..prune(Selective { extension: Some(Extension::EveryDepth), ..plain }) },
         source(MpcLevel::P87),
         full(MpcLevel::P87),
     ];
-    println!("depth {DEPTH}; Elo over none at {NODES} nodes a move, {pairs} pairs");
+    println!("depth {}; Elo over none at {NODES} nodes per move, {pairs} pairs", DEPTH.0);
     let wide = search_all(evaluation, &none, &positions, DEPTH);
     for form in forms.into_iter().filter(|form| only.as_ref().is_none_or(|only| form.name.contains(only.as_str()))) {
         let found = search_all(evaluation, &form, &positions, DEPTH);
@@ -123,7 +127,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Nodes, moves and scores of selective searches against full width, at equal depth.
 fn compare_deep(evaluation: &Evaluation, none: Form<'_>, forms: &[Form<'_>], positions: &[Position]) {
-    println!("depth {DEEP} of {} positions", positions.len());
+    println!("depth {} of {} positions", DEEP.0, positions.len());
     let wide = search_all(evaluation, &none, positions, DEEP);
     for form in forms {
         let found = search_all(evaluation, form, positions, DEEP);
@@ -144,7 +148,7 @@ fn compare_deep(evaluation: &Evaluation, none: Form<'_>, forms: &[Form<'_>], pos
 fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let config = load_config(Path::new("configs/seed.toml"))?.config.fit_mpc;
-    let config = FitMpcConfig { method: Method::Seed, depth_max: DEEP, exploration: 0.5, ..config };
+    let config = FitMpcConfig { method: Method::Seed, depth_max: DEEP.0, exploration: 0.5, ..config };
     let model = load_model("builtin:champion", folder.path())?;
     let registry = Registry::new(folder.path());
     let task = FitMpcTask {
@@ -166,7 +170,7 @@ fn search(searcher: &mut Searcher<'_>, form: &Form<'_>, position: Position, limi
     searcher.search(position, Limits { mpc: form.level, selective: form.selective, ..limits })
 }
 
-fn search_all(evaluation: &Evaluation, form: &Form<'_>, positions: &[Position], depth: u8) -> Vec<SearchResult> {
+fn search_all(evaluation: &Evaluation, form: &Form<'_>, positions: &[Position], depth: Depth) -> Vec<SearchResult> {
     let new_searcher = || Searcher::new(evaluation, form.mpc, TABLE_BITS);
     let limits = Limits::full_width(depth);
     positions
@@ -180,8 +184,8 @@ fn nodes(results: &[SearchResult]) -> u64 {
 }
 
 fn rms(wide: &[SearchResult], found: &[SearchResult]) -> f64 {
-    let squares = wide.iter().zip(found).map(|(wide, found)| f64::from(wide.score - found.score).powi(2));
-    (squares.sum::<f64>() / wide.len() as f64).sqrt() / 1000.0
+    let squares = wide.iter().zip(found).map(|(wide, found)| (wide.score - found.score).discs().powi(2));
+    (squares.sum::<f64>() / wide.len() as f64).sqrt()
 }
 
 /// The share in percent of moves whose full-width score is within a disc of the best one's, and of those that are the same.
@@ -201,7 +205,7 @@ fn near_moves(
         let Some(next) = found.best_move.and_then(|square| positions[index].play(square)) else { return false };
         searcher.clear();
         let (score, _) = searcher.score_at_depth(next, DEEP - 1, MpcLevel::FullWidth).expect("nothing stops it");
-        wide.score + score <= 1000
+        wide.score + score <= Score::DISC
     });
     let near = near.filter(|near| *near).count();
     let same = wide.iter().zip(found).filter(|(wide, found)| wide.best_move == found.best_move).count();
@@ -212,7 +216,7 @@ fn near_moves(
 /// Processor time of a node, in nanoseconds, at the nodes of the long match; the least of three.
 fn nanoseconds(evaluation: &Evaluation, form: &Form<'_>, positions: &[Position]) -> f64 {
     let mut searcher = Searcher::new(evaluation, form.mpc, TABLE_BITS);
-    let limits = Limits { nodes: Some(NODES_LONG), ..Limits::full_width(30) };
+    let limits = Limits { nodes: Some(NODES_LONG), ..Limits::full_width(Depth(30)) };
     let mut least = f64::INFINITY;
     for _ in 0..3 {
         let begin = thread_seconds();
@@ -273,11 +277,12 @@ fn play(
     while !game.is_over() {
         let current = game.current();
         let side = usize::from(current.black_to_move != first_is_black);
-        let limits = Limits { exact_empties: EXACT_EMPTIES, nodes: Some(budgets[side]), ..Limits::full_width(30) };
+        let limits =
+            Limits { exact_empties: EXACT_EMPTIES, nodes: Some(budgets[side]), ..Limits::full_width(Depth(30)) };
         // The exact search is the same for both, and not cut short.
         let nodes = limits.nodes.filter(|_| EXACT_EMPTIES < current.position.empties());
         let result = search(&mut searchers[side], forms[side], current.position, Limits { nodes, ..limits });
         game.play(result.best_move.expect("the side to move has a move")).expect("the search plays by the rules");
     }
-    if first_is_black { game.black_discs() } else { -game.black_discs() }
+    if first_is_black { game.black_discs().0 } else { -game.black_discs().0 }
 }

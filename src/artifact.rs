@@ -2,6 +2,7 @@
 
 pub mod dataset;
 pub mod error;
+pub mod format;
 pub mod hash;
 pub mod lock;
 pub mod model;

@@ -1,8 +1,10 @@
-//! Other programs' files, one file a format.
+//! Files of other programs, one file per format.
 
 pub mod board_text;
+mod columns;
 pub mod csv;
 pub mod es_cube_eval;
+pub mod models;
 pub mod mpc_dat;
 pub mod obf;
 pub mod parquet;

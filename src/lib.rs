@@ -7,6 +7,7 @@ pub mod artifact;
 pub mod cli;
 pub mod cluster;
 pub mod config;
+pub mod curate;
 pub mod engine;
 pub mod exchange;
 pub mod exit_code;

@@ -9,7 +9,7 @@ pub mod train;
 
 use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
 use crate::artifact::error::ArtifactError;
-use crate::engine::search::searcher::Stopped;
+use crate::engine::search::result::Stopped;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 

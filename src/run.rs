@@ -6,6 +6,7 @@ pub mod folders;
 pub mod gc;
 pub mod lineage;
 pub mod log;
+pub mod models;
 pub mod next;
 pub mod record;
 pub mod restart;

@@ -533,9 +533,9 @@ fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
 #[test]
 fn a_wrong_turn_inside_the_engine_is_noticed() {
     for (name, source, expected) in [
-        ("engine/board/position.rs", "use crate::engine::eval::evaluation::DISC;", "engine::board may not name"),
+        ("engine/board/position.rs", "use crate::engine::eval::evaluation::Evaluation;", "engine::board may not name"),
         ("engine/eval/features.rs", "use super::super::search::limits::Limits;", "engine::eval may not name"),
-        ("engine/game.rs", "use super::eval::evaluation::DISC;", "engine::game may not name"),
+        ("engine/game.rs", "use super::eval::evaluation::Evaluation;", "engine::game may not name"),
         ("engine/search/searcher.rs", "use crate::engine::game::Game;", "engine::search may not name"),
         ("engine/board.rs", "use std::{fmt, fs::File};", "the engine knows no std::fs"),
         ("engine/search.rs", "fn f() { std::thread::yield_now(); }", "the engine knows no std::thread"),

@@ -7,12 +7,13 @@ mod es_cube;
 
 use es_cube::{INSTANCES, PARITY, PATTERNS, WEIGHT_COUNT, configuration, digit, instances, square_index};
 use renma::artifact::model::features_file::parse_features;
-use renma::engine::board::position::Position;
+use renma::engine::board::position::{Opponent, Player, Position};
 use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
 use renma::engine::eval::evaluation::Evaluation;
 use renma::engine::eval::pattern_set::{PatternKind, PatternSet};
 use renma::engine::game::Game;
+use renma::engine::score::Score;
 use renma::random::{RandomStream, Stream, stream};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ fn rng(id: u64) -> RandomStream {
     stream(SEED, Stream::Game(1, id))
 }
 
-fn set_of(phase_starts: &str) -> Arc<PatternSet> {
-    let text = ES_CUBE.replace("phase_starts = [4]", &format!("phase_starts = [{phase_starts}]"));
+fn set_of(phase_empties_max: &str) -> Arc<PatternSet> {
+    let text = ES_CUBE.replace("phase_empties_max = [60]", &format!("phase_empties_max = [{phase_empties_max}]"));
     Arc::new(parse_features(&text).unwrap())
 }
 
@@ -93,7 +94,8 @@ fn images(position: Position) -> Vec<Position> {
     symmetries
         .into_iter()
         .map(|symmetry| {
-            Position::new(image(position.player(), symmetry), image(position.opponent(), symmetry)).unwrap()
+            let [player, opponent] = [position.player(), position.opponent()].map(|set| image(set, symmetry));
+            Position::new(Player(player), Opponent(opponent)).unwrap()
         })
         .collect()
 }
@@ -101,7 +103,7 @@ fn images(position: Position) -> Vec<Position> {
 fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Position) -> i32) {
     for &position in positions {
         let value = evaluation.static_value(position);
-        assert_eq!(value, plain(position), "{position:?}");
+        assert_eq!(value, Score(plain(position)), "{position:?}");
         for image in images(position) {
             assert_eq!(evaluation.static_value(image), value, "{position:?} as {image:?}");
         }
@@ -110,7 +112,7 @@ fn check(evaluation: &Evaluation, positions: &[Position], plain: impl Fn(Positio
 
 #[test]
 fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
-    let set = set_of("4");
+    let set = set_of("60");
     let listed: BTreeSet<(&str, BTreeSet<&str>)> =
         INSTANCES.iter().map(|(pattern, squares)| (*pattern, squares.split(' ').collect())).collect();
     assert_eq!(listed.len(), 42);
@@ -141,7 +143,8 @@ fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
 
 #[test]
 fn each_board_feature_is_at_the_index_its_squares_spell() {
-    let position = Position::new(1 << square_index("a1") | 1 << square_index("b2"), 1 << square_index("b1")).unwrap();
+    let player = Player(1 << square_index("a1") | 1 << square_index("b2"));
+    let position = Position::new(player, Opponent(1 << square_index("b1"))).unwrap();
     let corner: Vec<usize> = ["a1", "b1", "c1", "a2", "b2", "c2", "a3", "b3"].map(square_index).into();
     assert_eq!(digit(position.player(), position.opponent(), square_index("b1")), 2);
     assert_eq!(
@@ -152,13 +155,13 @@ fn each_board_feature_is_at_the_index_its_squares_spell() {
 
 #[test]
 fn a_static_value_is_the_plain_sum_by_squares_on_every_image_of_the_board() {
-    let evaluation = random_evaluation(&set_of("4"));
+    let evaluation = random_evaluation(&set_of("60"));
     check(&evaluation, &random_positions(20), |position| plain_value(evaluation.weights(), position));
 }
 
 #[test]
 fn every_phase_has_weights_of_its_own() {
-    let evaluation = random_evaluation(&set_of("4, 20, 33, 64"));
+    let evaluation = random_evaluation(&set_of("60, 44, 31, 0"));
     check(&evaluation, &random_positions(10), |position| {
         let discs = (position.player() | position.opponent()).count_ones();
         let phase = [4, 20, 33, 64].iter().filter(|&&start| start <= discs).count() - 1;

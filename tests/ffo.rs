@@ -8,6 +8,8 @@ use renma::engine::board::notation::parse_board;
 use renma::engine::board::position::Position;
 use renma::engine::board::square::Square;
 use renma::engine::eval::builtin;
+use renma::engine::score::{Discs, Score};
+use renma::engine::search::depth::Depth;
 use renma::engine::search::mpc::MpcTable;
 use renma::engine::search::searcher::Searcher;
 use std::ops::RangeInclusive;
@@ -28,18 +30,18 @@ fn check(numbers: RangeInclusive<u32>, kernel: KernelChoice) {
         assert_eq!(position.empties().to_string(), empties, "{line}");
         searcher.clear();
         let result = searcher.solve(position);
-        assert_eq!(result.score, score.parse::<i32>().unwrap() * 1000, "{line}");
-        assert!(result.exact && result.complete && result.depth == position.empties(), "{line}");
+        assert_eq!(result.score, Score::from(Discs(score.parse().unwrap())), "{line}");
+        assert!(result.exact && result.complete && result.depth == Depth(position.empties()), "{line}");
         let best = result.best_move.map(|square| square.to_string()).unwrap_or_default();
         assert!(best_moves.split(' ').any(|square| square == best), "{best} in {line}");
         assert_eq!(result.line.first(), result.best_move.as_ref());
-        assert_eq!(final_score(position, &result.line), result.score, "{line}: {:?}", result.line);
+        assert_eq!(Score::from(final_discs(position, &result.line)), result.score, "{line}: {:?}", result.line);
     }
 }
 
-/// The score of the game that `line` plays out, in millidiscs from the first side to move.
-fn final_score(mut position: Position, line: &[Square]) -> i32 {
-    let mut sign = 1000;
+/// The result of the game that `line` plays out, from the first side to move.
+fn final_discs(mut position: Position, line: &[Square]) -> Discs {
+    let mut sign = 1;
     for &square in line {
         if position.legal_moves() == 0 {
             (position, sign) = (position.pass(), -sign);
@@ -47,7 +49,7 @@ fn final_score(mut position: Position, line: &[Square]) -> i32 {
         (position, sign) = (position.play(square).unwrap(), -sign);
     }
     assert!(position.is_over());
-    sign * position.final_discs()
+    position.final_discs() * sign
 }
 
 #[test]

@@ -7,14 +7,17 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{Dataset, part_path};
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::seal::seal;
+use renma::artifact::table::row::TableRow;
 use renma::engine::board::notation::parse_moves;
 use renma::engine::board::position::Position;
 use renma::engine::game::Game;
+use renma::engine::score::Score;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
 use renma::engine::search::searcher::Searcher;
 use std::collections::BTreeSet;
@@ -70,7 +73,7 @@ fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
 fn games(folder: &Path) -> Vec<GateGameRow> {
     let parts = Manifest::read(folder, DatasetKind::Gate).unwrap().parts;
     let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part), |_| Ok(1_000)).unwrap().2;
-    (0..parts.len()).flat_map(|part| from_batch(&read(part)).collect::<Vec<_>>()).collect()
+    (0..parts.len()).flat_map(|part| GateGameRow::from_batch(&read(part)).unwrap()).collect()
 }
 
 /// The position after the opening of each pair.
@@ -288,8 +291,8 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 12);
     for position in openings {
         searcher.clear();
-        let score = searcher.search(position, Limits::full_width(2)).score;
-        assert!(score.abs() <= 1000, "{position:?} has score {score}");
+        let score = searcher.search(position, Limits::full_width(Depth(2))).score;
+        assert!(score.abs() <= Score::DISC, "{position:?} has score {score:?}");
     }
     let counts = found.openings;
     assert!(0 < counts.in_training && 0 < counts.unbalanced, "{counts:?}");
@@ -366,7 +369,7 @@ fn a_verdict_that_the_games_do_not_lead_to_fails_the_recheck() {
     let mut older = serde_json::to_value(&verdict).unwrap();
     older.as_object_mut().unwrap().remove("format");
     workspace.write("gate/verdict.json", seal(&older));
-    let words = ["gate/verdict.json", "it has format 1, this renma reads format 2"];
+    let words = ["gate/verdict.json", "it has no format version, this renma reads format 2"];
     refused(&workspace, &format!("{arguments} --output gate"), 65, &words);
     let mut other = verdict.clone();
     other.games_content = other.step;

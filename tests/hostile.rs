@@ -9,15 +9,16 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::games::{self, GAMES};
-use renma::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
+use renma::artifact::dataset::games::GAMES;
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::dataset::positions::{self, POSITIONS};
+use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
+use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -182,8 +183,8 @@ fn footer_of(path: &Path) -> Footer {
 
 /// The bytes of the second part with `count` equal rows in place of its own.
 fn equal_rows(count: usize) -> Vec<u8> {
-    let row = Dataset::open(&RUN.path("data")).unwrap().positions(1).unwrap()[0];
-    let batch = positions::to_batch(&vec![row; 1 << 16]);
+    let row = Dataset::open(&RUN.path("data")).unwrap().rows(1).unwrap()[0];
+    let batch = POSITIONS.batch(PositionRow::to_columns(&vec![row; 1 << 16]));
     let footer = footer_of(&RUN.path("data/positions/part-00001.parquet"));
     let pairs = footer.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
     let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
@@ -223,10 +224,10 @@ fn a_part_whose_texts_unpack_to_more_than_games_can_have_is_refused_before_they_
     let workspace = copy_of_run();
     let folder = workspace.path("data");
     let mut manifest = Manifest::read(&folder, DatasetKind::Selfplay).unwrap();
-    let mut rows = Dataset::open(&folder).unwrap().games(2).unwrap();
+    let mut rows = Dataset::open(&folder).unwrap().game_rows(2).unwrap().unwrap();
     rows[1].moves = "f5".repeat(64 << 20);
     let path = folder.join("games/part-00002.parquet");
-    let entry = GAMES.write(&path, &games::to_batch(&rows), &footer_of(&path)).unwrap();
+    let entry = GAMES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
     manifest.parts[2].files.insert(GAMES.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(&folder).unwrap();
@@ -253,9 +254,9 @@ fn samples_that_no_search_has_found_are_searched_again() {
         std::fs::remove_file(workspace.path(what).join("manifest.json")).unwrap();
         let path = workspace.path(what).join("samples/part-00001.parquet");
         let batch = MPC_SAMPLES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
-        let mut rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
+        let mut rows: Vec<MpcSampleRow> = MpcSampleRow::from_batch(&batch).unwrap();
         rows.iter_mut().for_each(change);
-        MPC_SAMPLES.write(&path, &mpc_samples::to_batch(&rows), &footer_of(&path)).unwrap();
+        MPC_SAMPLES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
         let outcome = run_bounded(&workspace, &format!("{fit} --models registry-{what} --output {what}"));
         assert_eq!(outcome.code, Some(0), "{what}: {}", outcome.stderr);
         check_same(&workspace.path(what), &workspace.path("sound-mpc"), what);
@@ -282,9 +283,9 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
         }
         let path = workspace.path(what).join("games/part-00001.parquet");
         let batch = GATE_GAMES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
-        let mut rows: Vec<GateGameRow> = gate_games::from_batch(&batch).collect();
+        let mut rows: Vec<GateGameRow> = GateGameRow::from_batch(&batch).unwrap();
         change(&mut rows);
-        GATE_GAMES.write(&path, &gate_games::to_batch(&rows), &footer_of(&path)).unwrap();
+        GATE_GAMES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
         let outcome = run_bounded(&workspace, &format!("{gate} --output {what}"));
         assert_eq!(outcome.code, code, "{what}: {}", outcome.stderr);
         check_same(&workspace.path(what), &workspace.path("sound"), what);
@@ -294,11 +295,11 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
 #[test]
 fn a_large_model_takes_little_more_memory_than_its_weights() {
     let workspace = copy_of_run();
-    let starts: Vec<String> = (4..65).map(|discs| discs.to_string()).collect();
+    let phases: Vec<String> = (0..=60).rev().map(|empties| empties.to_string()).collect();
     let features = format!(
-        "name = \"wide\"\nphase_starts = [{}]\n\n[[pattern]]\nname = \"A\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1 a2 h2\"\n\n\
+        "name = \"wide\"\nphase_empties_max = [{}]\n\n[[pattern]]\nname = \"A\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1 a2 h2\"\n\n\
          [[pattern]]\nname = \"B\"\nsquares = \"a3 b3 c3 d3 e3 f3 g3 h3 a4 h4\"\n",
-        starts.join(", ")
+        phases.join(", ")
     );
     workspace.write("configs/features/wide.toml", features);
     let config = tiny(&workspace, "wide", &[("run.features", "\"features/wide.toml\""), ("train.epochs", "1")]);
@@ -368,7 +369,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let sound = std::fs::read(&plan).unwrap();
     let changes: [(&str, Change); 19] = [
         ("format 1, this renma reads format 2\nmake it again", |plan| plan["format"] = json!(1)),
-        ("format nothing", |plan| *plan = json!({"stage": "generate"})),
+        ("no format version", |plan| *plan = json!({"stage": "generate"})),
         ("a plan of \"train\"", |plan| plan["stage"] = json!("train")),
         ("algorithm 7 of generate, this renma has 1\nmake it again", |plan| plan["algorithm"] = json!(7)),
         ("generation is 0", |plan| plan["generation"] = json!(0)),

@@ -9,17 +9,18 @@ use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::games::GAMES;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
 use renma::artifact::dataset::positions::POSITIONS;
-use renma::artifact::dataset::rows::DatasetRow;
+use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::step::settings_hash;
 use renma::engine::board::square::Squares;
 use renma::engine::game::Game;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::MpcLevel;
+use renma::engine::search::mpc_level::MpcLevel;
+use renma::engine::search::sampling::NodeRequest;
 use renma::engine::search::searcher::Searcher;
-use renma::engine::search::selective::Wanted;
 use renma::random::{Stream, stream};
 use serde_json::Value;
 use std::path::Path;
@@ -196,8 +197,8 @@ fn hard_dataset(folder: &Path) {
     while game.current().position.empties() != 50 {
         game.play(rng.pick(Squares(game.current().position.legal_moves())).unwrap()).unwrap();
     }
-    let row = DatasetRow::unlabeled(game.current(), game.ply());
-    let row = DatasetRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
+    let row = PositionRow::unlabeled(game.current(), game.ply());
+    let row = PositionRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
     let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
     writer.finish(Provenance::default()).unwrap();
@@ -318,12 +319,15 @@ fn seconds_to_end(search: impl FnOnce(&mut Searcher<'_>) -> bool) -> f64 {
 #[test]
 fn every_kind_of_search_ends_soon_after_its_flag_is_raised() {
     let start = renma::engine::board::position::Position::START;
+    let request = NodeRequest { depth: Depth(20), choice: 1 };
     let seconds = [
-        seconds_to_end(|searcher| searcher.search(start, Limits::full_width(40)).stopped),
+        seconds_to_end(|searcher| searcher.search(start, Limits::full_width(Depth(40))).stopped),
         seconds_to_end(|searcher| searcher.solve(start).stopped),
-        seconds_to_end(|searcher| searcher.search(start, Limits { wld_empties: 60, ..Limits::full_width(2) }).stopped),
-        seconds_to_end(|searcher| searcher.score_at_depth(start, 40, MpcLevel::FullWidth).is_err()),
-        seconds_to_end(|searcher| searcher.meet(start, 40, Wanted { depth: 20, choice: 1 }).is_err()),
+        seconds_to_end(|searcher| {
+            searcher.search(start, Limits { wld_empties: 60, ..Limits::full_width(Depth(2)) }).stopped
+        }),
+        seconds_to_end(|searcher| searcher.score_at_depth(start, Depth(40), MpcLevel::FullWidth).is_err()),
+        seconds_to_end(|searcher| searcher.sample_node(start, Depth(40), request).is_err()),
     ];
     assert!(seconds.iter().all(|&seconds| seconds < 2.0), "{seconds:?}");
 }

@@ -115,10 +115,15 @@ fn a_killed_import_or_merge_leaves_nothing_after_the_next_one() {
         ("dataset merge first second --output out/merged", "dataset merge first second --output out/merged"),
     ] {
         let mut child = workspace.start(slow);
-        assert!(reached(&mut child, || !temporaries(&workspace.path("out")).is_empty()), "{slow}: it ended too soon");
+        // Until its folder exists, its claim may not be locked yet, and others may remove it.
+        let has_folder = || {
+            let entries = fs::read_dir(workspace.path("out")).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).any(|path| path.is_dir() && path.to_str().unwrap().contains("/.tmp-"))
+        };
+        assert!(reached(&mut child, has_folder), "{slow}: it ended too soon");
         assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
         let left = temporaries(&workspace.path("out"));
-        // A process that is stopped is not dead: others leave its draft alone.
+        // A process that is stopped is not dead: others leave its temporary folder alone.
         workspace.write("one.txt", "f5d6c3\n");
         workspace.done("dataset import one.txt --format transcripts --output out/other");
         assert_eq!(temporaries(&workspace.path("out")), left, "{slow}");

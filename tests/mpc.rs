@@ -7,9 +7,13 @@ mod workspace;
 
 use renma::artifact::dataset::folder::{file_entry, part_path};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
-use renma::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::model::reference::LoadedModel;
-use renma::engine::search::mpc::{LEVELS, MpcLevel, MpcTable};
+use renma::artifact::table::row::TableRow;
+use renma::engine::score::Score;
+use renma::engine::search::depth::Depth;
+use renma::engine::search::mpc::MpcTable;
+use renma::engine::search::mpc_level::{LEVELS, MpcLevel};
 use renma::engine::search::searcher::Searcher;
 use renma::pipeline::fit_mpc::run::fit_samples;
 use renma::pipeline::fit_mpc::sample::Sample;
@@ -40,7 +44,7 @@ fn rows(folder: &Path) -> Vec<MpcSampleRow> {
     for (index, part) in manifest.parts.iter().enumerate() {
         let entry = file_entry(folder, part, &MPC_SAMPLES).unwrap();
         let batch = MPC_SAMPLES.read(&part_path(folder, &MPC_SAMPLES, index), entry).unwrap();
-        rows.extend(mpc_samples::from_batch(&batch));
+        rows.extend(MpcSampleRow::from_batch(&batch).unwrap());
     }
     rows
 }
@@ -123,10 +127,10 @@ fn scores_are_those_of_full_width_searches() {
     for sample in samples().iter().step_by(37) {
         for (depth, found) in (0..).zip(&sample.depths) {
             searcher.clear();
-            let (score, _) = searcher.score_at_depth(sample.position, depth, MpcLevel::FullWidth).unwrap();
-            assert_eq!(score, found.score, "{:?} depth {depth}", sample.position);
+            let (score, _) = searcher.score_at_depth(sample.position, Depth(depth), MpcLevel::FullWidth).unwrap();
+            assert_eq!(score, Score(found.score), "{:?} depth {depth}", sample.position);
         }
-        let end = (sample.position.empties() <= 13).then(|| searcher.solve(sample.position).score);
+        let end = (sample.position.empties() <= 13).then(|| searcher.solve(sample.position).score.0);
         assert_eq!(end, sample.end.map(|end| end.score), "{:?}", sample.position);
     }
 }
@@ -140,11 +144,12 @@ fn quantiles_hold_their_share_of_the_samples_they_were_fitted_to() {
     for entry in model.model.mpc.entries() {
         for sample in &samples {
             let empties = sample.position.empties();
-            if !(entry.empties_min..=entry.empties_max).contains(&empties) || empties == entry.deep {
+            if !(entry.empties_min..=entry.empties_max).contains(&empties) || empties == entry.deep.0 {
                 continue;
             }
-            let [deep, shallow] = [entry.deep, entry.shallow].map(|depth| sample.depths[usize::from(depth)].score);
-            let rest = (f64::from(deep) - entry.foretold(shallow)).abs() / entry.deviation(shallow);
+            let [deep, shallow] =
+                [entry.deep, entry.shallow].map(|depth| Score(sample.depths[usize::from(depth.0)].score));
+            let rest = (f64::from(deep.0) - entry.predicted(shallow)).abs() / entry.deviation(shallow);
             pairs += 1;
             misses.iter_mut().zip(entry.quantiles).for_each(|(misses, quantile)| *misses += u32::from(quantile < rest));
         }
@@ -165,7 +170,7 @@ fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
     let back = LoadedModel::read(&workspace.path("registry").join(back)).unwrap();
     let lines = |model: &LoadedModel| {
         let entries = model.model.mpc.entries().iter();
-        entries.map(|entry| (entry.deep, entry.shallow, entry.slope, entry.offset)).collect::<Vec<_>>()
+        entries.map(|entry| (entry.deep.0, entry.shallow.0, entry.slope, entry.offset)).collect::<Vec<_>>()
     };
     assert_eq!(lines(&fitted), lines(&back));
     assert_eq!(

@@ -8,10 +8,12 @@ mod workspace;
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
 use renma::artifact::model::champion::ChampionFile;
-use renma::artifact::model::collected::CollectedFile;
+use renma::artifact::model::closed::ClosedFile;
+use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::model::version::Model;
 use renma::artifact::seal::seal;
 use serde_json::Value;
 use std::sync::LazyLock;
@@ -50,6 +52,44 @@ fn copy_of_run() -> Workspace {
 
 fn json(workspace: &Workspace, arguments: &str) -> Value {
     serde_json::from_str(&workspace.done(&format!("{arguments} --json"))).unwrap()
+}
+
+#[test]
+fn a_registry_of_format_2_plays_verifies_and_is_fitted_again() {
+    let workspace = Workspace::new();
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/registry-2");
+    copy_folder(&data, &workspace.path("models/old"));
+    assert_eq!(json(&workspace, "model verify --models models/old")["champion"], "v0002");
+    let start = "---------------------------OX------XO--------------------------- X;\n";
+    let late = "OOOOOOOOXXXXXXXXXXOOXXXXXXXOOXXXXXXOXXXXXOOOXXX-XOOOOXX-XXXXXX-- X;\n";
+    workspace.write("positions.obf", [start, late].concat());
+    let values = |arguments: &str| {
+        let value = json(&workspace, &format!("eval positions.obf --models models/old {arguments}"));
+        [0, 1].map(|place| value["positions"][place]["score"].as_i64().unwrap())
+    };
+    assert_eq!(values("--model champion"), [1663, -6037], "as commit c07fc81 evaluates them");
+    values("--model champion --depth 4 --mpc-level 73");
+
+    let (model, document) = Model::read(&data.join("v0002")).unwrap();
+    let newer = workspace.path("newer/v0002");
+    std::fs::create_dir_all(&newer).unwrap();
+    model.write(&newer, document.id, &document.origin).unwrap();
+    let (read, rewritten) = Model::read(&newer).unwrap();
+    assert_eq!((document.format.number(), rewritten.format), (2, ModelFormat::CURRENT));
+    assert_eq!(rewritten.content, document.content);
+    assert!(read.visits == model.visits && read.mpc_samples == model.mpc_samples);
+
+    workspace.config("old", "smoke", &[("fit_mpc.games", "8"), ("fit_mpc.depth_max", "3")]);
+    let fitted = workspace.done("fit-mpc --config configs/old.toml --model v0002 --models models/old");
+    let shown = json(&workspace, &format!("model show {fitted} --models models/old"));
+    assert_eq!((&shown["document"]["format"], &shown["document"]["parent"]["id"]), (&3.into(), &"v0002".into()));
+    workspace.done("model verify --models models/old");
+    reseal(&workspace, "models/old/v0002/model.json", |document| document["format"] = 4.into());
+    check_refused(
+        &workspace,
+        "model verify --models models/old",
+        &["it has format 4, this renma reads formats 1 to 3"],
+    );
 }
 
 /// The first version of the run that became champion.
@@ -338,7 +378,7 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
-    assert_eq!(CollectedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
+    assert_eq!(ClosedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
     let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
     for name in names.map(|name| format!("models/run/{name}")) {
         let read = |root: &Workspace| std::fs::read(root.path(&name)).unwrap();
@@ -362,7 +402,7 @@ fn a_number_is_never_given_to_a_second_version() {
     let registry = Registry::new(&workspace.path("models/run"));
     let ninth = "v0009".parse().unwrap();
     assert!(!registry.ids().unwrap().contains(&ninth), "{:?}", registry.ids());
-    assert_eq!(CollectedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
+    assert_eq!(ClosedFile::read(registry.folder()).unwrap().version_last, Some(ninth));
     let newest = "datasets/run/selfplay/generation=0004";
     let train = format!("train --config configs/other.toml --dataset {newest} --models models/run");
     assert_eq!(workspace.done(&train), "v0010");
@@ -467,17 +507,17 @@ fn ids_in_champions_verdicts_and_lineage_are_version_ids_or_built_ins() {
     workspace.done(&format!("gc --config {CONFIG}"));
     let verify = "model verify --models models/run".to_owned();
     // An id that is one, but not of the content beside it.
-    let collected = std::fs::read(workspace.path("models/run/collected.json")).unwrap();
+    let closed = std::fs::read(workspace.path("models/run/closed.json")).unwrap();
     for (id, words) in [("v0001", "another content"), ("v0042", "which is gone")] {
-        reseal(&workspace, "models/run/collected.json", |file| file["champion"]["id"] = id.into());
-        check_refused(&workspace, &verify, &["models/run/collected.json", id, words]);
+        reseal(&workspace, "models/run/closed.json", |file| file["champion"]["id"] = id.into());
+        check_refused(&workspace, &verify, &["models/run/closed.json", id, words]);
     }
-    workspace.write("models/run/collected.json", collected);
+    workspace.write("models/run/closed.json", closed);
     let status = format!("status --config {CONFIG}");
     for (name, pointer, command) in [
         ("models/run/champion.json", "/history/0/id", &verify),
-        ("models/run/collected.json", "/champion/id", &verify),
-        ("models/run/collected.json", "/champion/id", &status),
+        ("models/run/closed.json", "/champion/id", &verify),
+        ("models/run/closed.json", "/champion/id", &status),
         ("models/run/v0003/model.json", "/parent/id", &verify),
         ("datasets/run/gate/generation=0003/verdict.json", "/candidate/id", &verify),
         ("datasets/run/gate/generation=0003/verdict.json", "/baseline/id", &status),
@@ -542,7 +582,7 @@ fn help_offers_what_a_command_uses_and_names_the_default_it_takes() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let promote = help("promote");
-    assert!(promote.contains("--log <FILE>") && promote.contains("--verdict <DIR>"), "{promote}");
+    assert!(promote.contains("--verdict <DIR>"), "{promote}");
     for option in ["--budget", "--since"] {
         assert!(!promote.contains(option), "{promote}");
         check(&workspace, &format!("promote --rollback {option} 1"), 2, &[option]);
@@ -574,10 +614,10 @@ fn a_number_that_cannot_grow_ends_in_an_error_and_not_in_a_loop() {
     reseal(&workspace, &document, |document| document["id"] = "v999999999".into());
     check_refused(&workspace, &train("3"), &["models/run", "v999999999", "--models"]);
     std::fs::remove_dir_all(workspace.path(&last("999999999"))).unwrap();
-    let mut collected = CollectedFile::default();
-    collected.version_last = Some(VersionId::LAST);
-    collected.write(&workspace.path("models/run")).unwrap();
+    let mut closed = ClosedFile::default();
+    closed.version_last = Some(VersionId::LAST);
+    closed.write(&workspace.path("models/run")).unwrap();
     check_refused(&workspace, &train("3"), &["models/run", "v999999999"]);
-    reseal(&workspace, "models/run/collected.json", |file| file["version_last"] = u64::MAX.into());
-    check_refused(&workspace, &train("3"), &["models/run/collected.json", "18446744073709551615"]);
+    reseal(&workspace, "models/run/closed.json", |file| file["version_last"] = u64::MAX.into());
+    check_refused(&workspace, &train("3"), &["models/run/closed.json", "18446744073709551615"]);
 }

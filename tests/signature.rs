@@ -6,8 +6,9 @@ use renma::artifact::model::reference::LoadedModel;
 use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::notation::parse_board;
 use renma::engine::board::position::Position;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::MpcLevel;
+use renma::engine::search::mpc_level::MpcLevel;
 use renma::engine::search::searcher::Searcher;
 use std::path::Path;
 
@@ -28,9 +29,9 @@ fn nodes(model: &LoadedModel, kernel: KernelChoice, line: &[&str]) -> u64 {
     let limits = match *what {
         "search" => Limits {
             mpc: MpcLevel::from_percent(level.parse().unwrap()).unwrap(),
-            ..Limits::full_width(depth.parse().unwrap())
+            ..Limits::full_width(Depth(depth.parse().unwrap()))
         },
-        "solve" => Limits { exact_empties: depth.parse().unwrap(), ..Limits::full_width(1) },
+        "solve" => Limits { exact_empties: depth.parse().unwrap(), ..Limits::full_width(Depth(1)) },
         other => panic!("{other}: expected search or solve"),
     };
     let searches = positions(first.parse().unwrap(), last.parse().unwrap()).into_iter().map(|position| {

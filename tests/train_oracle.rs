@@ -12,7 +12,7 @@ use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::model::registry::Registry;
 use renma::config::load_config;
-use renma::engine::board::position::Position;
+use renma::engine::board::position::{Opponent, Player, Position};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
 use renma::pipeline::train::task::TrainTask;
@@ -68,12 +68,12 @@ fn plain_training(lessons: &[Lesson], ratio: f64, clip: i32) -> (Vec<i32>, u64) 
 
 fn rows(dataset: &Path) -> Vec<PositionRow> {
     let dataset = Dataset::open(dataset).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.positions(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
 }
 
 fn lesson(row: &PositionRow) -> Lesson {
     let (player, opponent) = if row.black_to_move { (row.black, row.white) } else { (row.white, row.black) };
-    Lesson { player, opponent, target: i32::from(row.result) * 1000 }
+    Lesson { player, opponent, target: i32::from(row.result.unwrap()) * 1000 }
 }
 
 /// Games enough for 5,000 positions, played as fast as can be.
@@ -133,7 +133,7 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
     config.config.train.ratio = ratio;
     config.config.train.clip = clip;
     let row = |lesson: &Lesson| TrainingRow {
-        position: Position::new(lesson.player, lesson.opponent).unwrap(),
+        position: Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap(),
         target: lesson.target,
     };
     let set =

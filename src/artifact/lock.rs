@@ -1,6 +1,6 @@
-//! A courtesy between two runs of one machine: the second is told of the first.
+//! Locks between two runs on one machine: the second one is told about the first.
 //!
-//! Correctness never rests on it: published bytes are the same whoever writes them.
+//! Correctness never depends on them: published bytes are the same, whichever run writes them.
 
 use super::error::ArtifactError;
 use super::publish::{create_folder, exists};
@@ -18,11 +18,11 @@ pub const TRAIN_LOCK_NAME: &str = ".train.lock";
 /// Held in a registry while MPC statistics are fitted for it.
 pub const FIT_MPC_LOCK_NAME: &str = ".fit-mpc.lock";
 
-/// How often, and how far apart, a lock is tried that another process holds.
+/// How often, and at which interval, a lock held by another process is tried.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 
-/// Held while a folder is written; the system drops it when its owner ends, however it ends.
+/// Held while a folder is written; the system releases it when its owner ends, even if killed.
 #[derive(Debug)]
 pub struct FolderLock {
     _file: File,
@@ -53,7 +53,7 @@ impl FolderLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
-                // The owner's name is for the message only; an empty one does no harm.
+                // The owner is only for the message; it may be empty.
                 file.take(64).read_to_string(&mut owner).unwrap_or_default();
                 return Err(ArtifactError::Busy { path: folder.to_owned(), owner: owner.trim().to_owned() });
             }
@@ -64,7 +64,7 @@ impl FolderLock {
         Ok(Self { _file: file })
     }
 
-    /// Whether a living process holds the lock; asking leaves no trace.
+    /// Whether a living process holds the lock; nothing is created.
     ///
     /// # Errors
     ///
@@ -83,8 +83,8 @@ impl FolderLock {
     }
 }
 
-/// Tries again for half a second: whoever only asks whether a lock is held has it for a moment, and so has a child between
-/// its fork and its exec.
+/// Retries for half a second: a process that only asks whether a lock is held has it for a moment, as has a child between its
+/// fork and its exec.
 fn try_lock_for_a_moment(file: &File) -> Result<(), TryLockError> {
     for _ in 0..TRIES {
         match file.try_lock() {
@@ -101,7 +101,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
-    fn a_lock_that_somebody_only_looks_at_can_be_taken() {
+    fn a_lock_that_another_process_only_asks_about_can_be_taken() {
         let folder = tempfile::tempdir().unwrap();
         drop(FolderLock::take(folder.path()).unwrap());
         let over = AtomicBool::new(false);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_lock_is_told_of_the_first() {
+    fn the_second_lock_names_the_owner_of_the_first() {
         let folder = tempfile::tempdir().unwrap();
         let first = FolderLock::take(folder.path()).unwrap();
         let error = FolderLock::take(folder.path()).unwrap_err();

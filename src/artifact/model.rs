@@ -2,7 +2,7 @@
 
 pub mod builtin;
 pub mod champion;
-pub mod collected;
+pub mod closed;
 pub mod document;
 pub mod features_file;
 pub mod mpc_file;

@@ -1,4 +1,4 @@
-//! Files that a user names as output: a new file is created, a pipe is streamed to, and anything else is refused by name.
+//! Files that a user names as output: a new file is created, a pipe is written to, and anything else is refused.
 
 use super::error::ArtifactError;
 use super::publish::{publish_checked, publish_new_file};
@@ -6,7 +6,7 @@ use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A kind of file that renma writes, and how to tell one.
+/// A kind of file that renma writes, and how to recognize one.
 #[derive(Clone, Copy, Debug)]
 pub struct FileKind {
     /// With its article: `a CSV file of positions`.
@@ -15,7 +15,7 @@ pub struct FileKind {
     pub matches: fn(&Path) -> Result<bool, ArtifactError>,
 }
 
-/// A place that may be written to.
+/// A destination that may be written to.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
@@ -25,7 +25,7 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Place {
-    /// Nothing has this name.
+    /// The name is free.
     New,
     /// A file of the same kind, which the user wants to overwrite.
     Own,
@@ -34,11 +34,11 @@ enum Place {
 }
 
 impl OutputFile {
-    /// Checks what is under a name, before any work is done for it.
+    /// Checks the destination before any work is done for it.
     ///
     /// # Errors
     ///
-    /// A name that is taken: by a file of the same kind without `force`, or by anything else but a pipe.
+    /// A name that is taken by a file of the same kind, unless `force` is set, or by anything else except a pipe.
     pub fn open(path: &Path, kind: FileKind, force: bool) -> Result<Self, ArtifactError> {
         let pipe = match look(path) {
             Ok(metadata) if is_pipe(metadata.file_type()) => Some(open_pipe(path)?),
@@ -52,11 +52,11 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), kind, place })
     }
 
-    /// Whether a file of this kind is under a name and may be overwritten; `false` if the name is free.
+    /// Whether the path is a file of this kind that may be overwritten; `false` if the name is free.
     ///
     /// # Errors
     ///
-    /// A file of this kind that may not be overwritten, for want of the `option`, or anything else under the name.
+    /// A file of this kind without `overwrite`, which the message calls `option`, or anything else of that name.
     pub fn check(path: &Path, kind: FileKind, overwrite: bool, option: &str) -> Result<bool, ArtifactError> {
         let metadata = match look(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -70,7 +70,7 @@ impl OutputFile {
         Ok(true)
     }
 
-    /// Writes the whole file, or to the pipe. `false`: the pipe's reader closed it first, which is not an error.
+    /// Writes the whole file, or to the pipe. `false`: the reader closed the pipe early, which is not an error.
     ///
     /// # Errors
     ///
@@ -80,7 +80,8 @@ impl OutputFile {
         match place {
             Place::New => {
                 let is_new = publish_new_file(&path, |writer| write(writer))?;
-                let taken = || ArtifactError::refused("write", &path, "it appeared meanwhile\nname another file");
+                let taken =
+                    || ArtifactError::refused("write", &path, "it was created in the meantime\nname another file");
                 is_new.then_some(true).ok_or_else(taken)
             }
             Place::Own => {
@@ -91,11 +92,11 @@ impl OutputFile {
     }
 }
 
-/// Writes to a pipe. `false`: its reader closed it first, which is not an error.
+/// Writes to a pipe. `false`: the reader closed it early, which is not an error.
 ///
 /// # Errors
 ///
-/// Whatever else the system refuses; `name` says where.
+/// Any other error of the system; `name` stands for the pipe.
 pub fn stream(
     mut writer: impl Write,
     name: &Path,
@@ -108,7 +109,7 @@ pub fn stream(
     }
 }
 
-/// The first bytes of a file, `count` of them at most.
+/// The first bytes of a file, at most `count`.
 ///
 /// # Errors
 ///
@@ -120,8 +121,7 @@ pub fn first_bytes(path: &Path, count: u64) -> Result<Vec<u8>, ArtifactError> {
     Ok(bytes)
 }
 
-/// What is under a name itself. Links are not followed, but for those by which the system names open files, as a shell's
-/// `>(…)` does.
+/// The metadata of the path itself. Links are not followed, except those of open files, such as a shell's `>(…)`.
 fn look(path: &Path) -> io::Result<Metadata> {
     const OPEN_FILES: [&str; 4] = ["/dev/fd", "/proc/self/fd", "/dev/stdout", "/dev/stderr"];
     if OPEN_FILES.iter().any(|place| path.starts_with(place)) {
@@ -146,7 +146,7 @@ fn check_own(path: &Path, kind: FileKind, metadata: &Metadata) -> Result<(), Art
         let reason = format!("it is {}\nname a new file", type_name(metadata.file_type()));
         return Err(ArtifactError::refused("write", path, reason));
     }
-    // An empty file, as `mktemp` makes it, has nothing to lose.
+    // An empty file, as `mktemp` makes it, may be overwritten.
     if metadata.len() != 0 && !(kind.matches)(path)? {
         let reason = format!("it exists and is not {}: it is never overwritten\nname another file", kind.name);
         return Err(ArtifactError::refused("write", path, reason));
@@ -224,7 +224,7 @@ mod tests {
             writer.write_all(b"list")
         };
         let new = OutputFile::open(&path, KIND, true).unwrap();
-        assert!(new.write(appear).unwrap_err().to_string().contains("meanwhile"));
+        assert!(new.write(appear).unwrap_err().to_string().contains("in the meantime"));
         assert_eq!(fs::read(&path).unwrap(), b"theirs");
         publish_bytes(&path, b"list").unwrap();
         let own = OutputFile::open(&path, KIND, true).unwrap();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
 
-/// What a folder is called on its way out, inside a temporary one.
+/// The name of a removed folder inside a temporary one.
 const REMOVED_NAME: &str = "removed";
 
 /// Writes a file and gives it its name when it is complete.
@@ -26,7 +26,7 @@ pub fn publish_file(
     publish_checked(path, write, || Ok(()))
 }
 
-/// Writes a file as [`publish_file`] does, after a last check of what it replaces.
+/// Writes a file as [`publish_file`] does, after a final check of what it replaces.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub fn publish_new_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<bool, ArtifactError> {
-    // Giving the name and finding it free is one act of the system, so no file is lost between the two.
+    // The system checks that the name is free and assigns it in one step, so no other file is lost in between.
     match write_beside(path, write)?.persist_noclobber(path) {
         Ok(_) => sync_folder(parent(path)).map(|()| true),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -85,27 +85,27 @@ pub fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
     publish_repeatable(path, |writer| writer.write_all(bytes))
 }
 
-/// As [`publish_file`], of what can be written a second time.
+/// As [`publish_file`], for content that can be written twice.
 fn publish_repeatable(
     path: &Path,
     mut write: impl FnMut(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), ArtifactError> {
     match publish_file(path, &mut write) {
-        // A machine that does not see our locks may have swept the temporary file.
+        // A machine that cannot see our locks may have swept the temporary file.
         Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => publish_file(path, write),
         other => other,
     }
 }
 
-/// A folder being filled; it appears under its name only by [`Draft::publish`], and vanishes otherwise.
+/// A folder being filled: [`PendingFolder::publish`] gives it its name, otherwise it is removed.
 #[derive(Debug)]
-pub struct Draft {
+pub struct PendingFolder {
     folder: TemporaryFolder,
     parent: PathBuf,
 }
 
-impl Draft {
-    /// An empty folder beside the future ones in `parent`.
+impl PendingFolder {
+    /// An empty folder in `parent`.
     ///
     /// # Errors
     ///
@@ -116,13 +116,13 @@ impl Draft {
         Ok(Self { folder, parent: parent.to_owned() })
     }
 
-    /// Where to write.
+    /// The folder to write to.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Gives the folder its name. `false`: the name was taken, and the draft is still ours.
+    /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
     fs::create_dir_all(path).map_err(|source| ArtifactError::io("create", path, source))
 }
 
-/// Removes a folder, which leaves its name at once and whole; a killed run may leave it behind as a temporary one.
+/// Removes a folder. It disappears whole; a killed run may leave it behind as a temporary one.
 ///
 /// # Errors
 ///
@@ -167,7 +167,7 @@ pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
 pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("remove", folder, source);
     if !fs::symlink_metadata(folder).map_err(failed)?.is_dir() {
-        return Err(ArtifactError::unfit(folder, "it is no folder of its own: nothing is removed through a link"));
+        return Err(ArtifactError::unfit(folder, "it is a link or a file: only a folder itself is removed"));
     }
     let parent = parent(folder);
     let aside = TemporaryFolder::new(parent).map_err(failed)?;
@@ -188,8 +188,8 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
     }
 }
 
-/// Adds a line to a side file, which is not an artifact: lines of calls at the same time stay whole, and a line that was torn
-/// when the machine stopped takes none with it.
+/// Appends a line to a side file, which is not an artifact. Lines of concurrent calls stay whole, and a line that was cut off when
+/// the machine stopped does not spoil the next one.
 ///
 /// # Errors
 ///
@@ -202,7 +202,7 @@ pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
     file.write_all(format!("{begin}{line}\n").as_bytes()).map_err(failed)
 }
 
-/// Whether what is written next to a file begins on a new line.
+/// Whether the file ends with a line end, or is empty.
 fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() == 0 {
@@ -210,15 +210,15 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
     }
     let mut last = [0];
     file.seek(SeekFrom::Start(metadata.len() - 1))?;
-    // Whoever shortened the file in the meantime has ended its last line.
+    // A file that was truncated in the meantime has no last byte: it counts as ended.
     Ok(file.read(&mut last)? == 0 || last == *b"\n")
 }
 
-/// Whether there is something under a path; a link counts as what it points to.
+/// Whether a path exists; a link counts as its target.
 ///
 /// # Errors
 ///
-/// Whatever the system refuses: a path that cannot be looked at is not one that does not exist.
+/// Whatever the system refuses: a path that cannot be examined is not the same as one that does not exist.
 pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
     Ok(metadata(path)?.is_some())
 }
@@ -232,7 +232,7 @@ pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
     Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
 }
 
-/// An error unless there is a folder to read, which may be named by a link.
+/// An error unless the path is a folder, or a link to one.
 ///
 /// # Errors
 ///
@@ -243,7 +243,7 @@ pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
     if is_folder { Ok(()) } else { Err(failed(io::ErrorKind::NotADirectory.into())) }
 }
 
-/// Whether a path is a symbolic link, wherever it points.
+/// Whether a path is a symbolic link.
 ///
 /// # Errors
 ///
@@ -271,7 +271,7 @@ fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
 /// A missing file, a larger one, a device or a pipe, or whatever the system refuses.
 pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
-    // Opening a pipe would wait for its writer, so what it is comes first.
+    // Opening a pipe would wait for its writer, so the type is checked first.
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
@@ -287,7 +287,7 @@ pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError
     read_to_end(File::open(path).map_err(failed)?, path, size_max, bytes)
 }
 
-/// Reads a pipe of at most `size_max` bytes to its end; errors call it `name`.
+/// Reads a pipe of at most `size_max` bytes to its end; `name` stands for it in errors.
 ///
 /// # Errors
 ///
@@ -305,7 +305,7 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
     Ok(bytes)
 }
 
-/// Bytes of all files below a folder; one that is not there has none.
+/// Bytes of all files below a folder; 0 if it does not exist.
 ///
 /// # Errors
 ///
@@ -325,7 +325,7 @@ pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
         bytes += match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
             Ok(metadata) => metadata.len(),
-            // A temporary file of a stage at work may be gone by now.
+            // A running stage may have removed its temporary file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(source) => return Err(failed(source)),
         };
@@ -333,7 +333,7 @@ pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
     Ok(bytes)
 }
 
-/// The folder that a path lies in.
+/// The folder of a path.
 #[must_use]
 pub fn parent(path: &Path) -> &Path {
     match path.parent() {
@@ -401,15 +401,15 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_that_another_machine_sweeps_is_never_published_in_part() {
+    fn a_pending_folder_that_another_machine_sweeps_is_never_published_in_part() {
         let parent = tempfile::tempdir().unwrap();
-        let mut draft = Draft::new(parent.path()).unwrap();
-        publish_bytes(&draft.path().join("first"), b"1").unwrap();
-        fs::remove_dir_all(draft.path()).unwrap();
-        publish_bytes(&draft.path().join("second"), b"2").unwrap();
-        let error = draft.publish("v0001").unwrap_err();
+        let mut pending = PendingFolder::new(parent.path()).unwrap();
+        publish_bytes(&pending.path().join("first"), b"1").unwrap();
+        fs::remove_dir_all(pending.path()).unwrap();
+        publish_bytes(&pending.path().join("second"), b"2").unwrap();
+        let error = pending.publish("v0001").unwrap_err();
         assert!(error.may_pass(), "{error}");
-        drop(draft);
+        drop(pending);
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
@@ -428,12 +428,12 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_appears_whole_and_never_over_another() {
+    fn a_pending_folder_appears_whole_and_never_over_another() {
         let parent = tempfile::tempdir().unwrap();
         for expected in [true, false] {
-            let mut draft = Draft::new(parent.path()).unwrap();
-            publish_bytes(&draft.path().join("file"), b"1").unwrap();
-            assert_eq!(draft.publish("v0001").unwrap(), expected);
+            let mut pending = PendingFolder::new(parent.path()).unwrap();
+            publish_bytes(&pending.path().join("file"), b"1").unwrap();
+            assert_eq!(pending.publish("v0001").unwrap(), expected);
         }
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
     }

@@ -1,6 +1,7 @@
 //! Sealed JSON: an object in canonical form whose last field, `hash`, covers the others.
 
 use super::error::ArtifactError;
+use super::format::{Versioned, format_of};
 use super::hash::ContentHash;
 use super::publish::{publish_bytes, read_bounded};
 use serde::Serialize;
@@ -30,7 +31,7 @@ pub fn seal(value: &impl Serialize) -> String {
 ///
 /// # Errors
 ///
-/// A file that would be too large to be read, or whatever the system refuses; an old file stays.
+/// A file too large to be read again, or whatever the system refuses; then an old file stays.
 pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
     write_bounded(path, value, SIZE_MAX)
 }
@@ -38,49 +39,54 @@ pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactE
 fn write_bounded(path: &Path, value: &impl Serialize, size_max: u64) -> Result<(), ArtifactError> {
     let text = seal(value);
     if size_max < text.len() as u64 {
-        let reason = format!("it would have {} bytes, and no more than {size_max} can be read", text.len());
+        let reason = format!("it would have {} bytes, at most {size_max} can be read", text.len());
         return Err(ArtifactError::unfit(path, reason));
     }
     publish_bytes(path, text.as_bytes())
 }
 
-/// Reads a sealed file and checks that not one byte of it has changed.
+/// Reads a sealed file and checks that no byte of it has changed.
 ///
 /// # Errors
 ///
-/// A missing file, a changed byte, or fields that are not those of `T`.
+/// A missing file, a changed byte, or fields other than those of `T`.
 pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
     parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
 }
 
-/// Reads a sealed file that may not be there yet, and then is what it is by default.
+/// Reads a sealed file, of which the format version is checked first.
 ///
 /// # Errors
 ///
-/// As [`read_sealed`], or a file whose `format_of` is not `format`.
-pub fn read_sealed_or_default<T: DeserializeOwned + Default>(
-    path: &Path,
-    format: u32,
-    format_of: impl FnOnce(&T) -> u32,
-) -> Result<T, ArtifactError> {
-    let value: T = match read_sealed(path) {
-        Err(ArtifactError::Missing { .. }) => return Ok(T::default()),
-        other => other?,
-    };
-    let found = format_of(&value);
-    if found != format {
-        let reason = format!("it has format {found}, this renma reads format {format}");
-        return Err(ArtifactError::unfit(path, reason));
+/// As [`read_sealed`], or a format version that this renma does not read.
+pub fn read_versioned<T: Versioned>(path: &Path) -> Result<T, ArtifactError> {
+    parse_versioned(path, &read_bounded(path, SIZE_MAX)?)
+}
+
+/// Reads a sealed file, or gives the default value if there is none.
+///
+/// # Errors
+///
+/// As [`read_versioned`].
+pub fn read_versioned_or_default<T: Versioned + Default>(path: &Path) -> Result<T, ArtifactError> {
+    match read_versioned(path) {
+        Err(ArtifactError::Missing { .. }) => Ok(T::default()),
+        other => other,
     }
-    Ok(value)
 }
 
 /// Reads the bytes of a sealed file; `path` names them in errors.
 ///
 /// # Errors
 ///
-/// As [`read_sealed`].
-pub fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
+/// As [`read_versioned`].
+pub fn parse_versioned<T: Versioned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
+    let value: Value = parse_sealed(path, bytes)?;
+    format_of::<T::Format>(&value).map_err(|reason| ArtifactError::unfit(path, reason))?;
+    serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))
+}
+
+fn parse_sealed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
@@ -105,7 +111,7 @@ mod tests {
         let size = seal(&value("old")).len() as u64;
         write_bounded(&path, &value("old"), size).unwrap();
         let error = write_bounded(&path, &value("long"), size).unwrap_err().to_string();
-        assert!(error.contains(&format!("no more than {size}")), "{error}");
+        assert!(error.contains(&format!("at most {size}")), "{error}");
         assert_eq!(read_sealed::<BTreeMap<String, String>>(&path).unwrap()["text"], "old");
     }
 

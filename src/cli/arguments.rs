@@ -6,6 +6,8 @@ pub(super) mod run;
 pub(super) mod shard;
 pub(super) mod stage;
 
+use crate::curate::export::ExportFormat;
+use crate::curate::import::ImportFormat;
 use crate::exit_code::MEANINGS;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -94,30 +96,8 @@ pub(super) enum Command {
 /// The `dataset` commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum DatasetCommand {
-    /// Check hashes, schema, every row, and that every game replays to its rows
-    #[command(
-        after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1% --resolve 1%"
-    )]
-    Verify {
-        /// The dataset folder
-        #[arg(value_name = "DIR")]
-        dataset: PathBuf,
-        /// Leave out the replay
-        #[arg(long)]
-        fast: bool,
-        /// Also make this share of the games again from their streams, and compare
-        #[arg(long, value_name = "SHARE", value_parser = share)]
-        remake: Option<f64>,
-        /// Also solve this share of the exact rows again
-        #[arg(long, value_name = "SHARE", value_parser = share)]
-        resolve: Option<f64>,
-        /// With --remake or --resolve: the seed that chooses games and rows [default: another one each time, printed]
-        #[arg(long, value_name = "N")]
-        seed: Option<u64>,
-        /// With --remake: the registry of the model that played [default: models/RUN for datasets/RUN/..., else models/default]
-        #[arg(long, value_name = "REG")]
-        models: Option<PathBuf>,
-    },
+    /// Check hashes, schema and rows, replay every game, and recompute the verdict of a gate
+    Verify(VerifyArguments),
     /// Summarize: counts, histograms, duplicates, variety, errors
     #[command(after_help = "Example: renma dataset inspect datasets/default/selfplay/generation=0001")]
     Inspect {
@@ -125,9 +105,9 @@ pub(super) enum DatasetCommand {
         #[arg(value_name = "DIR")]
         dataset: PathBuf,
     },
-    /// Make a dataset of another program's games or positions
+    /// Make a dataset from another program's games or positions
     Import(ImportArguments),
-    /// Write positions in another program's format
+    /// Write all positions to one file in another program's format
     #[command(
         after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format csv --output positions.csv"
     )]
@@ -141,7 +121,7 @@ pub(super) enum DatasetCommand {
         #[command(flatten)]
         output: OutputArguments,
     },
-    /// Make one dataset of several, which its manifest names
+    /// Merge datasets of positions into one, whose manifest names them
     #[command(
         after_help = "Example: renma dataset merge datasets/default/selfplay/generation=000* --output datasets/all/selfplay/generation=0001"
     )]
@@ -155,6 +135,31 @@ pub(super) enum DatasetCommand {
     },
 }
 
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1% --resolve 1%"
+)]
+pub(super) struct VerifyArguments {
+    /// The dataset folder
+    #[arg(value_name = "DIR")]
+    pub(super) dataset: PathBuf,
+    /// Skip the replay of games
+    #[arg(long)]
+    pub(super) fast: bool,
+    /// Of self-play: also play this share of the games again from their random streams, and compare
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(super) remake: Option<f64>,
+    /// Of positions: also solve this share of the exact rows again
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(super) resolve: Option<f64>,
+    /// With --remake or --resolve: the seed that chooses games and rows [default: a new one each time, printed]
+    #[arg(long, value_name = "N")]
+    pub(super) seed: Option<u64>,
+    /// With --remake: the registry of the model that played [default: models/RUN for datasets/RUN/..., else models/default]
+    #[arg(long, value_name = "REG")]
+    pub(super) models: Option<PathBuf>,
+}
+
 /// A file to write.
 #[derive(Args, Debug)]
 pub(super) struct OutputArguments {
@@ -166,15 +171,6 @@ pub(super) struct OutputArguments {
     pub(super) force: bool,
 }
 
-/// Other programs' formats of positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum ExportFormat {
-    /// The columns of `positions` as text
-    Csv,
-    /// A position a line, with the best move and its score in whole discs
-    Obf,
-}
-
 #[derive(Args, Debug)]
 #[command(after_help = "Example: renma dataset import WTH_2023.wtb --format wthor --output datasets/ffo/imported/2023")]
 pub(super) struct ImportArguments {
@@ -183,14 +179,14 @@ pub(super) struct ImportArguments {
     pub(super) input: PathBuf,
     /// Its format
     #[arg(long, value_enum)]
-    pub(super) format: DatasetFormat,
+    pub(super) format: ImportFormat,
     /// The dataset folder, which must not exist
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(super) output: PathBuf,
-    /// Leave bad records out: each is named, and they are counted
+    /// Skip bad records instead of stopping at the first; each is printed
     #[arg(long)]
     pub(super) keep_going: bool,
-    /// Search the positions without a score so deep
+    /// Search the positions without a score to this depth
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
     pub(super) label_depth: Option<u8>,
     /// With --label-depth: the model that searches [default: champion, else builtin:champion]
@@ -199,19 +195,6 @@ pub(super) struct ImportArguments {
     /// The registry for version ids and `champion`
     #[arg(long, value_name = "REG", default_value = "models/default")]
     pub(super) models: PathBuf,
-}
-
-/// Other programs' formats of games and positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum DatasetFormat {
-    /// Games of tournaments, .wtb
-    Wthor,
-    /// A game a line, f5d6c3...
-    Transcripts,
-    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs)
-    Parquet,
-    /// A position a line: 64 characters, perhaps the side to move, and its score in discs
-    Text,
 }
 
 /// A folder to write: unlike a file it cannot be stdout.

@@ -9,6 +9,7 @@ use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::engine::board::perft::perft_until;
 use crate::engine::board::position::Position;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::StageError;
@@ -56,7 +57,7 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let stopwatch = Stopwatch::start();
-    let limits = Limits { mpc, ..Limits::full_width(arguments.depth) };
+    let limits = Limits { mpc, ..Limits::full_width(Depth(arguments.depth)) };
     let mut nodes = 0;
     for &position in &positions {
         searcher.clear();

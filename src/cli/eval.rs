@@ -7,6 +7,7 @@ use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, w
 use crate::config::load_config;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::position::Position;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
 use crate::engine::search::selective::Selective;
@@ -64,7 +65,7 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
     let mpc = level(setting)?;
     let chosen = model_or_default(arguments.positions.model.as_deref(), &arguments.positions.models)?;
     warn_without_statistics("--mpc-level", setting, &chosen.model);
-    let (depth, exact_empties) = (arguments.depth, arguments.exact_empties);
+    let (depth, exact_empties) = (Depth(arguments.depth), arguments.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
     let analysis = Analysis::Search { limits, moves: arguments.moves };
     run(session, "eval", analysis, &arguments.positions, &chosen)
@@ -113,16 +114,16 @@ fn run(
 fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds }: &Analyzed) -> PositionValue {
     let move_line = |found: &MoveValue| {
         let &MoveValue { square, score, order } = found;
-        MoveLine { square: square.to_string(), score, order }
+        MoveLine { square: square.to_string(), score: score.0, order }
     };
     PositionValue {
         board: position.board_text(),
         side: position.side_text(),
-        score: result.score,
-        discs: f64::from(result.score) / 1000.0,
+        score: result.score.0,
+        discs: result.score.discs(),
         best_move: result.best_move.map(|square| square.to_string()),
         line: result.line.iter().map(ToString::to_string).collect(),
-        depth: result.depth,
+        depth: result.depth.0,
         exact: result.exact,
         nodes: result.nodes,
         seconds: *seconds,

@@ -8,10 +8,11 @@ use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
-use crate::engine::search::mpc::LEVELS;
+use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::fit_mpc::picture::check_places;
-use crate::pipeline::fit_mpc::run::{fit_mpc, samples_step, step};
+use crate::pipeline::fit_mpc::recipe::{recipe, step};
+use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<StageE
         let claim = Claim {
             folder: output,
             kind: DatasetKind::Mpc,
-            recipe: samples_step(&task).id,
+            recipe: recipe(&task).hash,
             tables: &[&MPC_SAMPLES],
             items: task.config.games,
             parts: task.config.games.div_ceil(task.config.part_games),

@@ -9,7 +9,8 @@ use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
 use crate::exit_code;
-use crate::pipeline::gate::run::{gate, step};
+use crate::pipeline::gate::recipe::recipe;
+use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::run::claim::Claim;
 use crate::statistics::sprt::SequentialTest;
@@ -38,7 +39,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd
     let claim = Claim {
         folder: task.output,
         kind: DatasetKind::Gate,
-        recipe: step(&task)?.id,
+        recipe: recipe(&task)?.hash,
         tables: &[&GATE_GAMES],
         items: pairs,
         parts: pairs.div_ceil(task.config.batch_pairs),

@@ -25,7 +25,7 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     if config.config.run.keep_generations == 0 {
         say("gc: run.keep_generations = 0: everything stays");
     } else {
-        let (count, closed) = (plan.removals.len(), plan.collected.generation);
+        let (count, closed) = (plan.removals.len(), plan.closed.generation);
         let bytes = thousands(plan.bytes());
         say(&format!("gc: {verb} {count} folders, {bytes} bytes; generations to {closed} are closed"));
     }
@@ -38,8 +38,8 @@ fn print_plan(plan: &GcPlan, dry_run: bool) -> anyhow::Result<()> {
     let linked = plan.linked.iter().map(|path| path.to_string_lossy());
     print_json(&json!({
         "dry_run": dry_run,
-        "closed": plan.collected.generation,
-        "champion": plan.collected.champion,
+        "closed": plan.closed.generation,
+        "champion": plan.closed.champion,
         "removed": removed.collect::<Vec<_>>(),
         "linked": linked.collect::<Vec<_>>(),
         "bytes": plan.bytes(),

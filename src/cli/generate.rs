@@ -8,7 +8,8 @@ use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config;
-use crate::pipeline::generate::run::{generate, step};
+use crate::pipeline::generate::recipe::recipe;
+use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
@@ -35,7 +36,7 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
     let claim = Claim {
         folder: task.output,
         kind: DatasetKind::Selfplay,
-        recipe: step(&task).id,
+        recipe: recipe(&task).hash,
         tables: &[&GAMES, &POSITIONS],
         items: task.config.games,
         parts: task.config.part_count() as u64,

@@ -9,17 +9,15 @@ use super::failure::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
+use crate::artifact::model::document::ModelKind;
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::Model;
-use crate::artifact::publish::read_bounded;
-use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, ImportedEval, es_cube_eval_bytes, import_es_cube_eval};
-use crate::exchange::mpc_dat::{MPC_DAT_FILE, import_mpc_dat, mpc_dat_bytes};
+use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eval_bytes};
+use crate::exchange::models::{ModelSource, import_model};
+use crate::exchange::mpc_dat::{MPC_DAT_FILE, mpc_dat_bytes};
 use crate::run::folders::datasets_beside;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
@@ -39,12 +37,12 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
     }
 }
 
-/// The datasets that a command names, else those beside the registry.
+/// The datasets that a command names, otherwise those beside the registry.
 fn datasets_of(models: &Path, named: Option<PathBuf>) -> PathBuf {
     named.unwrap_or_else(|| datasets_beside(models))
 }
 
-/// The registry in which a model lies that is named by the path of a version: the folder around it.
+/// The registry of a model that is named by the path of a version.
 fn registry_around(model: &str) -> Option<PathBuf> {
     let is_path = model.parse::<VersionId>().is_err();
     let folder = Some(Path::new(model)).filter(|folder| is_path && VersionId::of_folder(folder).is_some());
@@ -98,65 +96,28 @@ fn import(
     models: &Path,
 ) -> anyhow::Result<()> {
     check_sigmas(t)?;
-    let registry = Registry::new(models);
     let base = base.map(|name| load_model(name, models)).transpose()?;
-    let (model, kind, mirrors_differing) = match (format, &base) {
-        (ModelFormat::EsCubeEval, None) => {
-            let imported = import_es_cube_eval(input)?;
-            warn_of_mirrors(input, &imported);
-            let visits = vec![0; imported.evaluation.weights().len()];
-            (Model::draft(imported.evaluation, visits), ModelKind::Draft, Some(imported.mirrors_differing))
-        }
-        (ModelFormat::MpcDat, Some(base)) => {
-            let mpc = import_mpc_dat(input, t)?;
-            let mpc_samples = vec![0; mpc.entries().len()];
-            let mpc_weights = Some(base.model.weights_hash());
-            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, ModelKind::Model, None)
-        }
+    let source = match (format, &base) {
+        (ModelFormat::EsCubeEval, None) => ModelSource::EsCubeEval,
+        (ModelFormat::MpcDat, Some(base)) => ModelSource::MpcDat { base, t },
         (ModelFormat::EsCubeEval, Some(_)) => {
-            return Err(UsageError("--model goes with --format mpc-dat only".into()).into());
+            return Err(UsageError("--model is only for --format mpc-dat".into()).into());
         }
         (ModelFormat::MpcDat, None) => {
-            return Err(
-                UsageError("--format mpc-dat needs --model, whose weights the statistics belong to".into()).into()
-            );
+            let reason = "--format mpc-dat needs --model, whose weights the statistics belong to";
+            return Err(UsageError(reason.into()).into());
         }
     };
-    let step =
-        ContentHash::of(&[&read_bounded(input, 1 << 30)?[..], model.content_hash().to_string().as_bytes()].concat());
-    let existing = registry.made_by(step)?;
-    let id = match existing {
-        Some(made) => made.id.to_string(),
-        None => registry.publish(&model, &import_origin(kind, step, base.as_ref()))?.to_string(),
-    };
-    say(&format!("model import: {} is {id} in {}", input.display(), models.display()));
+    let imported = import_model(input, source, &Registry::new(models))?;
+    if let Some(MirrorCounts { differing: differing @ 1.., all }) = imported.mirrors {
+        let (input, differing, all) = (input.display(), thousands(differing), thousands(all));
+        let which = "differ from the weight at the smallest index, which is used";
+        say(&format!("model import: {differing} of {all} mirrors in {input} {which}"));
+    }
+    say(&format!("model import: {} is {} in {}", input.display(), imported.id, models.display()));
     if !session.json {
-        return Ok(print(&id)?);
+        return Ok(print(&imported.id.to_string())?);
     }
-    print_json(&json!({"id": id, "content": model.content_hash(), "mirrors_differing": mirrors_differing}))
-}
-
-fn warn_of_mirrors(input: &Path, imported: &ImportedEval) {
-    let ImportedEval { mirrors_differing, mirrors, .. } = *imported;
-    if 0 < mirrors_differing {
-        let (differing, all) = (thousands(mirrors_differing), thousands(mirrors));
-        let input = input.display();
-        say(&format!(
-            "model import: {differing} of {all} mirrors in {input} differ from the weight at the smallest index, which counts"
-        ));
-    }
-}
-
-fn import_origin(kind: ModelKind, step: ContentHash, base: Option<&LoadedModel>) -> Origin {
-    let document = base.and_then(|base| base.document.as_ref());
-    Origin {
-        kind,
-        stage: "import".into(),
-        step,
-        algorithm: 1,
-        parent: base.map(LoadedModel::as_parent),
-        datasets: document.map(|document: &ModelDocument| document.origin.datasets.clone()).unwrap_or_default(),
-        config: Value::Null,
-        metrics: Value::Null,
-    }
+    let mirrors_differing = imported.mirrors.map(|mirrors| mirrors.differing);
+    print_json(&json!({"id": imported.id, "content": imported.content, "mirrors_differing": mirrors_differing}))
 }

@@ -8,7 +8,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
-use crate::engine::search::mpc::MpcLevel;
+use crate::engine::search::mpc_level::MpcLevel;
 use crate::exit_code;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};

@@ -1,13 +1,14 @@
 //! A plan: one self-play dataset cut into shards, with everything that decides its bytes.
 
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, format_of};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::output::FileKind;
 use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::book::Book;
-use crate::pipeline::generate::run::step;
+use crate::pipeline::generate::recipe::recipe;
 use crate::pipeline::generate::task::OpeningChoice;
 use crate::pipeline::generate::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use serde::{Deserialize, Serialize};
@@ -15,8 +16,8 @@ use serde_json::Value;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// The version of a plan's fields.
-const FORMAT: u32 = 2;
+/// The format version of a plan.
+pub type PlanFormat = FormatVersion<2, 2>;
 
 /// The stage that is cut into shards.
 const STAGE: &str = "generate";
@@ -36,7 +37,7 @@ pub const PLAN_FILE: FileKind = FileKind {
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// The version of these fields.
-    pub format: u32,
+    pub format: PlanFormat,
     /// The stage that is cut: `generate`.
     pub stage: String,
     /// The version of the stage's algorithm.
@@ -82,10 +83,10 @@ impl Plan {
         let count = shard_count.clamp(1, parts);
         let edge = |shard: usize| (parts as u128 * shard as u128 / count as u128) as usize;
         Ok(Self {
-            format: FORMAT,
+            format: PlanFormat::CURRENT,
             stage: STAGE.to_owned(),
             algorithm: ALGORITHM,
-            recipe: step(&task).id,
+            recipe: recipe(&task).hash,
             config: task.config.clone(),
             book: task.book.map_or_else(Vec::new, Book::lines),
             seed: task.seed,
@@ -169,7 +170,7 @@ impl LoadedPlan {
             return Err(unfit(format!("{reason}\nput that model back, or make the plan again")));
         }
         let loaded = Self { plan, model, book };
-        let (recipe, listed) = (step(&loaded.task()).id, loaded.plan.recipe);
+        let (recipe, listed) = (recipe(&loaded.task()).hash, loaded.plan.recipe);
         if recipe != listed {
             let reason = format!("its recipe is {}, and its settings make {}", listed.short(), recipe.short());
             return Err(unfit(reason));
@@ -207,10 +208,7 @@ impl LoadedPlan {
 fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
     let remedy = "make it again with renma shard plan";
     let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
-    if plan.get("format").and_then(Value::as_u64) != Some(FORMAT.into()) {
-        let reason = format!("it is a plan of format {}, this renma reads format {FORMAT}\n{remedy}", text("format"));
-        return Err(ArtifactError::unfit(path, reason));
-    }
+    format_of::<PlanFormat>(plan).map_err(|reason| ArtifactError::unfit(path, format!("{reason}\n{remedy}")))?;
     if plan.get("stage").and_then(Value::as_str) != Some(STAGE) {
         return Err(ArtifactError::unfit(path, format!("it is a plan of {}, not one of `{STAGE}`", text("stage"))));
     }

@@ -1,13 +1,31 @@
 //! A game: the moves from the start, with passes where the rules force them.
 
 use super::board::notation::ColoredPosition;
+use super::board::position::Position;
 use super::board::square::Square;
+use super::score::Discs;
+
+/// Half-moves played since the start, passes included.
+///
+/// ```
+/// use renma::engine::game::{Game, Ply};
+/// let ply: Ply = Game::new().ply();
+/// assert_eq!(ply, Ply(0));
+/// ```
+///
+/// ```compile_fail,E0308
+/// use renma::engine::game::{Game, Ply};
+/// use renma::engine::search::depth::Depth;
+/// let ply: Depth = Game::new().ply();
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ply(pub u8);
 
 /// A game in progress or at its end; the side to move has a move unless the game is over.
 #[derive(Clone, Debug)]
 pub struct Game {
     current: ColoredPosition,
-    ply: u8,
+    ply: Ply,
     moves: Vec<Square>,
     over: bool,
 }
@@ -16,9 +34,9 @@ pub struct Game {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("move {number} ({square}) is illegal")]
 pub struct IllegalMove {
-    /// The number of the move, counted from 1, passes left out.
+    /// The number of the move, counted from 1 without passes.
     pub number: usize,
-    /// Where it was to be played.
+    #[expect(missing_docs, reason = "the name says it")]
     pub square: Square,
 }
 
@@ -32,7 +50,7 @@ impl Game {
     /// A game before its first move.
     #[must_use]
     pub const fn new() -> Self {
-        Self { current: ColoredPosition::START, ply: 0, moves: Vec::new(), over: false }
+        Self { current: ColoredPosition::START, ply: Ply(0), moves: Vec::new(), over: false }
     }
 
     /// The game in which these moves were played.
@@ -48,19 +66,19 @@ impl Game {
         Ok(game)
     }
 
-    /// The position with a side to move that has a move, unless the game is over.
+    /// The position, in which the side to move has a move unless the game is over.
     #[must_use]
     pub const fn current(&self) -> ColoredPosition {
         self.current
     }
 
-    /// Half-moves played, passes included.
+    #[expect(missing_docs, reason = "the type says it")]
     #[must_use]
-    pub const fn ply(&self) -> u8 {
+    pub const fn ply(&self) -> Ply {
         self.ply
     }
 
-    /// The moves played, passes left out.
+    /// The moves played, without passes.
     #[must_use]
     pub fn moves(&self) -> &[Square] {
         &self.moves
@@ -92,9 +110,9 @@ impl Game {
         Ok(())
     }
 
-    /// The disc difference for black, empties counted for the winner.
+    /// The final difference for black.
     #[must_use]
-    pub const fn black_discs(&self) -> i32 {
+    pub fn black_discs(&self) -> Discs {
         let discs = self.current.position.final_discs();
         if self.current.black_to_move { discs } else { -discs }
     }
@@ -105,9 +123,9 @@ impl Game {
         self.moves.iter().map(ToString::to_string).collect()
     }
 
-    fn advance(&mut self, position: super::board::position::Position) {
+    fn advance(&mut self, position: Position) {
         self.current = ColoredPosition { position, black_to_move: !self.current.black_to_move };
-        self.ply += 1;
+        self.ply.0 += 1;
     }
 }
 
@@ -121,7 +139,7 @@ mod tests {
         let moves = parse_moves("e6f4e3f6g5d6e7f5c5").unwrap();
         let game = Game::from_moves(&moves).unwrap();
         assert!(game.is_over());
-        assert_eq!(game.black_discs(), 64);
+        assert_eq!(game.black_discs(), Discs(64));
         assert_eq!(game.transcript(), "e6f4e3f6g5d6e7f5c5");
     }
 
@@ -134,7 +152,7 @@ mod tests {
         }
         let empties = game.current().position.empties();
         assert_eq!(game.moves().len(), 60 - usize::from(empties));
-        assert!(usize::from(game.ply()) >= game.moves().len());
+        assert!(usize::from(game.ply().0) >= game.moves().len());
         assert!(game.play("a1".parse().unwrap()).is_err());
     }
 }

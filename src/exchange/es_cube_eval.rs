@@ -33,7 +33,7 @@ pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
 ///
 /// # Errors
 ///
-/// Why the model does not fit: it has other patterns.
+/// Why the model cannot be written: it has other patterns.
 pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
         return Err(format!(
@@ -44,22 +44,29 @@ pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     Ok(evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect())
 }
 
+/// Mirrors in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MirrorCounts {
+    /// Those whose weight was not that of the smallest index.
+    pub differing: u64,
+    /// All of them.
+    pub all: u64,
+}
+
 /// Weights as another program wrote them.
 #[derive(Clone, Debug)]
 pub struct ImportedEval {
-    /// The weights at canonical places, and at their mirrors.
+    /// The weights at canonical indices, and the same at their mirrors.
     pub evaluation: Evaluation,
-    /// Mirrors that had another weight in the file.
-    pub mirrors_differing: u64,
-    /// Mirrors that there are.
-    pub mirrors: u64,
+    /// What the file had at these mirrors.
+    pub mirrors: MirrorCounts,
 }
 
 /// Reads weights. A configuration and its mirrors share the weight of the smallest index.
 ///
 /// The published C program writes files whose mirrors differ. It learns at the smallest index and then copies the weight to
-/// the index that it visited, so the other mirrors keep the weight of their last visit; and its table of the mirrors of short
-/// diagonals has some that are not.
+/// the index that it visited, so the other mirrors keep the weight of their last visit. Its table of the mirrors of short
+/// diagonals also lists configurations that are not mirrors.
 ///
 /// # Errors
 ///
@@ -81,11 +88,13 @@ pub fn import_es_cube_eval(path: &Path) -> Result<ImportedEval, ArtifactError> {
     }
     let written = weights.clone();
     spread(&set, &mut weights);
-    let mirrors_differing = weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64;
-    let mirrors = (0..).zip(set.canonical()).filter(|(feature, canonical)| feature != *canonical).count() as u64;
+    let mirrors = MirrorCounts {
+        differing: weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64,
+        all: (0..).zip(set.canonical()).filter(|(feature, canonical)| feature != *canonical).count() as u64,
+    };
     let evaluation =
         Evaluation::new(Arc::new(set), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
-    Ok(ImportedEval { evaluation, mirrors_differing, mirrors })
+    Ok(ImportedEval { evaluation, mirrors })
 }
 
 #[cfg(test)]
@@ -103,7 +112,7 @@ mod tests {
         publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
         assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         let imported = import_es_cube_eval(&path).unwrap();
-        assert_eq!((imported.evaluation.weights(), imported.mirrors_differing), (evaluation.weights(), 0));
+        assert_eq!((imported.evaluation.weights(), imported.mirrors.differing), (evaluation.weights(), 0));
         let mut bytes = std::fs::read(&path).unwrap();
         publish_bytes(&path, &bytes[1..]).unwrap();
         assert!(import_es_cube_eval(&path).is_err());
@@ -128,9 +137,9 @@ mod tests {
             import_es_cube_eval(&path).unwrap()
         };
         let imported = write(&words);
-        assert_eq!(imported.mirrors_differing, 1);
+        assert_eq!(imported.mirrors.differing, 1);
         assert_eq!(
-            imported.mirrors,
+            imported.mirrors.all,
             set.canonical().iter().zip(0..).filter(|(canonical, feature)| *canonical < feature).count() as u64
         );
         let weights = imported.evaluation.weights();
@@ -138,6 +147,6 @@ mod tests {
         assert_eq!(weights.iter().filter(|&&weight| weight != 0).count(), 2);
         words[larger] = 120;
         let same = write(&words);
-        assert_eq!((same.mirrors_differing, same.evaluation.weights()), (0, weights));
+        assert_eq!((same.mirrors.differing, same.evaluation.weights()), (0, weights));
     }
 }

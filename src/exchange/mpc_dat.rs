@@ -3,6 +3,8 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::read_bounded;
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::{MpcEntry, MpcTable};
 use std::path::Path;
 
@@ -15,30 +17,30 @@ const DEPTHS_MAX: i32 = 58;
 /// A larger file is not read.
 const SIZE_MAX: u64 = 1 << 16;
 
-/// A file of a count and as many entries.
+/// A file of a count and that number of entries.
 pub const MPC_DAT_FILE: FileKind =
     FileKind { name: "an mpc.dat", matches: |path| Ok(read_words(&first_bytes(path, SIZE_MAX)?).is_some()) };
 
-/// The bytes of `mpc.dat` for a table in the source's form: slope 1, one entry a depth, all empties, depths without a gap
+/// The bytes of `mpc.dat` for a table in the source's form: slope 1, one entry per depth, all empties, depths without a gap
 /// from 3.
 ///
 /// # Errors
 ///
-/// Why the table does not fit: it has another form, or deviations that are too large at this `t`.
+/// Why the table cannot be written: it has another form, or deviations that are too large at this `t`.
 pub fn mpc_dat_bytes(table: &MpcTable, t: f64) -> Result<Vec<u8>, String> {
     let entries = table.entries();
     let mut words = vec![entries.len() as i32];
     for (deep, entry) in (DEEP_FIRST..).zip(entries) {
-        if entry.deep != deep || entry.slope != 1.0 || entry.growth != 0.0 {
-            let reason = "the model's statistics are not in the source's form: one entry a depth from 3, slope 1";
+        if entry.deep != Depth(deep) || entry.slope != 1.0 || entry.growth != 0.0 {
+            let reason = "the model's statistics are not in the source's form: one entry per depth from 3, slope 1";
             return Err(reason.to_owned());
         }
         // `round` goes half away from zero, as the file's readers expect.
-        let deviation = (t * f64::from(entry.sigma)).round();
+        let deviation = (t * f64::from(entry.sigma.0)).round();
         if f64::from(i32::MAX) < deviation {
-            return Err(format!("depth {deep}: {t} sigmas of {} are more than mpc.dat can hold", entry.sigma));
+            return Err(format!("depth {deep}: {t} sigmas of {} are more than mpc.dat can hold", entry.sigma.0));
         }
-        words.extend([i32::from(entry.shallow), entry.offset, deviation as i32]);
+        words.extend([i32::from(entry.shallow.0), entry.offset.0, deviation as i32]);
     }
     Ok(words.iter().flat_map(|word| word.to_le_bytes()).collect())
 }
@@ -47,19 +49,19 @@ pub fn mpc_dat_bytes(table: &MpcTable, t: f64) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 ///
-/// A missing file, or one that holds no such table.
+/// A missing file, or one without such a table.
 pub fn import_mpc_dat(path: &Path, t: f64) -> Result<MpcTable, ArtifactError> {
     let bytes = read_bounded(path, SIZE_MAX)?;
     let words = read_words(&bytes).ok_or_else(|| {
-        let reason = format!("{} bytes are not a count and three numbers a depth", bytes.len());
+        let reason = format!("{} bytes are not a count and three numbers per depth", bytes.len());
         ArtifactError::damaged(path, reason)
     })?;
     let mut entries = Vec::new();
     for (deep, triple) in (DEEP_FIRST..).zip(words[1..].chunks_exact(3)) {
         let damaged = |reason: &str| ArtifactError::damaged(path, format!("depth {deep}: {reason}"));
-        let shallow = u8::try_from(triple[0]).map_err(|_| damaged("its shallow depth is no depth"))?;
-        let sigma = (f64::from(triple[2]) / t).round() as i32;
-        entries.push(MpcEntry::source(deep, shallow, triple[1], sigma));
+        let shallow = u8::try_from(triple[0]).map_err(|_| damaged("its shallow depth is not a depth"))?;
+        let sigma = Score((f64::from(triple[2]) / t).round() as i32);
+        entries.push(MpcEntry::source(Depth(deep), Depth(shallow), Score(triple[1]), sigma));
     }
     MpcTable::new(entries).map_err(|error| ArtifactError::damaged(path, error.to_string()))
 }
@@ -81,7 +83,8 @@ mod tests {
     fn a_table_survives_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mpc.dat");
-        let entry = MpcEntry::source;
+        let entry =
+            |deep, shallow, offset, sigma| MpcEntry::source(Depth(deep), Depth(shallow), Score(offset), Score(sigma));
         let table = MpcTable::new(vec![entry(3, 1, -20, 4000), entry(4, 2, 15, 3500)]).unwrap();
         publish_bytes(&path, &mpc_dat_bytes(&table, 1.4).unwrap()).unwrap();
         let expected: Vec<u8> =

@@ -3,10 +3,11 @@
 mod avoided;
 mod batches;
 mod contest;
+pub mod judgment;
 mod openings;
 mod play;
 mod recheck;
-mod recipe;
+pub mod recipe;
 mod rule;
 pub mod run;
 mod score;

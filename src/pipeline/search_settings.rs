@@ -1,8 +1,8 @@
 //! What configs say of a search beyond its depth: how sure a selective cut must be, forward pruning and extensions.
 
 use super::{StageError, check_range};
-use crate::engine::eval::evaluation::DISC;
-use crate::engine::search::mpc::MpcLevel;
+use crate::engine::score::Score;
+use crate::engine::search::mpc_level::MpcLevel;
 use crate::engine::search::selective::{Extension, Selective};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Unexpected, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
@@ -156,7 +156,7 @@ impl SelectiveConfig {
     #[must_use]
     pub fn search(&self) -> Selective {
         Selective {
-            threshold: self.threshold.map(|discs| (discs * f64::from(DISC)).round() as i32),
+            threshold: self.threshold.map(|discs| Score((discs * f64::from(Score::DISC.0)).round() as i32)),
             rank: self.rank,
             extension: self.extension.map(|extension| match extension {
                 ExtensionSetting::Horizon => Extension::Horizon,

@@ -2,9 +2,11 @@
 
 use crate::artifact::model::version::Model;
 use crate::engine::board::position::Position;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
-use crate::engine::search::searcher::{SearchResult, Searcher, Stopped};
+use crate::engine::search::result::{SearchResult, Stopped};
+use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::time::Instant;
@@ -74,7 +76,7 @@ fn value(
     let Analysis::Search { limits, moves } = analysis else {
         return Ok((searcher.solve(position).unless_stopped()?, None));
     };
-    let is_static = limits.depth == 0 && limits.exact_empties < position.empties();
+    let is_static = limits.depth == Depth(0) && limits.exact_empties < position.empties();
     let mut result =
         if is_static { static_result(model, position) } else { searcher.search(position, limits).unless_stopped()? };
     if !moves {
@@ -90,7 +92,7 @@ fn static_result(model: &Model, position: Position) -> SearchResult {
     SearchResult {
         score: model.evaluation.static_value(position),
         best_move: None,
-        depth: 0,
+        depth: Depth(0),
         exact: false,
         nodes: 1,
         line: Vec::new(),

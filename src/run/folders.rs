@@ -10,7 +10,7 @@ use crate::artifact::table::Table;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of a run's datasets, one a stage.
+/// The folders of a run's datasets, one per stage.
 pub const STAGE_FOLDERS: [&str; 3] = ["selfplay", "mpc", "gate"];
 
 /// The folder of a stage's dataset of a generation.
@@ -27,7 +27,7 @@ pub fn datasets_beside(registry: &Path) -> PathBuf {
     root.join("datasets").join(name)
 }
 
-/// The generations that a stage has a folder of, ascending.
+/// The generations with a folder of a stage, ascending.
 ///
 /// # Errors
 ///
@@ -55,7 +55,7 @@ pub struct RunGate {
     pub generation: u32,
     /// Its folder.
     pub folder: PathBuf,
-    /// What it decided.
+    /// Its verdict.
     pub verdict: VerdictFile,
 }
 
@@ -76,7 +76,7 @@ pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
     Ok(gates)
 }
 
-/// The recipe of a dataset folder: by its manifest, or before there is one, by what its first part says of itself.
+/// The recipe of a dataset folder: that of its manifest, or as long as there is none, of its first part.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     }
     for table in ["positions", "games", "samples"] {
         let footer = match Table::read_footer(&part_name_path(folder, table, 0)) {
-            // Parts are found or made again by the stage itself, so a damaged one decides nothing here.
+            // The stage itself finds or remakes parts, so a damaged one does not matter here.
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => continue,
             other => other?,
         };
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_datasets_of_a_run_lie_beside_its_registry() {
+    fn the_datasets_of_a_run_are_beside_its_registry() {
         for (registry, datasets) in [("models/a", "datasets/a"), ("/x/models/b", "/x/datasets/b"), ("c", "datasets/c")]
         {
             assert_eq!(datasets_beside(Path::new(registry)), Path::new(datasets));

@@ -1,7 +1,7 @@
 //! What a run no longer needs: old generations and the versions that only they made.
 //!
 //! The newest generations stay with everything their steps name, so that each is still recognized as done. The older
-//! ones are closed: `collected.json` says so before anything is removed, and no stage works on them again. Of them stay
+//! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of them stay
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
@@ -12,8 +12,8 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
 use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::collected::{CollectedFile, GenerationLine};
-use crate::artifact::model::document::{ModelDocument, ParentEntry};
+use crate::artifact::model::closed::{ClosedFile, GenerationLine};
+use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::read_document;
@@ -34,7 +34,7 @@ struct Remains<'a> {
     /// The finished generations after the closed ones, in order.
     finished: Vec<GenerationLine>,
     /// Who plays the generation after each of them; none where that is the run's start.
-    champions: Vec<Option<ParentEntry>>,
+    champions: Vec<Option<ModelReference>>,
 }
 
 /// A folder that nothing needs.
@@ -49,7 +49,7 @@ pub struct Removal {
 #[derive(Clone, Debug, PartialEq)]
 pub struct GcPlan {
     /// What the registry says of what was removed.
-    pub collected: CollectedFile,
+    pub closed: ClosedFile,
     /// What is removed, in order.
     pub removals: Vec<Removal>,
     /// What stays although nothing needs it, because it lies behind a symbolic link.
@@ -89,12 +89,13 @@ impl<'a> Remains<'a> {
     fn of(lineage: &Lineage<'a>) -> Result<Self, StageError> {
         let documents = lineage.registry.documents()?;
         let (mut finished, mut champions) = (Vec::new(), Vec::new());
-        for generation in lineage.collected.generation + 1..=lineage.finished() {
+        for generation in lineage.closed.generation + 1..=lineage.finished() {
             finished.push(generation_line(lineage, &documents, generation)?);
             let player = lineage.player(generation + 1)?;
             let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
             champions.push(
-                promoted.map(|promotion| ParentEntry { id: ModelName::Version(promotion.id), content: player.content }),
+                promoted
+                    .map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content: player.content }),
             );
         }
         let run = &lineage.config.config.run;
@@ -105,14 +106,14 @@ impl<'a> Remains<'a> {
 
     fn plan(&self) -> Result<GcPlan, ArtifactError> {
         check_idle(self.registry, self.datasets)?;
-        let before = CollectedFile::read(self.registry.folder())?;
+        let before = ClosedFile::read(self.registry.folder())?;
         if self.keep_generations == 0 {
-            return Ok(GcPlan { collected: before, removals: Vec::new(), linked: Vec::new() });
+            return Ok(GcPlan { closed: before, removals: Vec::new(), linked: Vec::new() });
         }
         let gates = gates(self.datasets)?;
-        let collected = closed(self, before)?;
-        let mut needless = needless_generations(self, &gates, collected.generation)?;
-        needless.extend(needless_versions(self, &gates, &collected)?);
+        let closed = closed_file(self, before)?;
+        let mut needless = needless_generations(self, &gates, closed.generation)?;
+        needless.extend(needless_versions(self, &gates, &closed)?);
         let (mut removals, mut linked) = (Vec::new(), Vec::new());
         for (root, path) in needless {
             if is_behind_link(root, &path)? {
@@ -121,7 +122,7 @@ impl<'a> Remains<'a> {
                 removals.push(Removal { bytes: bytes_in(&path)?, path });
             }
         }
-        Ok(GcPlan { collected, removals, linked })
+        Ok(GcPlan { closed, removals, linked })
     }
 
     fn remove(&self, plan: &GcPlan) -> Result<(), ArtifactError> {
@@ -135,8 +136,8 @@ impl<'a> Remains<'a> {
             return Ok(());
         }
         let _lock = FolderLock::take(registry)?;
-        if CollectedFile::read(registry)? != plan.collected {
-            plan.collected.write(registry)?;
+        if ClosedFile::read(registry)? != plan.closed {
+            plan.closed.write(registry)?;
         }
         for removal in &plan.removals {
             let _lock = FolderLock::take(&removal.path)?;
@@ -167,17 +168,17 @@ pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactEr
     Ok(())
 }
 
-/// Up to which generation the run is closed: as many finished ones as are to be kept come after it.
-fn closed(task: &Remains<'_>, before: CollectedFile) -> Result<CollectedFile, ArtifactError> {
+/// Closes all finished generations but the newest `keep_generations`.
+fn closed_file(task: &Remains<'_>, before: ClosedFile) -> Result<ClosedFile, ArtifactError> {
     let closing = task.finished.len().saturating_sub(task.keep_generations as usize);
-    let mut collected = before;
-    collected.generations.extend_from_slice(&task.finished[..closing]);
+    let mut closed = before;
+    closed.generations.extend_from_slice(&task.finished[..closing]);
     if let Some(last) = closing.checked_sub(1) {
-        collected.generation = task.finished[last].generation;
-        collected.champion.clone_from(&task.champions[last]);
+        closed.generation = task.finished[last].generation;
+        closed.champion.clone_from(&task.champions[last]);
     }
-    collected.version_last = task.registry.version_last()?;
-    Ok(collected)
+    closed.version_last = task.registry.version_last()?;
+    Ok(closed)
 }
 
 /// Folders with the roots they lie in.
@@ -210,7 +211,7 @@ fn needless_generations<'a>(task: &Remains<'a>, gates: &[RunGate], closed: u32) 
 fn needless_versions<'a>(
     task: &Remains<'a>,
     gates: &[RunGate],
-    collected: &CollectedFile,
+    closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let registry = task.registry.folder();
     // What goes is named by the folders that were found, not by what their files say.
@@ -219,18 +220,17 @@ fn needless_versions<'a>(
     let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
-        matches!(document.origin.stage.as_str(), "train" | "fit-mpc")
-            && (1..=collected.generation).contains(&generation)
+        matches!(document.origin.stage.as_str(), "train" | "fit-mpc") && (1..=closed.generation).contains(&generation)
     };
-    let needed = |gate: &&RunGate| collected.generation < gate.generation;
+    let needed = |gate: &&RunGate| closed.generation < gate.generation;
     let players = gates.iter().filter(needed).flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
     let history = ChampionFile::read(registry)?.history;
     let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
     wanted.extend(history.iter().map(|promotion| promotion.content));
-    wanted.extend(collected.champion.as_ref().map(|champion| champion.content));
+    wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
     for generation in generations(task.datasets, "selfplay")? {
         let folder = generation_folder(task.datasets, "selfplay", generation);
-        if collected.generation < generation && exists(&folder.join("manifest.json"))? {
+        if closed.generation < generation && exists(&folder.join("manifest.json"))? {
             wanted.extend(Manifest::read_any(&folder)?.models.into_values());
         }
     }

@@ -1,20 +1,21 @@
-//! `lineage.json` of a registry: by which config each generation of a run is made, and who plays it.
+//! `lineage.json` of a registry: the config and the player of each generation of a run.
 //!
-//! Configs are recorded from a generation on, players when a generation begins. So a rerun makes the same generations
-//! whatever happened to the config file or the champion in the meantime.
+//! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
+//! generations, even if the config file or the champion has changed in the meantime.
 
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::collected::CollectedFile;
+use crate::artifact::model::closed::ClosedFile;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::publish::exists;
-use crate::artifact::seal::{read_sealed_or_default, write_sealed};
+use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::step::{Settings, table_settings};
 use crate::config::{LoadedConfig, load_config};
 use crate::pipeline::{StageError, fit_mpc, gate, generate, train};
@@ -23,19 +24,18 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of the file.
-const FORMAT: u32 = 1;
+type LineageFormat = FormatVersion<1, 1>;
 
-/// Its name in the registry's folder.
+/// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";
 
-/// How the version of a stage's algorithm is named beside the keys.
+/// The prefix of the version of a stage's algorithm among the keys.
 const ALGORITHM_OF: &str = "the algorithm of ";
 
 /// Keys on which no finished step depends.
 const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
 
-/// A config with everything else that decides what the stages make of it.
+/// A config with everything else that determines what the stages make of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigEntry {
@@ -45,17 +45,17 @@ pub struct ConfigEntry {
     pub config: Value,
     /// The hash of its patterns and phases.
     pub features: ContentHash,
-    /// The hash of its book of openings, if it names one.
+    /// The hash of its opening book, if it names one.
     pub book: Option<ContentHash>,
     /// The versions of the stages' algorithms, by table.
     pub algorithms: BTreeMap<String, u32>,
 }
 
-/// A model as a stage is given it: a version id of the registry, or what `run.start` names.
+/// A model as given to a stage: a version id of the registry, or the name in `run.start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Player {
-    /// What the stages load.
+    /// The name that the stages load.
     pub name: String,
     /// The hash of its content.
     pub content: ContentHash,
@@ -75,8 +75,8 @@ pub struct GenerationEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineageFile {
-    format: u32,
-    /// By first generation, ascending.
+    format: LineageFormat,
+    /// The configs, by their first generation, ascending.
     pub configs: Vec<ConfigEntry>,
     /// The generations that have begun, ascending.
     pub generations: Vec<GenerationEntry>,
@@ -85,18 +85,22 @@ pub struct LineageFile {
     pub restart: Option<u32>,
 }
 
+impl Versioned for LineageFile {
+    type Format = LineageFormat;
+}
+
 impl Default for LineageFile {
     fn default() -> Self {
-        Self { format: FORMAT, configs: Vec::new(), generations: Vec::new(), restart: None }
+        Self { format: LineageFormat::CURRENT, configs: Vec::new(), generations: Vec::new(), restart: None }
     }
 }
 
-/// What to do about a config that is not the one of the finished generations.
+/// What to do with a config that differs from that of the finished generations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Refuse it.
     Refuse,
-    /// Use it from the next generation on that has not begun.
+    /// Use it from the next generation that has not begun.
     FromNext,
     /// Remove everything from this generation on, and use it from there.
     Restart(u32),
@@ -113,18 +117,18 @@ pub struct Lineage<'a> {
     pub datasets: &'a Path,
     /// The record.
     pub file: LineageFile,
-    /// What gc has closed.
-    pub collected: CollectedFile,
+    /// The generations that gc has closed.
+    pub closed: ClosedFile,
     /// Promotions.
     pub champions: ChampionFile,
     /// The finished gates.
     pub gates: Vec<RunGate>,
-    /// The config of a run that began before there was a record.
+    /// The config of a run that began before lineage was recorded.
     adopted: Option<LoadedConfig>,
 }
 
 impl ConfigEntry {
-    /// The entry of a config, in the form that its snapshot has.
+    /// The entry of a config, in the form of its snapshot.
     #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
         let algorithms = [
@@ -142,13 +146,13 @@ impl ConfigEntry {
         }
     }
 
-    /// The entry that another config would have in the place of this one, made by the same algorithms.
+    /// The entry of another config in place of this one, with the same algorithms.
     #[must_use]
     pub fn of(&self, loaded: &LoadedConfig) -> Self {
         Self { algorithms: self.algorithms.clone(), ..Self::new(self.from, loaded) }
     }
 
-    /// Whether this program still makes the steps of this entry: a newer algorithm makes others.
+    /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.algorithms.iter().all(|(table, version)| Some(*version) == current_algorithm(table))
@@ -205,7 +209,7 @@ impl LineageFile {
         self.configs.iter().rfind(|entry| entry.from <= generation)
     }
 
-    /// Who plays a generation that has begun.
+    /// The player of a generation that has begun.
     #[must_use]
     pub fn player_of(&self, generation: u32) -> Option<&Player> {
         self.generations.iter().find(|entry| entry.generation == generation).map(|entry| &entry.player)
@@ -213,31 +217,31 @@ impl LineageFile {
 }
 
 impl<'a> Lineage<'a> {
-    /// Reads what is known of a run; one of before there was a record gets one from its gates.
+    /// Reads the record of a run. A run without one, of an earlier renma, gets one from its gates.
     ///
     /// # Errors
     ///
     /// A damaged document.
     pub fn read(config: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
         let folder = registry.folder();
-        let file = read_sealed_or_default(&folder.join(NAME), FORMAT, |file: &LineageFile| file.format)?;
+        let file = read_versioned_or_default(&folder.join(NAME))?;
         let mut lineage = Self {
             config,
             registry,
             datasets,
             file,
-            collected: CollectedFile::read(folder)?,
+            closed: ClosedFile::read(folder)?,
             champions: ChampionFile::read(folder)?,
             gates: gates(datasets)?,
             adopted: None,
         };
-        if lineage.file.configs.is_empty() && (!lineage.gates.is_empty() || 0 < lineage.collected.generation) {
+        if lineage.file.configs.is_empty() && (!lineage.gates.is_empty() || 0 < lineage.closed.generation) {
             lineage.adopt()?;
         }
         Ok(lineage)
     }
 
-    /// Writes the record and the snapshots of its configs, which need the lock of the run.
+    /// Writes the record and the snapshots of its configs. The caller holds the lock of the run.
     ///
     /// # Errors
     ///
@@ -253,7 +257,7 @@ impl<'a> Lineage<'a> {
             }
         }
         let path = folder.join(NAME);
-        let known = read_sealed_or_default(&path, FORMAT, |file: &LineageFile| file.format)?;
+        let known: LineageFile = read_versioned_or_default(&path)?;
         if known != self.file || !exists(&path)? {
             write_sealed(&path, &self.file)?;
         }
@@ -261,10 +265,10 @@ impl<'a> Lineage<'a> {
         Ok(snapshot::keep_only(folder, &froms)?)
     }
 
-    /// The last generation that is finished: its verdict is there, and has acted if it accepted.
+    /// The last finished generation: its verdict exists, and its promotion too if it accepted.
     #[must_use]
     pub fn finished(&self) -> u32 {
-        let mut finished = self.collected.generation;
+        let mut finished = self.closed.generation;
         while let Some(gate) = self.gates.iter().find(|gate| gate.generation == finished + 1) {
             let verdict = &gate.verdict;
             let player = self.file.player_of(gate.generation);
@@ -277,7 +281,7 @@ impl<'a> Lineage<'a> {
         finished
     }
 
-    /// Who plays a generation: as recorded, or if it has not begun, the champion, else what the config starts from.
+    /// The player of a generation: the recorded one, or before it begins the champion, else the start in the config.
     ///
     /// # Errors
     ///
@@ -292,7 +296,7 @@ impl<'a> Lineage<'a> {
         self.start()
     }
 
-    /// Whether the record stands: before a generation is finished, another config begins the run again.
+    /// Whether the record is binding: before a generation is finished, a different config starts the run over.
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
         0 < self.finished()
@@ -327,11 +331,11 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// The config of a generation as the loop would use it now: the recorded one once a generation is finished.
+    /// The config of a generation that the loop would use now: the recorded one once a generation is finished.
     ///
     /// # Errors
     ///
-    /// A snapshot that is gone or was edited.
+    /// A snapshot that is missing or was edited.
     pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
             Some(entry) if 0 < self.finished() => {
@@ -347,7 +351,7 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// Takes the config into the record, or refuses it; finished generations keep theirs.
+    /// Records the config, or refuses it; finished generations keep theirs.
     ///
     /// # Errors
     ///
@@ -371,13 +375,13 @@ impl<'a> Lineage<'a> {
         Ok(())
     }
 
-    /// Uses another config from now on: from the generation after the one that has begun, which keeps its own.
+    /// Uses a different config from the next generation on; one that has begun keeps its config.
     fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
         let ours = ConfigEntry::new(next, self.config);
         let begun = self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::is_current);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
-        // A change that no generation has begun with yet can be taken back.
+        // A change with which no generation has begun can be undone.
         let taken_back = before.is_some_and(|before| before.differences(&ours).is_empty());
         if change == Change::Refuse && !taken_back {
             return Err(self.refusal(next - 1));
@@ -403,7 +407,7 @@ impl<'a> Lineage<'a> {
         ))
     }
 
-    /// Records who plays a generation, if that is not known yet.
+    /// Records the player of a generation, if there is none yet.
     ///
     /// # Errors
     ///
@@ -417,7 +421,7 @@ impl<'a> Lineage<'a> {
         Ok(player)
     }
 
-    /// Writes down what a run did before there was a record: the verdicts say who played.
+    /// Reconstructs the record of a run that has none: the verdicts name the players.
     fn adopt(&mut self) -> Result<(), StageError> {
         let snapshot = self.registry.folder().join("config").join(format!("{}.toml", self.config.name));
         let entry = if exists(&snapshot)? {
@@ -430,12 +434,11 @@ impl<'a> Lineage<'a> {
         };
         let start = entry.config["run"]["start"].as_str().unwrap_or_default().to_owned();
         let content = load_model(&start, self.registry.folder())?.content;
-        let collected = self.collected.champion.as_ref();
-        let mut player = match collected {
+        let mut player = match &self.closed.champion {
             Some(champion) => Player { name: champion.id.to_string(), content: champion.content },
             None => Player { name: start, content },
         };
-        let mut generation = self.collected.generation + 1;
+        let mut generation = self.closed.generation + 1;
         while let Some(gate) = self.gates.iter().find(|gate| gate.generation == generation) {
             if gate.verdict.baseline.content != player.content {
                 break;

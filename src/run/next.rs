@@ -129,13 +129,13 @@ impl Lineage<'_> {
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
             let folder = generation_folder(self.datasets, "selfplay", older);
             // Of closed generations only those inside the old window are still there; a larger window finds no more.
-            if self.collected.generation < older || exists(&folder.join("manifest.json"))? {
+            if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
                 datasets.push(folder);
             }
         }
         let finished = self.finished();
         let gate = self.gates.iter().find(|gate| gate.generation == finished).map(|gate| gate.verdict.verdict);
-        let closed = self.collected.generations.iter().find(|line| line.generation == finished);
+        let closed = self.closed.generations.iter().find(|line| line.generation == finished);
         Ok(Next {
             generation,
             last,

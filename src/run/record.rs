@@ -3,14 +3,15 @@
 use super::log::{CallRecord, RUN_LOG_NAME, read_calls, utc};
 use super::summary::RunStatus;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::FormatVersion;
 use crate::artifact::publish::publish_bytes;
 use crate::exit_code;
 use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// The version of the file.
-const FORMAT: u32 = 2;
+/// Its format version; nothing of renma reads it.
+type RunFormat = FormatVersion<2, 2>;
 
 /// One call of the pipeline; times are in seconds since 1970, UTC.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ struct BudgetState {
 /// The content of `run.json`.
 #[derive(Debug, Serialize)]
 struct RunRecord<'a> {
-    format: u32,
+    format: RunFormat,
     began: String,
     ended: String,
     seconds: u64,
@@ -62,7 +63,7 @@ pub fn write_record(path: &Path, call: PipelineCall, registry: &Path, status: &R
     let seconds = call.now.saturating_sub(call.began);
     let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
     let record = RunRecord {
-        format: FORMAT,
+        format: RunFormat::CURRENT,
         began: utc(call.began),
         ended: utc(call.now),
         seconds,

@@ -1,4 +1,4 @@
-//! Restart: everything of a run from a generation on is removed, after it was said what that is.
+//! Restart: everything of a run from a generation on is removed, after it has been announced.
 
 use super::folders::{STAGE_FOLDERS, generation_folder, generations};
 use super::gc::check_idle;
@@ -14,9 +14,9 @@ use std::path::PathBuf;
 /// What a restart removes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
-    /// The first generation that goes.
+    /// The first generation removed.
     pub from: u32,
-    /// The last one that is there.
+    /// The last generation removed.
     pub to: u32,
     /// Games of self-play.
     pub games: u64,
@@ -24,7 +24,7 @@ pub struct Loss {
     pub gate_games: u64,
     /// Versions of the registry.
     pub versions: u64,
-    /// What they took, as far as the run's log tells.
+    /// The time they took, as far as the run's log knows.
     pub cpu_hours: f64,
     /// The folders.
     #[serde(skip)]
@@ -32,13 +32,13 @@ pub struct Loss {
 }
 
 impl Lineage<'_> {
-    /// What removing everything from a generation on would lose; `None` if there is nothing.
+    /// What a restart from a generation would remove; `None` if there is nothing.
     ///
     /// # Errors
     ///
     /// A closed generation, whose successors cannot be made again without it, or a damaged document.
     pub fn loss(&self, from: u32) -> Result<Option<Loss>, StageError> {
-        let closed = self.collected.generation;
+        let closed = self.closed.generation;
         if from <= closed {
             let first = closed + 1;
             return Err(StageError::Setting(format!(
@@ -75,7 +75,7 @@ impl Lineage<'_> {
         Ok((!loss.folders.is_empty()).then_some(loss))
     }
 
-    /// Removes everything from a generation on: first from the records, so that nothing names what is gone.
+    /// Removes everything from a generation on: first from the records, so that nothing names what no longer exists.
     ///
     /// # Errors
     ///
@@ -104,9 +104,9 @@ impl Lineage<'_> {
         if champions != self.champions {
             champions.write(self.registry.folder())?;
         }
-        if self.collected.version_last < version_last {
-            self.collected.version_last = version_last;
-            self.collected.write(self.registry.folder())?;
+        if self.closed.version_last < version_last {
+            self.closed.version_last = version_last;
+            self.closed.write(self.registry.folder())?;
         }
         folders.iter().try_for_each(|folder| remove_folder(folder))?;
         self.champions = champions;

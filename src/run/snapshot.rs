@@ -1,4 +1,4 @@
-//! A run's own copy of a config with all that it names: `config/generation=NNNN/` of the registry, from that generation on.
+//! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry, from that generation on.
 
 use super::folders::{generation_folder, generations};
 use super::lineage::ConfigEntry;
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 /// The folder of the snapshots in a registry.
 const CONFIG: &str = "config";
 
-/// The files beside the config, by the names that it gives them.
+/// The files beside the config, by their names in it.
 const FEATURES: &str = "features.toml";
 const BOOK: &str = "book.txt";
 
 const SIZE_MAX: u64 = 1 << 30;
 
-/// The tables of a config as its snapshot has them: what they name lies beside them.
+/// The tables of a config as in its snapshot, which has the files they name beside it.
 #[must_use]
 pub fn relocated(loaded: &LoadedConfig) -> Config {
     let mut config = loaded.config.clone();
@@ -37,7 +37,7 @@ pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
     generation_folder(registry, CONFIG, from).join(format!("{run}.toml"))
 }
 
-/// Writes the snapshot of a config that begins with this entry; what is there already stays as it is.
+/// Writes the snapshot of the config of an entry; files that are already the same are not written.
 ///
 /// # Errors
 ///
@@ -53,7 +53,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
     Ok(put(&path, text(&loaded.name, entry)?.as_bytes())?)
 }
 
-/// Writes the file of a snapshot again after keys changed on which no step depends.
+/// Rewrites the config of a snapshot after a change of keys on which no step depends.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), St
     if exists(&path)? { Ok(put(&path, text(run, entry)?.as_bytes())?) } else { Ok(()) }
 }
 
-/// Removes the snapshots that no config of the run's record begins with: a change that was taken back leaves one.
+/// Removes the snapshots that are not recorded, such as that of a change that was undone.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
 ///
 /// # Errors
 ///
-/// A snapshot that is gone, or that was changed.
+/// A snapshot that is missing or was edited.
 pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedConfig, StageError> {
     let path = path(registry, run, entry.from);
     let loaded = load_config(&path).map_err(|error| StageError::Setting(error.to_string()))?;

@@ -31,7 +31,7 @@ impl Standing {
     }
 }
 
-/// The ladder of all finished gates, best first. Square weights are at 0 Elo, or else the first gate's baseline.
+/// The ladder of all finished gates, best first. Square weights have 0 Elo; without them, the first gate's baseline.
 ///
 /// # Errors
 ///

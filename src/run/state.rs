@@ -1,4 +1,4 @@
-//! The state of every stage of a run, by the step ids that the stages themselves compute.
+//! The state of every stage of a run, from the step ids that the stages compute.
 
 use super::folders::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
 use super::lineage::{ConfigEntry, Lineage, Player};
@@ -60,17 +60,17 @@ impl Stage {
     }
 }
 
-/// How far a stage is.
+/// The state of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Its result is there, made from the inputs of now.
+    /// Its result exists, made from the current inputs.
     Done,
-    /// It is at work.
+    /// It is running.
     Running,
-    /// Its result is there, made from other inputs.
+    /// Its result exists, made from other inputs.
     Stale,
-    /// Its result is not there.
+    /// Its result does not exist.
     Missing,
 }
 
@@ -87,12 +87,12 @@ impl State {
     }
 }
 
-/// How much of a stage is there: parts of games or samples, epochs, or batches of pairs.
+/// How much of a stage is done: parts of games or samples, epochs, or batches of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PartCount {
-    /// Those that are there.
+    /// Those that are done.
     pub done: u64,
-    /// Those that the stage needs, or a gate at most.
+    /// Those that the stage needs; for a gate, at most.
     pub asked: u64,
 }
 
@@ -103,19 +103,19 @@ pub struct StageState {
     pub generation: u32,
     /// The stage.
     pub stage: Stage,
-    /// How far it is.
+    /// Its state.
     pub state: State,
     /// Why it is stale.
     pub because: Option<String>,
-    /// How much of it is there, if it has begun and is not done.
+    /// How much of it is done, if it has begun and is not finished.
     pub parts: Option<PartCount>,
-    /// What it would do; none while its inputs are not known.
+    /// Its step; none while its inputs are unknown.
     pub step: Option<ContentHash>,
     /// The version that it made.
     pub version: Option<String>,
 }
 
-/// A run as its stages see it.
+/// The stages of a run.
 #[derive(Debug)]
 pub struct RunSteps {
     /// By generation, in the order of the loop.
@@ -126,10 +126,10 @@ pub struct RunSteps {
     pub next: u32,
 }
 
-/// What a later stage needs: a value, or why there is none.
+/// What a later stage needs: a value, or the reason why there is none.
 type Input<T> = Result<T, String>;
 
-/// What a stage found: its state, and what it hands on.
+/// The state of a stage, and what it passes on.
 type Found<T> = (StageState, Input<T>);
 
 struct Walk<'a> {
@@ -140,13 +140,13 @@ struct Walk<'a> {
     config: LoadedConfig,
 }
 
-/// Looks at every open generation of a run that has begun, and at the one after them.
+/// The stages of every generation that has begun and is not closed, and of the next one.
 ///
 /// # Errors
 ///
 /// A damaged document.
 pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
-    let (closed, finished) = (lineage.collected.generation, lineage.finished());
+    let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
     let mut begun = finished;
     for stage in STAGE_FOLDERS {
@@ -171,16 +171,23 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
 }
 
 impl Walk<'_> {
-    /// Whether this program makes the generation's steps: it has the algorithms and the player that made it.
+    /// Whether this program makes the generation's steps: it has the algorithms, the formats and the player that made it.
     fn can_be_computed(&self) -> Result<bool, StageError> {
+        for (stage, kind) in
+            [("selfplay", DatasetKind::Selfplay), ("mpc", DatasetKind::Mpc), ("gate", DatasetKind::Gate)]
+        {
+            if self.manifest(stage, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
+                return Ok(false);
+            }
+        }
         let entry = self.lineage.file.config_of(self.generation);
         let player = self.lineage.player(self.generation)?;
         let loaded = load_model(&player.name, self.lineage.registry.folder())?;
-        // A built-in model is another one in another release.
+        // A built-in model may differ between releases.
         Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
     }
 
-    /// The four stages of the generation; whether all are done. Who plays it is known only if the one before is done.
+    /// The four stages of the generation, and whether all are done. Its player is known once the previous one is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
             let player = self.lineage.player(self.generation)?;
@@ -223,7 +230,7 @@ impl Walk<'_> {
         Ok(loaded)
     }
 
-    /// Whether the gate accepted and its promotion is still to come.
+    /// Whether the gate accepted and its candidate is not yet promoted.
     fn awaits_promotion(&self) -> bool {
         let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
         gate.is_some_and(|gate| {
@@ -231,19 +238,27 @@ impl Walk<'_> {
         })
     }
 
-    /// The stages of a finished generation whose steps this program can no longer compute.
+    /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
     fn recorded(&self) -> [StageState; 4] {
         let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
+        let of_content = |content| self.documents.iter().find(|document| document.content == content);
+        let candidate = gate.and_then(|gate| of_content(gate.verdict.candidate.content));
+        let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
         Stage::ALL.map(|stage| {
-            let candidate = gate.filter(|_| stage == Stage::FitMpc).map(|gate| gate.verdict.candidate.id.to_string());
+            let made = match stage {
+                Stage::Train => draft,
+                Stage::FitMpc => candidate,
+                Stage::Generate | Stage::Gate => None,
+            };
+            let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
             StageState {
                 generation: self.generation,
                 stage,
                 state: State::Done,
                 because: None,
                 parts: None,
-                step: gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step),
-                version: candidate,
+                step: made.map(|document| document.origin.step).or(verdict_step),
+                version: made.map(|document| document.id.to_string()),
             }
         })
     }
@@ -260,22 +275,23 @@ impl Walk<'_> {
         };
         let config = &self.config.config.generate;
         let seed = self.config.config.run.seed;
-        let step = generate::run::step(&GenerateTask {
+        let task = GenerateTask {
             config,
             book: self.config.book.as_deref(),
             seed,
             generation: self.generation,
             model,
             output: &output,
-        });
+        };
+        let (step, made_by) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
         let stale = |because: String| self.found(Stage::Generate, State::Stale, Some(because), Some(&step), None);
         let (state, because) = match (&manifest, recipe_of(&output)?) {
-            (Some(manifest), Some(recipe)) if recipe != step.id => {
+            (Some(manifest), Some(recipe)) if recipe != made_by => {
                 let mut settings = manifest.settings("generate");
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
                 return Ok(stale(step.difference(&settings)));
             }
-            (None, Some(recipe)) if recipe != step.id => return Ok(stale("its parts are of another recipe".into())),
+            (None, Some(recipe)) if recipe != made_by => return Ok(stale("its parts are of another recipe".into())),
             (Some(manifest), _) if manifest.done != config.games => {
                 return Ok(stale(format!("generate.games is {} there and {} here", manifest.done, config.games)));
             }
@@ -322,7 +338,7 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    /// The parts of a table that a folder holds, if it holds any.
+    /// The number of parts of a table in a folder, if there are any.
     fn parts(
         &self,
         folder: &Path,
@@ -338,13 +354,13 @@ impl Walk<'_> {
         Ok((0 < done).then_some(PartCount { done, asked }))
     }
 
-    /// The datasets that a training of the current generation reads.
+    /// The datasets that the training of the generation reads.
     fn training_folders(&self) -> Result<Vec<PathBuf>, ArtifactError> {
         let oldest = (self.generation + 1).saturating_sub(self.config.config.run.window).max(1);
         let mut folders = Vec::new();
         for generation in oldest..=self.generation {
             let folder = generation_folder(self.lineage.datasets, "selfplay", generation);
-            if self.lineage.collected.generation < generation || exists(&folder.join("manifest.json"))? {
+            if self.lineage.closed.generation < generation || exists(&folder.join("manifest.json"))? {
                 folders.push(folder);
             }
         }
@@ -364,10 +380,10 @@ impl Walk<'_> {
             output: Some(&output),
             report: None,
         };
-        let step = fit_mpc::run::step(&task);
+        let step = fit_mpc::recipe::step(&task);
         let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;
         let samples = self.manifest("mpc", DatasetKind::Mpc)?.filter(|manifest| {
-            manifest.recipe == fit_mpc::run::samples_step(&task).id && manifest.done == task.config.games
+            manifest.recipe == fit_mpc::recipe::recipe(&task).hash && manifest.done == task.config.games
         });
         if state.state == State::Done && samples.is_none() {
             state.state = State::Missing;
@@ -393,7 +409,7 @@ impl Walk<'_> {
             return Ok(self.unknown(Stage::Gate, verdict.is_some(), why));
         };
         let avoid = self.training_folders()?;
-        let step = gate::run::step(&GateTask {
+        let step = gate::recipe::step(&GateTask {
             config: &self.config.config.gate,
             seed: self.config.config.run.seed,
             generation: self.generation,
@@ -410,17 +426,12 @@ impl Walk<'_> {
             return Ok((state, made));
         };
         let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);
-        let manifest = Manifest::read(&output, DatasetKind::Gate)?;
-        if manifest.recipe != step.id {
-            let mut settings = manifest.settings("gate");
+        if verdict.step != step.id {
+            let mut settings = Manifest::read(&output, DatasetKind::Gate)?.settings("gate");
             let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
             settings
                 .push(("avoid".to_owned(), if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") }));
             return Ok(stale(step.difference(&settings)));
-        }
-        let (asked, games) = (2 * verdict.pairs_asked, self.config.config.gate.games);
-        if asked != games {
-            return Ok(stale(format!("gate.games is {asked} there and {games} here")));
         }
         let next = if verdict.verdict == Verdict::Accepted { challenger } else { baseline };
         Ok(self.found(Stage::Gate, State::Done, None, Some(&step), Some(Arc::clone(next))))
@@ -431,7 +442,7 @@ impl Walk<'_> {
         exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
     }
 
-    /// The newest version that a stage made of this generation.
+    /// The newest version that a stage made in this generation.
     fn latest(&self, stage: &str) -> Option<&ModelDocument> {
         let of_this = |document: &&ModelDocument| {
             document.origin.stage == stage && document.origin.generation() == Some(self.generation)
@@ -457,7 +468,7 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    /// A stage whose inputs are not known; what it made before is stale.
+    /// A stage whose inputs are unknown; an earlier result of it is stale.
     fn unknown<T, U>(&self, stage: Stage, is_there: bool, why: &Input<U>) -> Found<T> {
         let why = why.as_ref().err().cloned();
         let state = if is_there { State::Stale } else { State::Missing };
@@ -488,14 +499,14 @@ impl Walk<'_> {
     }
 }
 
-/// What a version says of how it was made; statistics name the weights that they were fitted to.
+/// The settings that a version was made with; for MPC statistics with the weights they were fitted to.
 fn settings_of(document: &ModelDocument) -> Settings {
     let mut settings = document.origin.settings();
     settings.extend(document.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
     settings
 }
 
-/// Why what comes after a stage cannot be told yet.
+/// Why the stages after this one are unknown.
 fn describe(state: &StageState) -> String {
     format!("{} of generation {} is {}", state.stage.name(), state.generation, state.state.name())
 }

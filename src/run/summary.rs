@@ -8,7 +8,7 @@ use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::model::collected::GenerationLine;
+use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::name::ModelName;
 use crate::artifact::model::registry::Registry;
@@ -85,7 +85,7 @@ impl RunStatus {
         let documents = lineage.registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
-        let closed = lineage.collected.generations.iter().cloned();
+        let closed = lineage.closed.generations.iter().cloned();
         let mut generations: Vec<GenerationStatus> =
             closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
         for generation in steps.first..=last {
@@ -100,7 +100,7 @@ impl RunStatus {
         Ok(Self {
             run: lineage.config.name.clone(),
             champion,
-            closed: lineage.collected.generation,
+            closed: lineage.closed.generation,
             rejected_in_a_row: verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32,
             bytes_on_disk: bytes_in(lineage.registry.folder())? + bytes_in(lineage.datasets)?,
             generations,

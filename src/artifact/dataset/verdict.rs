@@ -1,17 +1,18 @@
-//! The verdict of a gate: who played whom, the score and what follows from it.
+//! The verdict of a gate: the players, the score and what follows from it.
 
 use super::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
-use crate::artifact::model::document::ParentEntry;
-use crate::artifact::seal::read_sealed;
+use crate::artifact::model::document::ModelReference;
+use crate::artifact::seal::read_versioned;
 use crate::statistics::sprt::SequentialTest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// The version of `verdict.json`.
-pub const VERDICT_FORMAT: u32 = 2;
+/// The format version of `verdict.json`.
+pub type VerdictFormat = FormatVersion<2, 2>;
 
 /// What the gate decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,25 +42,25 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictFile {
-    /// [`VERDICT_FORMAT`].
-    pub format: u32,
-    /// The verdict.
+    /// The version of these fields.
+    pub format: VerdictFormat,
+    /// What the gate decided.
     pub verdict: Verdict,
     /// The step id of the gate.
     pub step: ContentHash,
     /// The content of the games beside it, as their manifest has it.
     pub games_content: ContentHash,
-    /// Who wants to be champion.
-    pub candidate: ParentEntry,
-    /// Whom it played.
-    pub baseline: ParentEntry,
+    /// The model that would be champion.
+    pub candidate: ModelReference,
+    /// The model that it played.
+    pub baseline: ModelReference,
     /// Pairs of games that the gate would have played at most.
     pub pairs_asked: u64,
     /// Pairs of games that it played.
     pub pairs_done: u64,
     /// The match, from the candidate's side.
     pub score: Score,
-    /// The sequential test; none where all games were played for the interval's sake.
+    /// The sequential test; `None` in mode `games`.
     pub test: Option<SequentialTest>,
     /// How its openings were found.
     pub openings: OpeningCounts,
@@ -67,6 +68,10 @@ pub struct VerdictFile {
     pub avoided: Vec<ContentHash>,
     /// The gate's config table.
     pub config: Value,
+}
+
+impl Versioned for VerdictFile {
+    type Format = VerdictFormat;
 }
 
 /// A match from the candidate's side.
@@ -81,7 +86,7 @@ pub struct Score {
     pub losses: u64,
     /// Pairs by points, from none to two in halves: LL, LD, DD or WL, WD, WW.
     pub pairs: [u64; 5],
-    /// Points a game, a draw being half a point.
+    /// Points per game; a draw is half a point.
     pub points: f64,
     /// The mean disc difference of a game, in discs.
     pub discs_mean: f64,
@@ -103,11 +108,11 @@ pub struct Score {
 pub struct OpeningCounts {
     /// Openings drawn at random.
     pub drawn: u64,
-    /// Those that had been drawn before, up to symmetry.
+    /// Openings that had been drawn before, up to symmetry.
     pub repeated: u64,
-    /// Those whose position is in an avoided dataset, up to symmetry.
+    /// Openings whose position is in an avoided dataset, up to symmetry.
     pub in_training: u64,
-    /// Those that end the game or favor one side too much.
+    /// Openings that end the game or favor one side too much.
     pub unbalanced: u64,
 }
 
@@ -119,16 +124,7 @@ pub struct OpeningCounts {
 pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     let manifest = Manifest::read(folder, DatasetKind::Gate)?;
     let path = folder.join("verdict.json");
-    let value: Value = read_sealed(&path)?;
-    let format = value["format"].as_u64().unwrap_or(1);
-    if format != u64::from(VERDICT_FORMAT) {
-        let reason = format!(
-            "it has format {format}, this renma reads format {VERDICT_FORMAT}\nremove the folder, and run the gate again"
-        );
-        return Err(ArtifactError::unfit(&path, reason));
-    }
-    let verdict: VerdictFile =
-        serde_json::from_value(value).map_err(|error| ArtifactError::damaged(&path, error.to_string()))?;
+    let verdict: VerdictFile = read_versioned(&path)?;
     if manifest.content != verdict.games_content {
         return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
     }

@@ -3,12 +3,12 @@
 use super::document::ModelDocument;
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::parse_sealed;
+use crate::artifact::seal::parse_versioned;
 use crate::engine::eval::builtin;
 use crate::engine::eval::evaluation::Evaluation;
 use std::path::Path;
 
-/// The model that ships, file by file.
+/// The files of the shipped model.
 const SHIPPED: [(&str, &[u8]); 4] = [
     ("model.json", include_bytes!("../../../models/shipped/model.json")),
     ("features.toml", include_bytes!("../../../models/shipped/features.toml")),
@@ -21,9 +21,9 @@ const SHIPPED: [(&str, &[u8]); 4] = [
 pub enum Builtin {
     /// The disc difference.
     DiscCount,
-    /// A weight a square.
+    /// One weight per square.
     SquareWeights,
-    /// The model that ships, trained by this program.
+    /// The shipped model, trained by this program.
     Champion,
 }
 
@@ -31,7 +31,7 @@ impl Builtin {
     /// All of them, weakest first.
     pub const ALL: [Self; 3] = [Self::DiscCount, Self::SquareWeights, Self::Champion];
 
-    /// Its name, `builtin:` included.
+    /// Its name, including `builtin:`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,13 +41,13 @@ impl Builtin {
         }
     }
 
-    /// The one with this name.
+    /// The built-in with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.name() == name)
     }
 
-    /// All names, in a row.
+    /// All names, separated by commas.
     #[must_use]
     pub fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
@@ -63,21 +63,21 @@ impl Builtin {
     ///
     /// # Panics
     ///
-    /// If the model that ships is damaged, which a test rules out.
+    /// If the shipped model is damaged, which a test rules out.
     #[must_use]
     pub fn load(self) -> (Model, Option<ModelDocument>) {
         match self {
             Self::DiscCount => (untrained(builtin::disc_count()), None),
             Self::SquareWeights => (untrained(builtin::square_weights()), None),
             Self::Champion => {
-                let (model, document) = shipped().expect("the model that ships is sound");
+                let (model, document) = shipped().expect("the shipped model is sound");
                 (model, Some(document))
             }
         }
     }
 }
 
-/// A model without MPC statistics: it searches full width.
+/// A model without MPC statistics, which searches full width.
 fn untrained(evaluation: Evaluation) -> Model {
     let visits = vec![0; evaluation.weights().len()];
     Model::draft(evaluation, visits)
@@ -89,7 +89,7 @@ fn shipped() -> Result<(Model, ModelDocument), ArtifactError> {
         let file = SHIPPED.iter().find(|(other, _)| *other == name);
         file.map(|(_, bytes)| bytes.to_vec()).ok_or(ArtifactError::Missing { path: folder.join(name) })
     };
-    let document = parse_sealed(folder, &bytes_of("model.json")?)?;
+    let document = parse_versioned(folder, &bytes_of("model.json")?)?;
     let model = Model::decode(folder, &document, bytes_of)?;
     Ok((model, document))
 }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_that_ships_is_sound_and_has_statistics_of_its_own() {
+    fn the_shipped_model_is_sound_and_has_its_own_statistics() {
         let (model, document) = shipped().unwrap();
         assert_eq!(model.mpc_weights, Some(model.weights_hash()));
         assert_eq!(document.content, model.content_hash());

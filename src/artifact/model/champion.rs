@@ -1,14 +1,14 @@
-//! `champion.json`: which version of a registry is its best, and every promotion before.
+//! `champion.json`: the best version of a registry, and the promotions before it.
 
 use super::name::VersionId;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
-use crate::artifact::seal::{read_sealed_or_default, write_sealed};
+use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The version of the file.
-const FORMAT: u32 = 1;
+type ChampionFormat = FormatVersion<1, 1>;
 
 /// A promotion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,17 +26,20 @@ pub struct Promotion {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChampionFile {
-    /// Its format.
-    format: u32,
-    /// The promotions that stand.
+    format: ChampionFormat,
+    /// The promotions in effect.
     pub history: Vec<Promotion>,
-    /// The step ids of the gates that have acted, those whose promotion was taken back too.
+    /// The step ids of the gates that have promoted a version, including those rolled back.
     pub acted: Vec<ContentHash>,
+}
+
+impl Versioned for ChampionFile {
+    type Format = ChampionFormat;
 }
 
 impl Default for ChampionFile {
     fn default() -> Self {
-        Self { format: FORMAT, history: Vec::new(), acted: Vec::new() }
+        Self { format: ChampionFormat::CURRENT, history: Vec::new(), acted: Vec::new() }
     }
 }
 
@@ -47,7 +50,7 @@ impl ChampionFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_sealed_or_default(&registry.join("champion.json"), FORMAT, |file: &Self| file.format)
+        read_versioned_or_default(&registry.join("champion.json"))
     }
 
     /// Replaces the file of a registry, atomically.

@@ -1,31 +1,29 @@
-//! `model.json`: what a version is, what it was made from, and a hash of each of its files.
+//! `model.json`: a version's kind and origin, and a hash of each of its files.
 
 use super::name::{ModelName, VersionId};
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The version of everything a model folder holds.
-pub const FORMAT: u32 = 2;
+/// The format version of all files of a model.
+pub type ModelFormat = FormatVersion<1, 3>;
 
-/// The oldest version that is still read.
-pub const FORMAT_MIN: u32 = 1;
-
-/// What a version is good for.
+/// Whether a version has MPC statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
-    /// Weights without MPC statistics of their own.
+    /// Weights without MPC statistics.
     Draft,
     /// Weights with MPC statistics fitted to them.
     Model,
 }
 
-/// A model that another was made from.
+/// A model that a file names: a parent, a player, a champion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ParentEntry {
+pub struct ModelReference {
     /// Its version id or built-in name.
     pub id: ModelName,
     /// The hash of its content.
@@ -38,7 +36,7 @@ pub struct ParentEntry {
 pub struct DatasetEntry {
     /// Its generation.
     pub generation: u32,
-    /// The hash of what decides its games.
+    /// The recipe of its games.
     pub recipe: ContentHash,
     /// The hash of its values.
     pub content: ContentHash,
@@ -58,7 +56,7 @@ pub struct ModelFile {
     pub hash: ContentHash,
 }
 
-/// Where a version came from: everything but its number and its files.
+/// Where a version came from: everything except its number and its files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// Draft or model.
@@ -70,7 +68,7 @@ pub struct Origin {
     /// The version of the stage's algorithm.
     pub algorithm: u32,
     /// The model it started from, if any.
-    pub parent: Option<ParentEntry>,
+    pub parent: Option<ModelReference>,
     /// The datasets it was trained on, oldest first.
     pub datasets: Vec<DatasetEntry>,
     /// The stage's config table.
@@ -82,8 +80,8 @@ pub struct Origin {
 /// The content of `model.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelDocument {
-    /// [`FORMAT`], or an older one from [`FORMAT_MIN`].
-    pub format: u32,
+    /// The version of these fields and of the other files.
+    pub format: ModelFormat,
     /// The version id, which is also the name of the folder in a registry.
     pub id: VersionId,
     /// Where it came from.
@@ -99,8 +97,12 @@ pub struct ModelDocument {
     pub files: BTreeMap<String, ModelFile>,
 }
 
+impl Versioned for ModelDocument {
+    type Format = ModelFormat;
+}
+
 impl Origin {
-    /// What the document says of how the version was made.
+    /// The settings that the version was made with.
     #[must_use]
     pub fn settings(&self) -> Settings {
         let mut settings = table_settings(&self.stage.replace('-', "_"), &self.config);
@@ -111,14 +113,14 @@ impl Origin {
         settings
     }
 
-    /// The generation of the newest dataset behind the version; none if it was trained on none.
+    /// The generation of the newest dataset that the version was trained on, if any.
     #[must_use]
     pub fn generation(&self) -> Option<u32> {
         self.datasets.last().map(|dataset| dataset.generation)
     }
 }
 
-/// How a dataset is named among the settings of a version, counted from 1.
+/// The setting that names a dataset of a version, counted from 1.
 #[must_use]
 pub fn dataset_setting(number: usize, content: ContentHash) -> (String, String) {
     (format!("dataset {number}"), content.to_string())

@@ -1,4 +1,6 @@
 //! `features.toml`: a pattern set as people write it.
+//!
+//! Models of formats 1 and 2 have `phase_starts`, the first disc count of each phase, and `parity = true`. Both are still read.
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
@@ -13,7 +15,10 @@ const SIZE_MAX: u64 = 1 << 20;
 #[serde(deny_unknown_fields)]
 struct FeaturesFile {
     name: String,
-    phase_starts: Vec<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase_empties_max: Option<Vec<u8>>,
+    #[serde(skip_serializing)]
+    phase_starts: Option<Vec<u8>>,
     pattern: Vec<PatternEntry>,
 }
 
@@ -24,14 +29,23 @@ struct PatternEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     squares: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<EntryKind>,
+    #[serde(skip_serializing)]
     parity: Option<bool>,
+}
+
+/// A pattern that does not look at squares.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EntryKind {
+    Parity,
 }
 
 /// Reads a features file.
 ///
 /// # Errors
 ///
-/// A missing file, or one that is no pattern set, with the place and the reason.
+/// A missing file, or one that is not a pattern set, with the place and the reason.
 pub fn read_features(path: &Path) -> Result<PatternSet, ArtifactError> {
     let bytes = read_bounded(path, SIZE_MAX)?;
     let text = String::from_utf8(bytes).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
@@ -42,11 +56,12 @@ pub fn read_features(path: &Path) -> Result<PatternSet, ArtifactError> {
 ///
 /// # Errors
 ///
-/// The place and the reason why it is no pattern set.
+/// The place and the reason why it is not a pattern set.
 pub fn parse_features(text: &str) -> Result<PatternSet, String> {
     let file: FeaturesFile = toml::from_str(text).map_err(|error| reason(text, &error))?;
     let patterns = file.pattern.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
-    PatternSet::new(&file.name, patterns, file.phase_starts).map_err(|error| error.to_string())
+    let phase_empties_max = phase_empties_max(file.phase_empties_max, file.phase_starts)?;
+    PatternSet::new(&file.name, patterns, phase_empties_max).map_err(|error| error.to_string())
 }
 
 /// What the parser says, on one line and in words.
@@ -61,15 +76,29 @@ fn reason(text: &str, error: &toml::de::Error) -> String {
     line.map_or_else(|| words.clone(), |line| format!("line {line}: {words}"))
 }
 
+fn phase_empties_max(empties: Option<Vec<u8>>, starts: Option<Vec<u8>>) -> Result<Vec<u8>, String> {
+    match (empties, starts) {
+        (Some(empties), None) => Ok(empties),
+        (None, Some(starts)) => {
+            let empties = starts.iter().map(|&discs| 64_u8.checked_sub(discs)).collect::<Option<Vec<u8>>>();
+            empties.ok_or_else(|| "`phase_starts` has more than 64 discs".to_owned())
+        }
+        (None, None) => Err("`phase_empties_max` is missing: the largest number of empty squares of each phase".into()),
+        (Some(_), Some(_)) => {
+            Err("`phase_starts` is the older form of `phase_empties_max`: only one can be given".into())
+        }
+    }
+}
+
 fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
-    let PatternEntry { name, squares, parity } = entry;
-    let kind = match (squares, parity) {
-        (Some(squares), None) => {
+    let PatternEntry { name, squares, kind, parity } = entry;
+    let kind = match (squares, kind, parity) {
+        (Some(squares), None, None) => {
             let squares: Result<Vec<Square>, SquareError> = squares.split_whitespace().map(str::parse).collect();
             PatternKind::Squares(squares.map_err(|error| format!("pattern `{name}`: {error}"))?)
         }
-        (None, Some(true)) => PatternKind::Parity,
-        _ => return Err(format!("pattern `{name}` needs either `squares` or `parity = true`")),
+        (None, Some(EntryKind::Parity), None) | (None, None, Some(true)) => PatternKind::Parity,
+        _ => return Err(format!("pattern `{name}` needs either `squares` or `kind = \"parity\"`")),
     };
     Ok(Pattern { name, kind })
 }
@@ -81,16 +110,20 @@ fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
 /// If the set has no TOML form, which would be our own mistake.
 #[must_use]
 pub fn features_text(set: &PatternSet) -> String {
-    let entry = |pattern: &Pattern| match &pattern.kind {
-        PatternKind::Squares(squares) => {
-            let names: Vec<String> = squares.iter().map(ToString::to_string).collect();
-            PatternEntry { name: pattern.name.clone(), squares: Some(names.join(" ")), parity: None }
-        }
-        PatternKind::Parity => PatternEntry { name: pattern.name.clone(), squares: None, parity: Some(true) },
+    let entry = |pattern: &Pattern| {
+        let (squares, kind) = match &pattern.kind {
+            PatternKind::Squares(squares) => {
+                let names: Vec<String> = squares.iter().map(ToString::to_string).collect();
+                (Some(names.join(" ")), None)
+            }
+            PatternKind::Parity => (None, Some(EntryKind::Parity)),
+        };
+        PatternEntry { name: pattern.name.clone(), squares, kind, parity: None }
     };
     let file = FeaturesFile {
         name: set.name().to_owned(),
-        phase_starts: set.phase_starts().to_vec(),
+        phase_empties_max: Some(set.phase_empties_max().to_vec()),
+        phase_starts: None,
         pattern: set.patterns().iter().map(entry).collect(),
     };
     toml::to_string(&file).expect("a pattern set is plain data")
@@ -102,9 +135,9 @@ mod tests {
 
     #[test]
     fn a_fault_is_told_on_one_line_with_its_number() {
-        let text = "name = \"a\"\nphase_starts = [4]\n[[pattern]]\nname = \"b\"\nsqares = \"a1\"\n";
+        let text = "name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\nsqares = \"a1\"\n";
         for (from, to, expected) in [
-            ("", "", "line 5: there is no key `sqares`, expected one of `name`, `squares`, `parity`"),
+            ("", "", "line 5: there is no key `sqares`, expected one of `name`, `squares`, `kind`, `parity`"),
             ("name = \"a\"\n", "", "line 1: `name` is missing"),
             ("\"a\"\n", "\"a\n", "line 1: invalid basic string, expected `\"`"),
         ] {
@@ -132,17 +165,32 @@ mod tests {
         let set = parse_features(ES_CUBE).unwrap();
         let again = parse_features(&features_text(&set)).unwrap();
         assert_eq!(again.patterns(), set.patterns());
-        assert_eq!(again.phase_starts(), set.phase_starts());
+        assert_eq!(again.phase_empties_max(), set.phase_empties_max());
+    }
+
+    #[test]
+    fn the_forms_of_older_models_are_the_same_pattern_set() {
+        let form = |phases: &str, parity: &str| {
+            let text = ES_CUBE.replacen("phase_empties_max = [60]", phases, 1);
+            parse_features(&text.replacen("kind = \"parity\"", parity, 1)).unwrap()
+        };
+        let new = form("phase_empties_max = [60, 44, 0]", "kind = \"parity\"");
+        let old = form("phase_starts = [4, 20, 64]", "parity = true");
+        assert_eq!((old.patterns(), old.phase_empties_max()), (new.patterns(), new.phase_empties_max()));
     }
 
     #[test]
     fn a_bad_features_file_says_where_and_why() {
         for (change, reason) in [
             (("a4 b4", "a4 i9"), "`i9` is not a square"),
-            (("parity = true", "parity = false"), "needs either"),
+            (("kind = \"parity\"", "parity = false"), "needs either"),
+            (("kind = \"parity\"", "kind = \"party\""), "line 49: unknown variant `party`, expected `parity`"),
+            (("phase_empties_max = [60]", ""), "`phase_empties_max` is missing"),
+            (("phase_empties_max = [60]", "phase_starts = [4, 65]"), "more than 64 discs"),
+            (("[60]", "[60]\nphase_starts = [4]"), "`phase_starts` is the older form"),
             (
                 ("squares = \"a4", "square = \"a4"),
-                "line 8: there is no key `square`, expected one of `name`, `squares`",
+                "line 9: there is no key `square`, expected one of `name`, `squares`",
             ),
         ] {
             let error = parse_features(&ES_CUBE.replacen(change.0, change.1, 1)).unwrap_err();

@@ -1,91 +1,95 @@
-//! `mpc.parquet`: one row a fitted pair of depths.
+//! `mpc.parquet`: one row per fitted pair of depths.
 
+use super::document::ModelFormat;
 use crate::artifact::table::{Column, Layout, Table};
-use crate::engine::search::mpc::{LEVELS, MpcEntry, MpcTable, NORMAL_QUANTILES};
-use arrow::array::{ArrayRef, AsArray, Float64Array, Int32Array, RecordBatch, UInt8Array, UInt64Array};
-use arrow::datatypes::{DataType, Float64Type, Int32Type, UInt8Type, UInt64Type};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::mpc::{MpcEntry, MpcTable};
+use crate::engine::search::mpc_level::{LEVELS, NORMAL_QUANTILES};
+use arrow::array::{ArrayRef, AsArray, Float64Array, Int16Array, Int32Array, RecordBatch, UInt64Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, UInt64Type};
 use std::sync::Arc;
+
+const fn count(name: &'static str, data_type: DataType, description: &'static str) -> Column {
+    Column::new(name, data_type, Layout::Dictionary, description)
+}
+
+const fn number(name: &'static str, data_type: DataType, description: &'static str) -> Column {
+    Column::new(name, data_type, Layout::Plain, description)
+}
 
 /// The columns of `mpc.parquet`.
 pub static MPC: Table = Table {
     name: "mpc",
     columns: &[
-        Column::new("empties_min", DataType::UInt8, Layout::Dictionary, "fewest empty squares the row is for"),
-        Column::new("empties_max", DataType::UInt8, Layout::Dictionary, "most empty squares the row is for"),
-        Column::new(
-            "deep_depth",
-            DataType::UInt8,
-            Layout::Dictionary,
-            "remaining depth at which to cut; equal to the number of empty squares: the end",
-        ),
-        Column::new("shallow_depth", DataType::UInt8, Layout::Dictionary, "depth of the search that decides"),
-        Column::new("slope", DataType::Float64, Layout::Plain, "a in deep = a * shallow + b"),
-        Column::new("offset", DataType::Int32, Layout::Plain, "b in millidiscs"),
-        Column::new("sigma", DataType::Int32, Layout::Plain, "deviation of the rest in millidiscs where shallow is 0"),
-        Column::new(
-            "growth",
-            DataType::Float64,
-            Layout::Plain,
-            "millidiscs the deviation grows by for each millidisc of |shallow|",
-        ),
-        Column::new(
-            "quantile_73",
-            DataType::Float64,
-            Layout::Plain,
-            "deviations each side that hold 73 % of positions",
-        ),
-        Column::new(
-            "quantile_87",
-            DataType::Float64,
-            Layout::Plain,
-            "deviations each side that hold 87 % of positions",
-        ),
-        Column::new(
-            "quantile_95",
-            DataType::Float64,
-            Layout::Plain,
-            "deviations each side that hold 95 % of positions",
-        ),
-        Column::new(
-            "quantile_98",
-            DataType::Float64,
-            Layout::Plain,
-            "deviations each side that hold 98 % of positions",
-        ),
-        Column::new(
-            "quantile_99",
-            DataType::Float64,
-            Layout::Plain,
-            "deviations each side that hold 99 % of positions",
-        ),
-        Column::new("samples", DataType::UInt64, Layout::Plain, "positions the row was fitted on"),
+        count("empties_min", DataType::Int16, "the row applies from this number of empty squares"),
+        count("empties_max", DataType::Int16, "the row applies up to this number of empty squares"),
+        count("deep_depth", DataType::Int16, "remaining depth at which to cut; the number of empty squares is the end"),
+        count("shallow_depth", DataType::Int16, "depth of the search that decides"),
+        number("slope", DataType::Float64, "a in deep = a * shallow + b"),
+        number("offset", DataType::Int32, "b in millidiscs"),
+        number("sigma", DataType::Int32, "standard deviation of the residual in millidiscs where shallow is 0"),
+        number("growth", DataType::Float64, "increase of the deviation in millidiscs per millidisc of |shallow|"),
+        number("quantile_73", DataType::Float64, "deviations on each side that hold 73 % of positions"),
+        number("quantile_87", DataType::Float64, "deviations on each side that hold 87 % of positions"),
+        number("quantile_95", DataType::Float64, "deviations on each side that hold 95 % of positions"),
+        number("quantile_98", DataType::Float64, "deviations on each side that hold 98 % of positions"),
+        number("quantile_99", DataType::Float64, "deviations on each side that hold 99 % of positions"),
+        number("samples", DataType::UInt64, "positions the row was fitted on"),
     ],
     nullable: &[],
 };
 
-/// The columns of a model of format 1, whose deviations are normal and do not grow.
+/// The columns of format 2.
+static MPC_2: Table = Table {
+    name: "mpc",
+    columns: &[
+        count("empties_min", DataType::UInt8, ""),
+        count("empties_max", DataType::UInt8, ""),
+        count("deep_depth", DataType::UInt8, ""),
+        count("shallow_depth", DataType::UInt8, ""),
+        number("slope", DataType::Float64, ""),
+        number("offset", DataType::Int32, ""),
+        number("sigma", DataType::Int32, ""),
+        number("growth", DataType::Float64, ""),
+        number("quantile_73", DataType::Float64, ""),
+        number("quantile_87", DataType::Float64, ""),
+        number("quantile_95", DataType::Float64, ""),
+        number("quantile_98", DataType::Float64, ""),
+        number("quantile_99", DataType::Float64, ""),
+        number("samples", DataType::UInt64, ""),
+    ],
+    nullable: &[],
+};
+
+/// The columns of format 1, whose deviations are normal and do not grow.
 static MPC_1: Table = Table {
     name: "mpc",
     columns: &[
-        Column::new("empties_min", DataType::UInt8, Layout::Dictionary, "fewest empty squares the row is for"),
-        Column::new("empties_max", DataType::UInt8, Layout::Dictionary, "most empty squares the row is for"),
-        Column::new("deep_depth", DataType::UInt8, Layout::Dictionary, "remaining depth at which to cut"),
-        Column::new("shallow_depth", DataType::UInt8, Layout::Dictionary, "depth of the search that decides"),
-        Column::new("slope", DataType::Float64, Layout::Plain, "a in deep = a * shallow + b"),
-        Column::new("offset", DataType::Int32, Layout::Plain, "b in millidiscs"),
-        Column::new("sigma", DataType::Int32, Layout::Plain, "standard deviation of the rest in millidiscs"),
-        Column::new("samples", DataType::UInt64, Layout::Plain, "positions the row was fitted on"),
+        count("empties_min", DataType::UInt8, ""),
+        count("empties_max", DataType::UInt8, ""),
+        count("deep_depth", DataType::UInt8, ""),
+        count("shallow_depth", DataType::UInt8, ""),
+        number("slope", DataType::Float64, ""),
+        number("offset", DataType::Int32, ""),
+        number("sigma", DataType::Int32, ""),
+        number("samples", DataType::UInt64, ""),
     ],
     nullable: &[],
 };
 
-/// The columns of a model of this format.
+/// The columns of `mpc.parquet` in this format.
 #[must_use]
-pub const fn table_of(format: u32) -> &'static Table {
-    if format == 1 { &MPC_1 } else { &MPC }
+pub const fn table_of(format: ModelFormat) -> &'static Table {
+    match format.number() {
+        1 => &MPC_1,
+        2 => &MPC_2,
+        _ => &MPC,
+    }
 }
 
-/// Rows of a table, and numbers of empty squares that they are for, counted with each row.
+/// A bound on the rows, and on the numbers of empty squares that all rows together apply to.
 pub const ROWS_MAX: u64 = u16::MAX as u64;
 
 /// The first column of the deviation's form, in [`MPC`].
@@ -95,16 +99,17 @@ const GROWTH: usize = 7;
 #[must_use]
 pub fn to_batch(table: &MpcTable, samples: &[u64]) -> RecordBatch {
     let entries = table.entries();
-    let bytes =
-        |value: fn(&MpcEntry) -> u8| -> ArrayRef { Arc::new(UInt8Array::from_iter_values(entries.iter().map(value))) };
+    let counts = |value: fn(&MpcEntry) -> u8| -> ArrayRef {
+        Arc::new(Int16Array::from_iter_values(entries.iter().map(|entry| i16::from(value(entry)))))
+    };
     let mut columns = vec![
-        bytes(|entry| entry.empties_min),
-        bytes(|entry| entry.empties_max),
-        bytes(|entry| entry.deep),
-        bytes(|entry| entry.shallow),
+        counts(|entry| entry.empties_min),
+        counts(|entry| entry.empties_max),
+        counts(|entry| entry.deep.0),
+        counts(|entry| entry.shallow.0),
         Arc::new(Float64Array::from_iter_values(entries.iter().map(|entry| entry.slope))),
-        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.offset))),
-        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.sigma))),
+        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.offset.0))),
+        Arc::new(Int32Array::from_iter_values(entries.iter().map(|entry| entry.sigma.0))),
         Arc::new(Float64Array::from_iter_values(entries.iter().map(|entry| entry.growth))),
     ];
     for level in 0..LEVELS.len() {
@@ -115,13 +120,13 @@ pub fn to_batch(table: &MpcTable, samples: &[u64]) -> RecordBatch {
     MPC.batch(columns)
 }
 
-/// The table and the number of samples that the rows of a batch of [`table_of`] hold.
+/// The table, and the number of samples behind each entry, from the rows of a file of any readable format.
 ///
 /// # Errors
 ///
-/// Rows that make no MPC table.
+/// Rows that are not an MPC table.
 pub fn from_batch(batch: &RecordBatch) -> Result<(MpcTable, Vec<u64>), String> {
-    let bytes = |index: usize| batch.column(index).as_primitive::<UInt8Type>().values();
+    let counts: Vec<Vec<u8>> = (0..4).map(|index| counts_of(batch, index)).collect::<Result<_, _>>()?;
     let numbers = |index: usize| batch.column(index).as_primitive::<Int32Type>().values();
     let decimals = |index: usize| batch.column(index).as_primitive::<Float64Type>().values();
     let samples_column = batch.num_columns() - 1;
@@ -132,13 +137,13 @@ pub fn from_batch(batch: &RecordBatch) -> Result<(MpcTable, Vec<u64>), String> {
         (decimals(GROWTH)[row], std::array::from_fn(|level| decimals(GROWTH + 1 + level)[row]))
     };
     let entries = (0..batch.num_rows()).map(|row| MpcEntry {
-        empties_min: bytes(0)[row],
-        empties_max: bytes(1)[row],
-        deep: bytes(2)[row],
-        shallow: bytes(3)[row],
+        empties_min: counts[0][row],
+        empties_max: counts[1][row],
+        deep: Depth(counts[2][row]),
+        shallow: Depth(counts[3][row]),
         slope: decimals(4)[row],
-        offset: numbers(5)[row],
-        sigma: numbers(6)[row],
+        offset: Score(numbers(5)[row]),
+        sigma: Score(numbers(6)[row]),
         growth: deviation(row).0,
         quantiles: deviation(row).1,
     });
@@ -152,22 +157,42 @@ pub fn from_batch(batch: &RecordBatch) -> Result<(MpcTable, Vec<u64>), String> {
     Ok((table, samples.to_vec()))
 }
 
+/// A column of numbers of empty squares or of depths.
+fn counts_of(batch: &RecordBatch, index: usize) -> Result<Vec<u8>, String> {
+    let column = cast(batch.column(index), &DataType::Int16).map_err(|error| error.to_string())?;
+    let count = |&number: &i16| {
+        u8::try_from(number).map_err(|_| format!("column {}: {number} is out of range", MPC.columns[index].name))
+    };
+    column.as_primitive::<Int16Type>().values().iter().map(count).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn source(deep: u8, shallow: u8, offset: i32, sigma: i32) -> MpcEntry {
+        MpcEntry::source(Depth(deep), Depth(shallow), Score(offset), Score(sigma))
+    }
+
     #[test]
-    fn both_formats_are_read_and_the_newer_one_keeps_everything() {
-        let fitted =
-            MpcEntry { growth: 0.03, quantiles: [0.9, 1.4, 2.0, 2.6, 3.1], ..MpcEntry::source(4, 2, -15, 3500) };
-        let table = MpcTable::new(vec![MpcEntry::source(3, 1, 20, 4000), fitted]).unwrap();
+    fn every_format_is_read_and_the_newest_keeps_everything() {
+        let fitted = MpcEntry { growth: 0.03, quantiles: [0.9, 1.4, 2.0, 2.6, 3.1], ..source(4, 2, -15, 3500) };
+        let table = MpcTable::new(vec![source(3, 1, 20, 4000), fitted]).unwrap();
         let batch = to_batch(&table, &[7, 9]);
         let (read, samples) = from_batch(&batch).unwrap();
         assert_eq!((read.entries(), samples.as_slice()), (table.entries(), [7, 9].as_slice()));
         let mut columns = batch.columns().to_vec();
+        for column in &mut columns[..4] {
+            *column = cast(column, &DataType::UInt8).unwrap();
+        }
+        let (read, _) = from_batch(&MPC_2.batch(columns.clone())).unwrap();
+        assert_eq!(read.entries(), table.entries());
         columns.drain(GROWTH..=GROWTH + LEVELS.len());
         let (read, samples) = from_batch(&MPC_1.batch(columns)).unwrap();
-        assert_eq!(read.entries(), [MpcEntry::source(3, 1, 20, 4000), MpcEntry::source(4, 2, -15, 3500)]);
+        assert_eq!(read.entries(), [source(3, 1, 20, 4000), source(4, 2, -15, 3500)]);
         assert_eq!(samples, [7, 9]);
+        let mut columns = batch.columns().to_vec();
+        columns[2] = Arc::new(Int16Array::from(vec![3, 260]));
+        assert_eq!(from_batch(&MPC.batch(columns)).unwrap_err(), "column deep_depth: 260 is out of range");
     }
 }

@@ -1,7 +1,7 @@
-//! What models are called: versions by number, built-ins by name.
+//! Names of models: versions by number, built-ins by name.
 //!
-//! A name that was read from a file is data. It becomes one of these types or an error, so that no file decides which
-//! paths are read, and which folders are removed.
+//! A name in a file is data. It becomes one of these types or an error, so that no file decides which paths are read or which
+//! folders are removed.
 
 use super::builtin::Builtin;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
-/// The number of a version, as its folder is called: `v0001`, `v0002` and so on, `v10000` after `v9999`.
+/// The number of a version, which is the name of its folder: `v0001`, `v0002` and so on, `v10000` after `v9999`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct VersionId(u32);
@@ -23,7 +23,7 @@ impl VersionId {
     /// The id of the first version.
     pub const FIRST: Self = Self(1);
 
-    /// The highest id that there is.
+    /// The highest id.
     pub const LAST: Self = Self(999_999_999);
 
     /// The id with this number, counted from 1.
@@ -45,7 +45,7 @@ impl VersionId {
         Self::from_number(self.number() + 1)
     }
 
-    /// The version that a folder is called after, if its name is a version id.
+    /// The version in the name of a folder, if it is a version id.
     #[must_use]
     pub fn of_folder(folder: &Path) -> Option<Self> {
         folder.file_name()?.to_str()?.parse().ok()
@@ -63,7 +63,7 @@ impl FromStr for VersionId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = text.strip_prefix('v').and_then(|digits| digits.parse().ok());
-        // One number has one name: no sign, no zero too many.
+        // Each number has one name: no sign, no extra zeros.
         let id = number.and_then(Self::from_number).filter(|id| id.to_string() == text);
         id.ok_or_else(|| VersionIdError(text.to_owned()))
     }
@@ -83,7 +83,7 @@ impl From<VersionId> for String {
     }
 }
 
-/// What lineage, verdicts and reports call a model.
+/// The name of a model in lineage, verdicts and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum ModelName {
@@ -93,7 +93,7 @@ pub enum ModelName {
     Builtin(Builtin),
 }
 
-/// A text that names no model.
+/// A text that is not the name of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is neither a version id, such as v0001, nor a built-in model of this renma: {builtins}", builtins = Builtin::names())]
 pub struct ModelNameError {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_called_after_a_version_or_not() {
+    fn only_the_exact_name_of_a_folder_is_a_version_id() {
         for (folder, expected) in [
             ("models/run/v0007", Some("v0007")),
             ("v0007/", Some("v0007")),

@@ -1,8 +1,8 @@
-//! How people name a model: a folder, a version id, `champion` or a built-in.
+//! Models as users name them: a folder, a version id, `champion` or a built-in.
 
 use super::builtin::Builtin;
 use super::champion::ChampionFile;
-use super::document::{ModelDocument, ParentEntry};
+use super::document::{ModelDocument, ModelReference};
 use super::name::{ModelName, VersionId};
 use super::registry::Registry;
 use super::version::Model;
@@ -10,10 +10,10 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use std::path::{Path, PathBuf};
 
-/// A model with its name and, if it lies on disk, where.
+/// A model with its name and its folder, if it has one.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
-    /// What its document calls it, or the name of the built-in. Never part of a path: `folder` says where it lies.
+    /// The id in its document, or the name of the built-in. Never part of a path, for which there is `folder`.
     pub id: ModelName,
     /// The hash of its content.
     pub content: ContentHash,
@@ -33,13 +33,13 @@ impl LoadedModel {
         Self { id: ModelName::Builtin(builtin), content: model.content_hash(), model, document, folder: None }
     }
 
-    /// How lineage names this model.
+    /// The reference by which other files name this model.
     #[must_use]
-    pub fn as_parent(&self) -> ParentEntry {
-        ParentEntry { id: self.id, content: self.content }
+    pub fn as_reference(&self) -> ModelReference {
+        ModelReference { id: self.id, content: self.content }
     }
 
-    /// Reads a version's folder, or a copy of one under any name that is not a version id.
+    /// Reads the folder of a version, or a copy of one under a name that is not a version id.
     ///
     /// # Errors
     ///
@@ -56,11 +56,11 @@ impl LoadedModel {
     }
 }
 
-/// Loads the model that `name` means, with `registry` for version ids and `champion`.
+/// Loads a model by name, with `registry` for version ids and `champion`.
 ///
 /// # Errors
 ///
-/// A name that means nothing here, or a missing or damaged model.
+/// An unknown name, or a missing or damaged model.
 pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactError> {
     if let Some(builtin) = Builtin::named(name) {
         return Ok(LoadedModel::builtin(builtin));

@@ -1,6 +1,6 @@
 //! A registry: a folder of numbered, immutable versions.
 
-use super::collected::CollectedFile;
+use super::closed::ClosedFile;
 use super::document::{ModelDocument, Origin};
 use super::name::VersionId;
 use super::reference::LoadedModel;
@@ -8,7 +8,7 @@ use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::publish::{Draft, exists};
+use crate::artifact::publish::{PendingFolder, exists};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ impl Registry {
         Self { folder: folder.to_owned() }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -37,11 +37,11 @@ impl Registry {
         self.folder.join(id.to_string())
     }
 
-    /// The ids of all versions, oldest first: what is called otherwise is not a version.
+    /// The ids of all versions, oldest first; a folder with any other name is not a version.
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses; a registry that is not there yet is empty.
+    /// Whatever the system refuses; a registry that does not exist is empty.
     pub fn ids(&self) -> Result<Vec<VersionId>, ArtifactError> {
         let failed = |source| ArtifactError::io("read", &self.folder, source);
         if !exists(&self.folder)? {
@@ -56,7 +56,7 @@ impl Registry {
         Ok(ids)
     }
 
-    /// The `model.json` of every version, oldest first; each is of the version that its folder is called after.
+    /// The `model.json` of every version, oldest first.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Registry {
         self.ids()?.into_iter().map(|id| read_document(&self.folder_of(id))).collect()
     }
 
-    /// The version that this step made, if it has been done.
+    /// The version that this step made, if there is one.
     ///
     /// # Errors
     ///
@@ -75,27 +75,27 @@ impl Registry {
         document.map(|document| LoadedModel::read(&self.folder_of(document.id))).transpose()
     }
 
-    /// The highest version that there is or was, none before the first: numbers are not given twice.
+    /// The highest version there ever was: numbers are not used twice.
     ///
     /// # Errors
     ///
-    /// A damaged `collected.json`, or whatever the system refuses.
+    /// A damaged `closed.json`, or whatever the system refuses.
     pub fn version_last(&self) -> Result<Option<VersionId>, ArtifactError> {
-        Ok(self.ids()?.last().copied().max(CollectedFile::read(&self.folder)?.version_last))
+        Ok(self.ids()?.last().copied().max(ClosedFile::read(&self.folder)?.version_last))
     }
 
-    /// Publishes a model as the next version and gives its id.
+    /// Publishes a model as the next version and returns its id.
     ///
     /// # Errors
     ///
-    /// A registry whose numbers are used up, or whatever the system refuses; then there is no new version.
+    /// A registry without a free number, or whatever the system refuses; then there is no new version.
     pub fn publish(&self, model: &Model, origin: &Origin) -> Result<VersionId, ArtifactError> {
         loop {
             let id = self.next_id()?;
             sweep(&self.folder)?;
-            let mut draft = Draft::new(&self.folder)?;
-            model.write(draft.path(), id, origin)?;
-            if draft.publish(id.to_string())? {
+            let mut pending = PendingFolder::new(&self.folder)?;
+            model.write(pending.path(), id, origin)?;
+            if pending.publish(id.to_string())? {
                 return Ok(id);
             }
         }

@@ -1,6 +1,6 @@
 //! A model in memory, and a version of it as a folder.
 
-use super::document::{FORMAT, FORMAT_MIN, ModelDocument, ModelFile, ModelKind, Origin};
+use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin};
 use super::features_file::{features_text, parse_features};
 use super::mpc_file::{self, MPC};
 use super::name::VersionId;
@@ -8,11 +8,12 @@ use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
-use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::{PatternKind, PatternSet};
-use crate::engine::search::mpc::{MpcTable, NORMAL_QUANTILES};
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::NORMAL_QUANTILES;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ const SIZE_MAX: u64 = 4 << 30;
 pub struct Model {
     /// Patterns and weights.
     pub evaluation: Evaluation,
-    /// Training updates that reached each weight, `[phase][feature]`; zero at mirrors that are not canonical.
+    /// Training updates that reached each weight, `[phase][feature]`; zero for mirrors that are not canonical.
     pub visits: Vec<u32>,
     /// MPC statistics; empty for a draft.
     pub mpc: MpcTable,
@@ -53,17 +54,17 @@ impl Model {
             .finish()
     }
 
-    /// The hash of everything that decides how the model plays.
+    /// The hash of everything that determines how the model plays.
     #[must_use]
     pub fn content_hash(&self) -> ContentHash {
         let mut hasher = FieldHasher::new("model");
         hasher.field("weights", self.weights_hash().to_string().as_bytes());
         for entry in self.mpc.entries() {
-            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep, entry.shallow]);
+            hasher.field("depths", &[entry.empties_min, entry.empties_max, entry.deep.0, entry.shallow.0]);
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
-            hasher.field("offset", &entry.offset.to_le_bytes());
-            hasher.field("sigma", &entry.sigma.to_le_bytes());
-            // A normal deviation that does not grow is all that format 1 knows: its hashes stay.
+            hasher.field("offset", &entry.offset.0.to_le_bytes());
+            hasher.field("sigma", &entry.sigma.0.to_le_bytes());
+            // Format 1 has only normal deviations that do not grow: the hashes of its models stay.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());
                 let quantiles = entry.quantiles.iter().flat_map(|quantile| quantile.to_bits().to_le_bytes());
@@ -94,7 +95,7 @@ impl Model {
             files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
         }
         let document = ModelDocument {
-            format: FORMAT,
+            format: ModelFormat::CURRENT,
             id,
             origin: origin.clone(),
             content: self.content_hash(),
@@ -115,18 +116,18 @@ impl Model {
         let model = Self::decode(folder, &document, |name| {
             let path = folder.join(name);
             if !exists(&path)? {
-                return Err(ArtifactError::damaged(&path, "it is gone, and model.json lists it"));
+                return Err(ArtifactError::damaged(&path, "it is missing, and model.json lists it"));
             }
             read_bounded(&path, SIZE_MAX)
         })?;
         Ok((model, document))
     }
 
-    /// The model that a document and the bytes of its files make; `folder` names them in errors.
+    /// The model of a document and the bytes of its files; `folder` names them in errors.
     ///
     /// # Errors
     ///
-    /// Bytes that are not those the document vouches for.
+    /// Bytes that do not match the hashes of the document.
     pub fn decode(
         folder: &Path,
         document: &ModelDocument,
@@ -142,7 +143,8 @@ impl Model {
         let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
         let path = folder.join("weights.parquet");
         let rows_max = (set.phase_count() * set.feature_count()) as u64;
-        let batches = WEIGHTS.decode_batches(&path, file("weights.parquet")?, rows_max)?;
+        let batches =
+            weights_file::table_of(document.format).decode_batches(&path, file("weights.parquet")?, rows_max)?;
         let (evaluation, visits) = weights_file::from_batches(&path, &Arc::new(set), batches)?;
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
@@ -160,29 +162,25 @@ impl Model {
     }
 }
 
-/// Reads `model.json` alone. In a folder that is called after a version it must be that of this version; any other name
-/// says nothing, so that a copy of a version can be called as one likes.
+/// Reads `model.json` alone. If the name of the folder is a version id, it must be the one in the file; a copy of a version may
+/// have any other name.
 ///
 /// # Errors
 ///
-/// A folder without one, a damaged one, one of another format, or one of another version than the folder's name says.
+/// A missing or damaged file, one of another format, or one of a version other than that of the folder.
 pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     check_folder(folder)?;
     let path = folder.join("model.json");
     if !exists(&path)? {
-        return Err(ArtifactError::unfit(folder, "it has no model.json: it is no model"));
+        return Err(ArtifactError::unfit(folder, "it has no model.json: it is not a model"));
     }
-    let document: ModelDocument = read_sealed(&path)?;
-    if !(FORMAT_MIN..=FORMAT).contains(&document.format) {
-        let reason = format!("it has format {}, this renma reads formats {FORMAT_MIN} to {FORMAT}", document.format);
-        return Err(ArtifactError::unfit(&path, reason));
-    }
+    let document: ModelDocument = read_versioned(&path)?;
     match VersionId::of_folder(folder) {
         Some(id) if id != document.id => {
             let found = document.id;
             let reason = format!(
-                "it is of {found}, and its folder is called {id}\n\
-                 a version keeps its name: call the folder {found} again, or give a copy a name that is not a version id"
+                "it is {found} in a folder named {id}\n\
+                 rename the folder back to {found}, or give a copy a name that is not a version id"
             );
             Err(ArtifactError::damaged(&path, reason))
         }
@@ -201,11 +199,12 @@ fn check_file(folder: &Path, document: &ModelDocument, name: &str, bytes: &[u8])
     Ok(())
 }
 
-/// The hash of what a pattern set computes; its names do not count.
+/// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
 #[must_use]
 pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
-    hasher.field("phase starts", set.phase_starts());
+    let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();
+    hasher.field("phase starts", &starts);
     for pattern in set.patterns() {
         match &pattern.kind {
             PatternKind::Squares(squares) => {

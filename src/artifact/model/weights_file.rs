@@ -1,11 +1,13 @@
-//! `weights.parquet`: one row a canonical feature.
+//! `weights.parquet`: one row per canonical feature.
 
+use super::document::ModelFormat;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
-use arrow::array::{AsArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
-use arrow::datatypes::{DataType, Int32Type, UInt8Type, UInt32Type};
+use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,14 +15,33 @@ use std::sync::Arc;
 pub static WEIGHTS: Table = Table {
     name: "weights",
     columns: &[
-        Column::new("phase", DataType::UInt8, Layout::Dictionary, "range of disc counts, counted from 0"),
+        Column::new("phase", DataType::Int16, Layout::Dictionary, "range of empty squares; 0 begins the game"),
         Column::new("pattern", DataType::Utf8, Layout::Dictionary, "name of the pattern"),
         Column::new("index", DataType::UInt32, Layout::Delta, "configuration, base 3, the smallest of its mirrors"),
-        Column::new("weight", DataType::Int32, Layout::Split, "millidiscs for the side to move"),
-        Column::new("visits", DataType::UInt32, Layout::Split, "training updates that reached this weight"),
+        Column::new("weight", DataType::Int32, Layout::Dictionary, "millidiscs for the side to move"),
+        Column::new("visits", DataType::UInt32, Layout::Dictionary, "training updates that reached this weight"),
     ],
     nullable: &[],
 };
+
+/// The columns of formats 1 and 2.
+static WEIGHTS_2: Table = Table {
+    name: "weights",
+    columns: &[
+        Column::new("phase", DataType::UInt8, Layout::Dictionary, ""),
+        Column::new("pattern", DataType::Utf8, Layout::Dictionary, ""),
+        Column::new("index", DataType::UInt32, Layout::Delta, ""),
+        Column::new("weight", DataType::Int32, Layout::Split, ""),
+        Column::new("visits", DataType::UInt32, Layout::Split, ""),
+    ],
+    nullable: &[],
+};
+
+/// The columns of `weights.parquet` in this format.
+#[must_use]
+pub fn table_of(format: ModelFormat) -> &'static Table {
+    if format == ModelFormat::CURRENT { &WEIGHTS } else { &WEIGHTS_2 }
+}
 
 /// The phase, pattern and configuration of every canonical feature, in file order.
 fn canonical_features(set: &PatternSet) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
@@ -49,7 +70,7 @@ fn to_batch(evaluation: &Evaluation, visits: &[u32], features: &[(usize, usize, 
     let weight = |&(phase, pattern, index): &_| i32::from(evaluation.weights()[place(phase, pattern, index)]);
     let visits = |&(phase, pattern, index): &_| visits[place(phase, pattern, index)];
     WEIGHTS.batch(vec![
-        Arc::new(UInt8Array::from_iter_values(features.iter().map(|feature| feature.0 as u8))),
+        Arc::new(Int16Array::from_iter_values(features.iter().map(|feature| feature.0 as i16))),
         Arc::new(StringArray::from_iter_values(features.iter().map(|feature| &set.patterns()[feature.1].name))),
         Arc::new(UInt32Array::from_iter_values(features.iter().map(|feature| feature.2 as u32))),
         Arc::new(Int32Array::from_iter_values(features.iter().map(weight))),
@@ -57,12 +78,12 @@ fn to_batch(evaluation: &Evaluation, visits: &[u32], features: &[(usize, usize, 
     ])
 }
 
-/// The evaluation and visits that the rows of a file hold, in whatever batches they come.
+/// The evaluation and visits in the rows of a file of any readable format, whatever the sizes of its batches.
 ///
 /// # Errors
 ///
-/// Rows that are not the canonical features of the set, each once, in order, or weights beyond 16 bits; `path` is that of
-/// the file.
+/// Rows that are not the canonical features of the set, each once and in order, or weights beyond 16 bits; `path` names the
+/// file in errors.
 pub fn from_batches(
     path: &Path,
     set: &Arc<PatternSet>,
@@ -96,7 +117,8 @@ fn fill(
     visits: &mut [u32],
     (first, batch): (usize, &RecordBatch),
 ) -> Result<(), String> {
-    let phases = batch.column(0).as_primitive::<UInt8Type>().values();
+    let phases = cast(batch.column(0), &DataType::Int16).map_err(|error| error.to_string())?;
+    let phases = phases.as_primitive::<Int16Type>().values();
     let patterns = batch.column(1).as_string::<i32>();
     let indices = batch.column(2).as_primitive::<UInt32Type>().values();
     let weights = batch.column(3).as_primitive::<Int32Type>().values();
@@ -104,10 +126,10 @@ fn fill(
     for row in 0..batch.num_rows() {
         let number = first + row;
         let Some((phase, pattern, index)) = features.next() else {
-            return Err(format!("row {number} and those after it are too many"));
+            return Err(format!("row {number} and those after it belong to no feature"));
         };
         let name = &set.patterns()[pattern].name;
-        if usize::from(phases[row]) != phase || patterns.value(row) != name || indices[row] as usize != index {
+        if usize::try_from(phases[row]) != Ok(phase) || patterns.value(row) != name || indices[row] as usize != index {
             return Err(format!("row {number} is not phase {phase}, pattern {name}, index {index}"));
         }
         let weight = weights[row];

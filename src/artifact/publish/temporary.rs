@@ -1,8 +1,8 @@
-//! Temporary files and folders: locked while their process lives, swept when it is dead.
+//! Temporary files and folders: locked while their process lives, removed once it is dead.
 //!
-//! A process locks its temporary file before it writes to it, and the system drops the lock when the process ends,
-//! however it ends and on whichever machine. So whoever gets the lock knows that the file was left behind. A temporary
-//! folder lies beside a temporary file, its claim, and lives as long as that one is locked.
+//! A process locks its temporary file before it writes to it, and the system releases the lock when the process ends, even if
+//! it was killed or ran on another machine. So a process that gets the lock knows that the file was left behind. A temporary
+//! folder has a temporary file beside it, its claim, and is in use as long as that file is locked.
 
 use super::{exists, is_folder};
 use crate::artifact::error::ArtifactError;
@@ -11,36 +11,36 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
-/// Every temporary name begins so.
+/// The beginning of every temporary name.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// The temporary names that renma gives, so that nobody else's are swept from a folder that others use too.
+/// The beginning of the temporary names of renma: only these are removed from a folder that other programs use too.
 const OWN_PREFIX: &str = ".tmp-renma-";
 
-/// What the name of a temporary folder has after that of its claim.
+/// The name of a temporary folder is that of its claim and this suffix.
 const FOLDER_SUFFIX: &str = ".d";
 
-/// A new temporary file, locked; it vanishes unless it is given another name.
+/// A new temporary file, locked; it is removed when dropped, unless it has been renamed.
 pub(super) fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let file = Builder::new().prefix(OWN_PREFIX).tempfile_in(folder)?;
         match file.as_file().try_lock() {
             Ok(()) if is_at(file.as_file(), file.path())? => return Ok(file),
-            // Where nothing can be locked, nothing is swept either.
+            // A file system without locks is never swept.
             Err(TryLockError::Error(_)) => return Ok(file),
-            // A sweeper found the file before it was locked, and removes it: another one is needed.
+            // Another process found the file before it was locked, and removes it.
             Ok(()) | Err(TryLockError::WouldBlock) => {}
         }
     }
 }
 
-/// A new temporary folder with its claim; both vanish unless the folder is given another name.
+/// A new temporary folder with its claim; both are removed when dropped, unless the folder has been renamed.
 #[derive(Debug)]
 pub(super) struct TemporaryFolder {
-    /// Dropped before the claim, so that a folder without one is a dead one.
+    /// Dropped before the claim, so that a folder without a claim is not in use.
     folder: TempDir,
     _claim: NamedTempFile,
-    /// Open, so that a folder that was removed and made again is known from this one.
+    /// Kept open to recognize a folder that was removed and created again.
     handle: File,
 }
 
@@ -57,17 +57,17 @@ impl TemporaryFolder {
         self.folder.path()
     }
 
-    /// Whether the folder is still the one that was made, with all that was written to it.
+    /// Whether the folder is still the one that was created, with everything written to it.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
         is_at(&self.handle, self.path())
     }
 
-    /// Lets go of the folder, which has another name now.
+    /// Keeps the folder, which has been renamed.
     pub(super) fn release(&mut self) {
         self.folder.disable_cleanup(true);
     }
 
-    /// Removes the folder with all that is in it.
+    /// Removes the folder and everything in it.
     pub(super) fn remove(self) -> io::Result<()> {
         self.folder.close()
     }
@@ -77,12 +77,12 @@ impl TemporaryFolder {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses; a folder that is not there has none, and what belongs to another user stays.
+/// Whatever the system refuses, except that files of other users stay. A folder that does not exist has none.
 pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
     sweep_named(folder, TEMPORARY_PREFIX)
 }
 
-/// As [`sweep`], in a folder that others use too: only names that renma gives are looked at.
+/// As [`sweep`], in a folder that other programs use too: only names of renma are considered.
 ///
 /// # Errors
 ///
@@ -91,7 +91,7 @@ pub fn sweep_own(folder: &Path) -> Result<(), ArtifactError> {
     sweep_named(folder, OWN_PREFIX)
 }
 
-/// As [`sweep`], in a folder and all those below it, but never through a symbolic link.
+/// As [`sweep`], in a folder and all folders below it, but never through a symbolic link.
 ///
 /// # Errors
 ///
@@ -117,7 +117,7 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
         return Ok(());
     }
     let entries = match fs::read_dir(folder) {
-        // Whoever may write to a folder need not be allowed to list it.
+        // A folder can be writable but not readable.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
         other => other.map_err(failed)?,
     };
@@ -129,7 +129,7 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
         let path = entry.path();
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() {
-            // A claim is there before its folder, and goes after it.
+            // A claim is created before its folder and removed after it.
             if !claim_of(&path).is_some_and(|claim| exists(&claim).unwrap_or(true)) {
                 gone(fs::remove_dir_all(&path)).map_err(|source| ArtifactError::io("remove", &path, source))?;
             }
@@ -142,7 +142,7 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
 
 /// Removes a temporary file, and the folder that it claims, unless a living process holds it.
 fn sweep_file(path: &Path) -> io::Result<()> {
-    // One that cannot be opened or locked may be alive, and stays. Some file systems lock only what is open for writing.
+    // A file that cannot be opened or locked may be in use. Some file systems lock only files open for writing.
     let Ok(file) = File::options().read(true).write(true).open(path) else { return Ok(()) };
     if file.try_lock().is_err() || !is_at(&file, path)? {
         return Ok(());
@@ -153,13 +153,13 @@ fn sweep_file(path: &Path) -> io::Result<()> {
     gone(fs::remove_file(path))
 }
 
-/// The temporary file beside a temporary folder that says whether the folder is in use.
+/// The claim of a temporary folder.
 fn claim_of(folder: &Path) -> Option<PathBuf> {
     let name = folder.file_name()?.to_str()?.strip_suffix(FOLDER_SUFFIX)?;
     Some(folder.with_file_name(name))
 }
 
-/// What another sweeper removed is gone all the same; what belongs to another user stays until that one sweeps.
+/// Ignores what another process has removed already, and what belongs to another user.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied) => Ok(()),
@@ -171,7 +171,7 @@ fn has_prefix(entry: &fs::DirEntry, prefix: &str) -> bool {
     entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes())
 }
 
-/// Whether an open file or folder is what a path names now.
+/// Whether a path still names an open file or folder.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

@@ -1,105 +1,97 @@
-//! `renma model list`: the versions of a registry, a line each.
+//! `renma model list`.
 
 use super::kind_word;
-use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::registry::Registry;
+use crate::artifact::model::document::DatasetEntry;
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::task::TrainMetrics;
-use crate::run::folders::{RunGate, gates};
-use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls, utc};
-use crate::run::standings::{Standing, standings};
-use crate::run::summary::train_metrics;
-use serde_json::json;
+use crate::run::log::utc;
+use crate::run::models::list::{ListedVersion, ModelList};
+use crate::run::standings::Standing;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Marks an error on the rows that a version was trained on.
 const TRAINING_MARK: &str = "*";
 
+const HEAD: [&str; 12] =
+    ["id", "kind", "parent", "datasets", "games", "positions", "MAE", "Elo", "verdict", "date", "content", ""];
+
 pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
-    let documents = Registry::new(models).documents()?;
-    let champion = ChampionFile::read(models)?.champion().map(|promotion| promotion.id);
-    let gates = gates(datasets)?;
-    let ladder = standings(datasets)?;
-    let dates = dates(models)?;
+    let list = ModelList::read(models, datasets)?;
     if session.json {
-        let verdicts = documents.iter().filter_map(|document| {
-            let gate = last_gate(&gates, document)?;
-            Some((document.id, json!({"generation": gate.generation, "verdict": gate.verdict.verdict})))
-        });
-        let verdicts: BTreeMap<_, _> = verdicts.collect();
-        let models =
-            json!({"champion": champion, "models": documents, "ladder": ladder, "verdicts": verdicts, "dates": dates});
-        return print_json(&models);
+        return print_json(&json_of(&list));
     }
-    let head =
-        ["id", "kind", "parent", "datasets", "games", "positions", "MAE", "Elo", "verdict", "date", "content", ""];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
-    let of_registry = |standing: &&Standing| documents.iter().any(|document| document.content == standing.content);
-    rows.extend(ladder.iter().filter(|standing| !of_registry(standing)).map(|standing| {
-        let dash = || "-".to_owned();
-        let kind = if standing.id.version().is_none() { "built-in" } else { "gone" };
-        let [parent, datasets, games, positions, error] = std::array::from_fn(|_| dash());
-        let id = standing.id.to_string();
-        let content = standing.content.short();
-        [id, kind.to_owned(), parent, datasets, games, positions, error, standing.text(), dash(), dash(), content]
-            .into()
-    }));
-    let trainings: Vec<Option<TrainMetrics>> =
-        documents.iter().map(|document| train_metrics(&documents, document)).collect();
-    rows.extend(documents.iter().zip(&trainings).map(|(document, training)| {
-        let origin = &document.origin;
-        let sum = |count: fn(&ModelDocument) -> u64| thousands(count(document));
-        let standing = ladder.iter().find(|standing| standing.content == document.content);
-        let verdict = last_gate(&gates, document).map(|gate| gate.verdict.verdict.name());
-        vec![
-            document.id.to_string(),
-            kind_word(origin.kind).to_owned(),
-            origin.parent.as_ref().map_or("-".to_owned(), |parent| parent.id.to_string()),
-            origin.datasets.len().to_string(),
-            sum(|document| document.origin.datasets.iter().map(|dataset| dataset.games).sum()),
-            sum(|document| document.origin.datasets.iter().map(|dataset| dataset.positions).sum()),
-            training.as_ref().map_or("-".to_owned(), error_text),
-            standing.map_or("-".to_owned(), Standing::text),
-            verdict.unwrap_or("-").to_owned(),
-            dates.get(&document.id.to_string()).cloned().unwrap_or("-".to_owned()),
-            document.content.short(),
-            if champion == Some(document.id) { "champion".into() } else { String::new() },
-        ]
-    }));
-    let judged = judged_words(trainings.iter().flatten());
-    let notes = format!("{judged}; Elo on the ladder of all gates, with its 95 % interval");
+    let is_listed =
+        |standing: &&Standing| list.versions.iter().any(|version| version.document.content == standing.content);
+    let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
+    rows.extend(list.ladder.iter().filter(|standing| !is_listed(standing)).map(unlisted_row));
+    rows.extend(list.versions.iter().map(|version| version_row(&list, version)));
+    let errors = error_words(list.versions.iter().filter_map(|version| version.training.as_ref()));
+    let notes = format!("{errors}; Elo on the ladder of all gates, with its 95 % interval");
     Ok(print(&format!("{}\n{notes}", table(&rows)))?)
 }
 
-/// The error of a version, with a mark if it is not one on held-out games.
+fn json_of(list: &ModelList) -> Value {
+    let by_id = |version: &ListedVersion| version.document.id;
+    let verdicts: BTreeMap<_, _> =
+        list.versions.iter().filter_map(|version| Some((by_id(version), version.verdict?))).collect();
+    let dates: BTreeMap<_, _> =
+        list.versions.iter().filter_map(|version| Some((by_id(version), date_text(version.made_at?)))).collect();
+    let documents: Vec<_> = list.versions.iter().map(|version| &version.document).collect();
+    json!({
+        "champion": list.champion,
+        "models": documents,
+        "ladder": list.ladder,
+        "verdicts": verdicts,
+        "dates": dates,
+    })
+}
+
+fn date_text(seconds: u64) -> String {
+    utc(seconds)[..16].replace('T', " ")
+}
+
+/// A player of the ladder that is not a version of the registry, or no longer.
+fn unlisted_row(standing: &Standing) -> Vec<String> {
+    let kind = if standing.id.version().is_none() { "built-in" } else { "gone" };
+    let (id, elo, content) = (standing.id.to_string(), standing.text(), standing.content.short());
+    [&id, kind, "-", "-", "-", "-", "-", &elo, "-", "-", &content].map(str::to_owned).into()
+}
+
+fn version_row(list: &ModelList, version: &ListedVersion) -> Vec<String> {
+    let document = &version.document;
+    let origin = &document.origin;
+    let dash = || "-".to_owned();
+    let sum = |count: fn(&DatasetEntry) -> u64| thousands(origin.datasets.iter().map(count).sum());
+    let standing = list.ladder.iter().find(|standing| standing.content == document.content);
+    vec![
+        document.id.to_string(),
+        kind_word(origin.kind).to_owned(),
+        origin.parent.as_ref().map_or_else(dash, |parent| parent.id.to_string()),
+        origin.datasets.len().to_string(),
+        sum(|dataset| dataset.games),
+        sum(|dataset| dataset.positions),
+        version.training.as_ref().map_or_else(dash, error_text),
+        standing.map_or_else(dash, Standing::text),
+        version.verdict.map_or("-", |gate| gate.verdict.name()).to_owned(),
+        version.made_at.map_or_else(dash, date_text),
+        document.content.short(),
+        if list.champion == Some(document.id) { "champion".into() } else { String::new() },
+    ]
+}
+
+/// The error of a version, marked if it was not measured on held-out games.
 fn error_text(training: &TrainMetrics) -> String {
     let mark = if training.held_out { "" } else { TRAINING_MARK };
     format!("{:.2}{mark}", training.after.mae)
 }
 
-/// What the errors of these versions are errors of.
-fn judged_words<'a>(trainings: impl Iterator<Item = &'a TrainMetrics>) -> String {
+/// What the errors of these versions were measured on.
+fn error_words<'a>(trainings: impl Iterator<Item = &'a TrainMetrics>) -> String {
     let (held_out, others): (Vec<_>, Vec<_>) = trainings.partition(|training| training.held_out);
     let held_out = if held_out.is_empty() { "" } else { " on held-out games" };
     let others = if others.is_empty() { String::new() } else { format!(", {TRAINING_MARK} on the training rows") };
     format!("MAE in discs{held_out}{others}")
-}
-
-/// The latest gate that a version was the candidate of.
-fn last_gate<'a>(gates: &'a [RunGate], document: &ModelDocument) -> Option<&'a RunGate> {
-    gates.iter().rev().find(|gate| gate.verdict.candidate.content == document.content)
-}
-
-/// When each version was made, in UTC, as far as the run's log tells.
-fn dates(models: &Path) -> anyhow::Result<BTreeMap<String, String>> {
-    let calls = read_calls(&models.join(RUN_LOG_NAME))?;
-    let making = calls.iter().filter(|call| call.outcome == CallOutcome::Done && call.stage != "promote");
-    let dated = making.filter_map(|call| {
-        let ended = utc(call.began + call.seconds as u64);
-        Some((call.id.clone()?, ended[..16].replace('T', " ")))
-    });
-    Ok(dated.collect())
 }

@@ -4,17 +4,20 @@
 //! A function that should run fast is written as an `#[inline(always)]` body, generic over `Kernel`, and entered through
 //! `kernel_entry!`, which compiles the body once for each kernel. Everything that a body calls must be inlined into it or
 //! be an entry itself: a plain function would be compiled for the oldest machine.
+//!
+//! A new instruction set, such as NEON, is a variant of [`Instructions`], a [`Kernel`] and an arm of each macro in this
+//! file, and one file each in `board/moves/` and `eval/incremental/`.
 
 use super::moves::portable;
 use std::fmt;
 
 #[cfg(target_arch = "x86_64")]
-use super::moves::avx2;
+use super::moves::{avx2, avx512};
 
-/// Instructions beyond those of every machine, each set with those before it.
+/// Instructions beyond those of every machine of the architecture; each set includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Instructions {
-    /// No more than every machine has.
+    /// What every machine has.
     Any,
     /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
     #[cfg(target_arch = "x86_64")]
@@ -24,28 +27,35 @@ pub(in crate::engine) enum Instructions {
     Avx512,
 }
 
-/// One way to run the inner loops. All kernels give the same results.
-pub(in crate::engine) trait Kernel: Copy + 'static {
-    /// The instructions for which entries compile their body.
-    const INSTRUCTIONS: Instructions;
-
-    /// See [`super::moves::legal_moves`].
+/// The move generator of one kernel. Only [`Position`](super::position::Position) calls it, because both sets of discs have
+/// the same type here.
+pub(super) trait Backend {
+    /// The empty squares on which `player` may play.
     fn legal_moves(player: u64, opponent: u64) -> u64;
 
-    /// See [`super::moves::flips`]; `square` is below 64.
+    /// The discs of `opponent` that `player` turns over by a move on `square`, which is below 64.
     fn flips(player: u64, opponent: u64, square: usize) -> u64;
 
-    /// The number of discs that `player` turns over on `square`, the last empty one.
+    /// The number of discs that `player` turns over on `square`, the only empty one.
     fn last_flip_count(player: u64, square: usize) -> u32;
 }
 
-/// Runs anywhere.
+/// One way to run the inner loops. All kernels give the same results.
+#[expect(private_bounds, reason = "the search reaches the move generator through `Position` only")]
+pub(in crate::engine) trait Kernel: Backend + Copy + 'static {
+    /// The instructions for which entries compile their body.
+    const INSTRUCTIONS: Instructions;
+}
+
+/// Runs on any machine.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Portable;
 
 impl Kernel for Portable {
     const INSTRUCTIONS: Instructions = Instructions::Any;
+}
 
+impl Backend for Portable {
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
         portable::legal_moves(player, opponent)
@@ -58,12 +68,11 @@ impl Kernel for Portable {
 
     #[inline(always)]
     fn last_flip_count(player: u64, square: usize) -> u32 {
-        portable::flips(player, !(player | 1 << square), square).count_ones()
+        portable::last_flip_count(player, square)
     }
 }
 
-/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only inside the macros here, for choices that
-/// found them.
+/// Runs with AVX2, BMI1, BMI2, LZCNT and POPCNT; named only by the macros here, for choices that found them.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Avx2;
@@ -71,7 +80,10 @@ pub(in crate::engine) struct Avx2;
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
     const INSTRUCTIONS: Instructions = Instructions::Avx2;
+}
 
+#[cfg(target_arch = "x86_64")]
+impl Backend for Avx2 {
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
         // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
@@ -99,7 +111,10 @@ pub(in crate::engine) struct Avx512;
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx512 {
     const INSTRUCTIONS: Instructions = Instructions::Avx512;
+}
 
+#[cfg(target_arch = "x86_64")]
+impl Backend for Avx512 {
     #[inline(always)]
     fn legal_moves(player: u64, opponent: u64) -> u64 {
         Avx2::legal_moves(player, opponent)
@@ -108,7 +123,7 @@ impl Kernel for Avx512 {
     #[inline(always)]
     fn flips(player: u64, opponent: u64, square: usize) -> u64 {
         // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
-        unsafe { avx2::flips_by_zeros(player, opponent, square) }
+        unsafe { avx512::flips(player, opponent, square) }
     }
 
     #[inline(always)]
@@ -122,10 +137,10 @@ impl Kernel for Avx512 {
 pub struct KernelChoice(Instructions);
 
 impl KernelChoice {
-    /// Plain code; the twin that the fast kernels are tested against.
+    /// Plain code, which the fast kernels are tested against.
     pub const PORTABLE: Self = Self(Instructions::Any);
 
-    /// All that this machine runs, the fastest last.
+    /// Every kernel that this machine runs, the fastest last.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::PORTABLE];
@@ -136,7 +151,7 @@ impl KernelChoice {
         all
     }
 
-    /// The fastest that this machine runs.
+    /// The fastest kernel that this machine runs.
     #[must_use]
     #[inline]
     pub fn detect() -> Self {
@@ -179,7 +194,7 @@ impl fmt::Debug for KernelChoice {
 }
 
 /// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`; a second
-/// type parameter, if there is one, is handed on.
+/// type parameter, if there is one, is passed on.
 macro_rules! kernel_entry {
     ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$policy:ident: $bound:path>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
         $(#[$meta])*

@@ -1,23 +1,23 @@
-//! Legal moves and flips.
+//! Legal moves and flips on raw sets of discs, behind the run-time choice of a kernel; [`Position`] is the way to them.
+//!
+//! [`Position`]: super::position::Position
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512;
 pub(super) mod portable;
 
 use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use super::square::Square;
 
-/// The empty squares on which `player` may play.
-#[must_use]
 #[inline]
-pub fn legal_moves(player: u64, opponent: u64) -> u64 {
+pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
     with_kernel!(KernelChoice::detect(), legal_moves_entry(player, opponent))
 }
 
-/// The discs of `opponent` that `player` turns over by a move on `square`.
-#[must_use]
 #[inline]
-pub fn flips(player: u64, opponent: u64, square: Square) -> u64 {
+pub(super) fn flips(player: u64, opponent: u64, square: Square) -> u64 {
     with_kernel!(KernelChoice::detect(), flips_entry(player, opponent, square))
 }
 

@@ -1,7 +1,16 @@
 //! Text: boards of 64 characters, OBF lines and move transcripts.
 
-use super::position::Position;
+use super::position::{Opponent, Player, Position};
 use super::square::{Square, SquareError};
+use crate::engine::score::Discs;
+
+/// The black discs, as a set of squares: bit 0 is a1, bit 63 is h8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Black(pub u64);
+
+/// The white discs, as a set of squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct White(pub u64);
 
 /// A position with the color of the side to move, as files and people write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,24 +25,36 @@ impl ColoredPosition {
     /// The start of a game.
     pub const START: Self = Self { position: Position::START, black_to_move: true };
 
-    /// Builds a position from absolute boards, unless they overlap.
+    /// A position from the discs of each color, unless a square holds both.
+    ///
+    /// ```
+    /// use renma::engine::board::notation::{Black, ColoredPosition, White};
+    /// let (black, white) = ColoredPosition::START.boards();
+    /// assert_eq!(ColoredPosition::from_boards(black, white, true), Some(ColoredPosition::START));
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use renma::engine::board::notation::{Black, ColoredPosition, White};
+    /// let (black, white) = ColoredPosition::START.boards();
+    /// assert_eq!(ColoredPosition::from_boards(white, black, true), Some(ColoredPosition::START));
+    /// ```
     #[must_use]
-    pub fn from_boards(black: u64, white: u64, black_to_move: bool) -> Option<Self> {
-        let position = if black_to_move { Position::new(black, white) } else { Position::new(white, black) };
-        position.map(|position| Self { position, black_to_move })
+    pub fn from_boards(Black(black): Black, White(white): White, black_to_move: bool) -> Option<Self> {
+        let (player, opponent) = if black_to_move { (black, white) } else { (white, black) };
+        Some(Self { position: Position::new(Player(player), Opponent(opponent))?, black_to_move })
     }
 
-    /// The discs of black and of white.
+    /// The discs of each color.
     #[must_use]
-    pub fn boards(self) -> (u64, u64) {
+    pub fn boards(self) -> (Black, White) {
         let (player, opponent) = (self.position.player(), self.position.opponent());
-        if self.black_to_move { (player, opponent) } else { (opponent, player) }
+        if self.black_to_move { (Black(player), White(opponent)) } else { (Black(opponent), White(player)) }
     }
 
     /// The board as 64 characters from a1: `X` black, `O` white, `-` empty.
     #[must_use]
     pub fn board_text(self) -> String {
-        let (black, white) = self.boards();
+        let (Black(black), White(white)) = self.boards();
         let character = |square: Square| match (black & square.bit() != 0, white & square.bit() != 0) {
             (true, _) => 'X',
             (_, true) => 'O',
@@ -42,7 +63,7 @@ impl ColoredPosition {
         Square::all().map(character).collect()
     }
 
-    /// `X` or `O`.
+    /// The side to move, `X` or `O`.
     #[must_use]
     pub const fn side_text(self) -> &'static str {
         if self.black_to_move { "X" } else { "O" }
@@ -54,14 +75,14 @@ impl ColoredPosition {
 pub struct ScoredMove {
     /// The move; `None` for a pass.
     pub square: Option<Square>,
-    /// Its score in discs, from the side to move.
-    pub discs: i32,
+    /// Its score, from the side to move.
+    pub discs: Discs,
 }
 
 /// A line of an OBF file: a position and the moves scored on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObfLine {
-    /// The position.
+    #[expect(missing_docs, reason = "the type says it")]
     pub colored: ColoredPosition,
     /// The moves listed after it, possibly none.
     pub moves: Vec<ScoredMove>,
@@ -71,9 +92,9 @@ pub struct ObfLine {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {byte}: {reason}")]
 pub struct NotationError {
-    /// Where in the line.
+    #[expect(missing_docs, reason = "the name says it")]
     pub byte: usize,
-    /// What is wrong there.
+    #[expect(missing_docs, reason = "the name says it")]
     pub reason: String,
 }
 
@@ -85,7 +106,7 @@ fn error(byte: usize, reason: impl Into<String>) -> NotationError {
 ///
 /// # Errors
 ///
-/// The byte and the reason, where the line is none of those.
+/// The byte and the reason, where the line is something else.
 pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
     let text = line.trim_end();
     if text.is_empty() || text.starts_with(['%', '#']) {
@@ -110,7 +131,7 @@ pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
 ///
 /// # Errors
 ///
-/// The byte and the reason, where the text is not that.
+/// The byte and the reason, where the text is something else.
 pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
     let (mut black, mut white) = (0_u64, 0_u64);
     let bytes = text.as_bytes();
@@ -134,7 +155,8 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         "O" | "o" | "W" | "w" => false,
         _ => return Err(error(64, "the side to move is missing: expected ` X;` or ` O;`")),
     };
-    ColoredPosition::from_boards(black, white, black_to_move).ok_or_else(|| error(0, "a square holds two discs"))
+    ColoredPosition::from_boards(Black(black), White(white), black_to_move)
+        .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
 fn parse_scored_move(text: &str) -> Result<ScoredMove, String> {
@@ -148,10 +170,10 @@ fn parse_scored_move(text: &str) -> Result<ScoredMove, String> {
     if !(-64..=64).contains(&discs) {
         return Err(format!("{discs} discs is beyond ±64"));
     }
-    Ok(ScoredMove { square, discs })
+    Ok(ScoredMove { square, discs: Discs(discs) })
 }
 
-/// Reads a transcript `f5d6c3…`, passes left out, blanks ignored; names only, the rules are not checked.
+/// Reads a transcript `f5d6c3…` without passes; blanks are ignored and the rules are not checked.
 ///
 /// # Errors
 ///
@@ -177,7 +199,7 @@ mod tests {
         let obf = parse_obf(line).unwrap().unwrap();
         assert_eq!(obf.colored.board_text(), line[..64]);
         assert_eq!(obf.colored.side_text(), "X");
-        assert_eq!(obf.moves[0].discs, 18);
+        assert_eq!(obf.moves[0].discs, Discs(18));
         assert_eq!(obf.moves[1].square, None);
         assert_eq!(parse_obf("  "), Ok(None));
     }

@@ -2,6 +2,7 @@
 
 use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use super::position::Position;
+use super::square::Squares;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The number of paths of `depth` plies. A pass is a ply; a game that has ended counts once.
@@ -13,10 +14,10 @@ pub fn perft(position: Position, depth: u8) -> u64 {
     perft_with(KernelChoice::detect(), position, depth)
 }
 
-/// Depths up to this are counted without a look at the stop flag: some milliseconds of work.
+/// Depths up to this are counted without checking the stop flag: a few milliseconds of work.
 const DEPTH_UNSTOPPED: u8 = 6;
 
-/// As [`perft`]; `None` if `stop` is raised meanwhile.
+/// As [`perft`]; `None` if `stop` is raised before the end.
 #[must_use]
 pub fn perft_until(position: Position, depth: u8, stop: &AtomicBool) -> Option<u64> {
     if stop.load(Ordering::Relaxed) {
@@ -31,51 +32,48 @@ pub fn perft_until(position: Position, depth: u8, stop: &AtomicBool) -> Option<u
     position.children().map(|(_, next)| perft_until(next, depth - 1, stop)).sum()
 }
 
-/// As [`perft`], with a kernel of the caller's choice.
+/// As [`perft`], with the given kernel.
 #[must_use]
 pub fn perft_with(kernel: KernelChoice, position: Position, depth: u8) -> u64 {
-    let (player, opponent) = (position.player(), position.opponent());
     match depth {
         0 => 1,
-        depth => with_kernel!(kernel, paths(player, opponent, depth)),
+        depth => with_kernel!(kernel, paths(position, depth)),
     }
 }
 
 kernel_entry! {
     /// The paths of `depth` plies, at least one.
-    fn paths(player: u64, opponent: u64, depth: u8) -> u64 = paths_body
+    fn paths(position: Position, depth: u8) -> u64 = paths_body
 }
 
 #[inline(always)]
-fn paths_body<K: Kernel>(player: u64, opponent: u64, depth: u8) -> u64 {
-    let mut moves = K::legal_moves(player, opponent);
+fn paths_body<K: Kernel>(position: Position, depth: u8) -> u64 {
+    let moves = position.legal_moves_by::<K>();
     if moves == 0 {
-        return passed_paths::<K>(player, opponent, depth);
+        return passed_paths::<K>(position, depth);
     }
     if depth == 1 {
         return u64::from(moves.count_ones());
     }
     let mut count = 0;
-    while moves != 0 {
-        let square = moves.trailing_zeros() as usize;
-        moves &= moves - 1;
-        let flips = K::flips(player, opponent, square);
-        let (next_player, next_opponent) = (opponent ^ flips, player ^ flips ^ 1 << square);
+    for square in Squares(moves) {
+        let next = position.play_unchecked(square, position.flips_by::<K>(square));
         if depth == 2 {
-            let replies = u64::from(K::legal_moves(next_player, next_opponent).count_ones());
+            let replies = u64::from(next.legal_moves_by::<K>().count_ones());
             // A position without a move counts once, passed or over.
             count += replies.max(1);
         } else {
-            count += paths::<K>(next_player, next_opponent, depth - 1);
+            count += paths::<K>(next, depth - 1);
         }
     }
     count
 }
 
 #[inline(always)]
-fn passed_paths<K: Kernel>(player: u64, opponent: u64, depth: u8) -> u64 {
-    let over = K::legal_moves(opponent, player) == 0;
-    if over || depth == 1 { 1 } else { paths::<K>(opponent, player, depth - 1) }
+fn passed_paths<K: Kernel>(position: Position, depth: u8) -> u64 {
+    let passed = position.pass();
+    let over = passed.legal_moves_by::<K>() == 0;
+    if over || depth == 1 { 1 } else { paths::<K>(passed, depth - 1) }
 }
 
 #[cfg(test)]

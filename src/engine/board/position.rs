@@ -1,10 +1,23 @@
 //! A position, seen by the side to move.
 
+use super::kernel::Kernel;
 use super::moves;
 use super::square::{Square, Squares};
+use super::stability::stable_discs;
 use super::symmetry::Symmetry;
+use crate::engine::score::Discs;
+
+/// The discs of the side to move, as a set of squares: bit 0 is a1, bit 63 is h8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Player(pub u64);
+
+/// The discs of the side that is not to move, as a set of squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opponent(pub u64);
 
 /// Discs of the side to move and of the opponent; the sets are disjoint.
+///
+/// Every question about a board is put to a position. For the other side, ask [`Position::pass`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     player: u64,
@@ -15,19 +28,23 @@ impl Position {
     /// Black to move: black on e4 and d5, white on d4 and e5.
     pub const START: Self = Self { player: 0x0000_0008_1000_0000, opponent: 0x0000_0010_0800_0000 };
 
-    /// A position, unless a square is claimed by both sides.
+    /// A position, unless a square holds discs of both sides.
+    ///
+    /// ```
+    /// use renma::engine::board::position::{Opponent, Player, Position};
+    /// let (player, opponent) = (Player(0x0000_0008_1000_0000), Opponent(0x0000_0010_0800_0000));
+    /// assert_eq!(Position::new(player, opponent), Some(Position::START));
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use renma::engine::board::position::{Opponent, Player, Position};
+    /// let (player, opponent) = (Player(0x0000_0008_1000_0000), Opponent(0x0000_0010_0800_0000));
+    /// assert_eq!(Position::new(opponent, player), Some(Position::START));
+    /// ```
     #[must_use]
     #[inline]
-    pub const fn new(player: u64, opponent: u64) -> Option<Self> {
+    pub const fn new(Player(player): Player, Opponent(opponent): Opponent) -> Option<Self> {
         if player & opponent == 0 { Some(Self { player, opponent }) } else { None }
-    }
-
-    /// A position whose sets the caller knows to be disjoint.
-    #[must_use]
-    #[inline(always)]
-    pub(in crate::engine) const fn new_unchecked(player: u64, opponent: u64) -> Self {
-        debug_assert!(player & opponent == 0);
-        Self { player, opponent }
     }
 
     /// The discs of the side to move.
@@ -65,7 +82,7 @@ impl Position {
         moves::legal_moves(self.player, self.opponent)
     }
 
-    /// The discs that a move on `square` turns over; empty for a square that turns none.
+    /// The discs that a move on `square` turns over; none if it is not legal on an empty square.
     #[must_use]
     #[inline]
     pub fn flips(self, square: Square) -> u64 {
@@ -103,15 +120,39 @@ impl Position {
         self.legal_moves() == 0 && self.pass().legal_moves() == 0
     }
 
-    /// The final disc difference for the side to move, empties counted for the winner: −64 to 64.
+    /// As [`Position::legal_moves`], with the kernel `K`.
+    #[inline(always)]
+    pub(in crate::engine) fn legal_moves_by<K: Kernel>(self) -> u64 {
+        K::legal_moves(self.player, self.opponent)
+    }
+
+    /// As [`Position::flips`], with the kernel `K`.
+    #[inline(always)]
+    pub(in crate::engine) fn flips_by<K: Kernel>(self, square: Square) -> u64 {
+        K::flips(self.player, self.opponent, square.index())
+    }
+
+    /// The number of discs that the side to move turns over on the only empty square.
+    #[inline(always)]
+    pub(in crate::engine) fn last_flip_count<K: Kernel>(self, square: Square) -> i32 {
+        K::last_flip_count(self.player, square.index()) as i32
+    }
+
+    /// Discs of the side to move that no sequence of moves can turn over, though not all of them.
+    #[inline(always)]
+    pub(in crate::engine) fn stable_discs(self) -> u64 {
+        stable_discs(self.player, self.player | self.opponent)
+    }
+
+    /// The final difference for the side to move.
     #[must_use]
     #[inline]
-    pub const fn final_discs(self) -> i32 {
+    pub const fn final_discs(self) -> Discs {
         let player = self.player.count_ones() as i32;
         let opponent = self.opponent.count_ones() as i32;
         let empties = 64 - player - opponent;
         let difference = player - opponent;
-        difference + difference.signum() * empties
+        Discs(difference + difference.signum() * empties)
     }
 
     /// The image of the board under a symmetry.
@@ -146,11 +187,12 @@ mod tests {
 
     #[test]
     fn empties_count_for_the_winner() {
-        let wiped_out = Position::new(0b111, 0).unwrap();
-        assert_eq!(wiped_out.final_discs(), 64);
-        assert_eq!(wiped_out.pass().final_discs(), -64);
-        assert_eq!(Position::new(0b1, 0b10).unwrap().final_discs(), 0);
-        assert_eq!(Position::new(0b101, 0b10).unwrap().final_discs(), 62);
+        let position = |player, opponent| Position::new(Player(player), Opponent(opponent)).unwrap();
+        let wiped_out = position(0b111, 0);
+        assert_eq!(wiped_out.final_discs(), Discs(64));
+        assert_eq!(wiped_out.pass().final_discs(), Discs(-64));
+        assert_eq!(position(0b1, 0b10).final_discs(), Discs(0));
+        assert_eq!(position(0b101, 0b10).final_discs(), Discs(62));
         assert!(wiped_out.is_over());
     }
 

@@ -27,6 +27,12 @@ impl Square {
         if set == 0 { None } else { Some(Self(set.trailing_zeros() as u8)) }
     }
 
+    /// As [`Square::lowest`], but a1 for the empty set, so that it costs no branch.
+    #[inline(always)]
+    pub(in crate::engine) const fn lowest_or_a1(set: u64) -> Self {
+        Self(set.trailing_zeros() as u8 & 63)
+    }
+
     /// 0 for a1 to 63 for h8.
     #[must_use]
     #[inline]
@@ -45,7 +51,7 @@ impl Square {
     #[must_use]
     #[inline]
     pub const fn bit(self) -> u64 {
-        1 << self.0
+        1 << (self.0 & 63)
     }
 
     /// All squares from a1 to h8.

@@ -1,8 +1,6 @@
 //! Discs that no sequence of moves can turn over.
 
-use super::kernel::Kernel;
-
-/// The distance of neighbours on rows, columns, falling and rising diagonals.
+/// The distance between neighbors on rows, columns, falling and rising diagonals.
 const STEPS: [u32; 4] = [1, 8, 7, 9];
 
 /// Per line, the squares without a neighbour 1, 2 and 4 steps up, then down.
@@ -26,12 +24,13 @@ const fn edges() -> [[[u64; 4]; 3]; 2] {
     table
 }
 
-/// Discs of `player` that are surely stable: along each line they stand on a full line, at its end, or beside a stable disc.
+/// Discs of `player` that are certainly stable: each of the four lines through them is full, ends there, or continues with a
+/// stable disc.
 ///
-/// A lower bound: full edges aside, stable discs that lean on discs of both colors are not found.
+/// A subset: full lines aside, stable discs that depend on discs of both colors are not found.
 #[inline(always)]
-pub(in crate::engine) fn stable_discs<K: Kernel>(player: u64, opponent: u64) -> u64 {
-    let full = full_lines(player | opponent);
+pub(super) fn stable_discs(player: u64, occupied: u64) -> u64 {
+    let full = full_lines(occupied);
     let mut stable = 0;
     loop {
         let mut safe = player;
@@ -61,9 +60,7 @@ fn full_lines(discs: u64) -> [u64; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kernel::Portable;
     use super::super::position::Position;
-    use super::*;
 
     /// Discs of the side to move that survive every continuation.
     fn survivors(position: Position) -> u64 {
@@ -100,7 +97,7 @@ mod tests {
                     _ => position.children().nth(turn % count).unwrap().1,
                 };
             }
-            let stable = stable_discs::<Portable>(position.player(), position.opponent());
+            let stable = position.stable_discs();
             assert_eq!(stable & !survivors(position), 0, "{position:?}");
             found += stable.count_ones();
         }

@@ -1,14 +1,15 @@
 //! The evaluations that need no file: disc count and square weights, written as patterns like any other.
 
-use super::evaluation::{DISC, Evaluation};
+use super::evaluation::Evaluation;
 use super::pattern_set::{Pattern, PatternKind, PatternSet};
 use crate::engine::board::square::Square;
+use crate::engine::score::Score;
 use std::sync::Arc;
 
 /// Weights of a1–d1, a2–d2, a3–d3, a4–d4; the other three quarters mirror them.
 const SQUARE_WEIGHTS: [i32; 16] = [120, -20, 20, 5, -20, -40, -5, -5, 20, -5, 15, 3, 5, -5, 3, 3];
 
-/// Millidiscs for each point of [`SQUARE_WEIGHTS`].
+/// Millidiscs per point of [`SQUARE_WEIGHTS`].
 const SQUARE_WEIGHT_UNIT: i32 = 50;
 
 /// Own minus opponent's square weights, times 50 millidiscs.
@@ -24,7 +25,7 @@ pub fn square_weights() -> Evaluation {
 /// The disc difference, in millidiscs.
 #[must_use]
 pub fn disc_count() -> Evaluation {
-    square_sums("disc-count", |_| DISC)
+    square_sums("disc-count", |_| Score::DISC.0)
 }
 
 /// A sum over the squares, as two patterns whose eight instances cover each square once.
@@ -37,7 +38,7 @@ fn square_sums(name: &str, value: impl Fn(Square) -> i32) -> Evaluation {
         pattern("DIAGONAL", ["a1", "b1", "a2", "b2", "c3", "d3", "c4", "d4"]),
         pattern("FLANKS", ["c1", "d1", "c2", "d2", "a3", "b3", "a4", "b4"]),
     ];
-    let set = PatternSet::new(name, patterns, vec![4]).expect("the two patterns are sound");
+    let set = PatternSet::new(name, patterns, vec![60]).expect("the two patterns are sound");
     let mut weights = Vec::new();
     for pattern in set.patterns() {
         let PatternKind::Squares(squares) = &pattern.kind else { continue };
@@ -78,9 +79,9 @@ mod tests {
         while let Some((_, next)) = position.children().last() {
             let table = |set| Squares(set).map(|square| TABLE[square.index()]).sum::<i32>();
             let expected = (table(position.player()) - table(position.opponent())) * 50;
-            assert_eq!(squares.static_value(position), expected, "{position:?}");
+            assert_eq!(squares.static_value(position), Score(expected), "{position:?}");
             let difference = position.player().count_ones() as i32 - position.opponent().count_ones() as i32;
-            assert_eq!(discs.static_value(position), difference * 1000);
+            assert_eq!(discs.static_value(position), Score(difference * 1000));
             position = next;
         }
     }

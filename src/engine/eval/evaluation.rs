@@ -1,16 +1,11 @@
-//! A pattern set with its weights: what the search evaluates with.
+//! A pattern set with its weights.
 
 use super::features::{FeatureIndex, FeatureVisitor, visit_features};
 use super::incremental::Incremental;
 use super::pattern_set::PatternSet;
 use crate::engine::board::position::Position;
+use crate::engine::score::Score;
 use std::sync::Arc;
-
-/// Millidiscs in a disc.
-pub const DISC: i32 = 1000;
-
-/// The greatest score of a search: 64 discs.
-pub const SCORE_MAX: i32 = 64 * DISC;
 
 /// Weights for every feature of every phase, mirrors equal.
 #[derive(Clone, Debug)]
@@ -23,12 +18,12 @@ pub struct Evaluation {
 /// Why weights do not fit a pattern set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
-    /// Not one weight a feature and phase.
+    /// There is not one weight per feature and phase.
     #[error("{found} weights for {expected} features")]
     Count {
         /// Phases times features.
         expected: usize,
-        /// What there was.
+        /// The number of weights.
         found: usize,
     },
     /// Two mirrors of one configuration have different weights.
@@ -71,7 +66,7 @@ impl Evaluation {
         Self { set, weights, incremental }
     }
 
-    /// The pattern set.
+    #[expect(missing_docs, reason = "the type says it")]
     #[must_use]
     pub const fn set(&self) -> &Arc<PatternSet> {
         &self.set
@@ -97,12 +92,12 @@ impl Evaluation {
         &self.weights[self.set.phase(empties) * count..][..count]
     }
 
-    /// The plain sum of the weights of a position's features, in millidiscs, from the side to move; not clamped.
+    /// The plain sum of the weights of a position's features, not clamped.
     #[must_use]
-    pub fn static_value(&self, position: Position) -> i32 {
+    pub fn static_value(&self, position: Position) -> Score {
         let mut sum = WeightSum { weights: self.phase_weights(position.empties()), total: 0 };
         visit_features(&self.set, position, &mut sum);
-        sum.total
+        Score(sum.total)
     }
 }
 

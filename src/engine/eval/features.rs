@@ -1,8 +1,8 @@
-//! The one walk over the features of a position: evaluation and learning are visitors of it.
+//! The one walk over the features of a position. Evaluation and learning are visitors of it.
 
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternSet};
 use crate::engine::board::position::Position;
-use crate::engine::board::square::Squares;
+use crate::engine::board::square::{Square, Squares};
 
 /// A configuration of a pattern: its number among the features of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,7 @@ impl Indices {
     }
 
     #[inline]
-    fn add<const TIMES: u16>(&mut self, set: &PatternSet, square: crate::engine::board::square::Square) {
+    fn add<const TIMES: u16>(&mut self, set: &PatternSet, square: Square) {
         for (lanes, steps) in self.lanes.iter_mut().zip(set.steps(square)) {
             for (lane, step) in lanes.iter_mut().zip(steps) {
                 *lane = lane.wrapping_add(step * TIMES);

@@ -1,41 +1,26 @@
-//! The walk's sums kept up to date from move to move: what the search evaluates with.
+//! The walk's sums, updated from move to move; the search evaluates with these.
 //!
-//! Indices here count 0 for the side to move, 1 for an empty square and 2 for the opponent, so that a change of sides
-//! maps an index i of a pattern of n squares to 3^n − 1 − i: one subtraction for all instances of a block.
+//! The digits of an index are 0 for the side to move, 1 for an empty square and 2 for the opponent, so that a change of
+//! sides maps an index i of a pattern of n squares to 3^n − 1 − i: one subtraction for all instances of a block.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod backend;
+mod block;
 mod portable;
 
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
-use crate::engine::board::kernel::{Instructions, Kernel};
+use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
-use crate::engine::board::square::Squares;
+use crate::engine::board::square::{Square, Squares};
+use crate::engine::score::Score;
+use block::{Block, Change, Tables};
 
-/// Blocks of [`LANES`] that an accumulator has room for.
+/// The blocks of [`LANES`] that an accumulator has room for.
 const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
 
-/// What an index of 16 bits can address.
+/// The number of indices of 16 bits.
 const INDICES: usize = 1 << 16;
-
-/// Indices of as many instances as one vector holds; they wrap.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Block([u16; LANES]);
-
-impl Block {
-    const ZERO: Self = Self([0; LANES]);
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
-    }
-
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
-    }
-}
 
 /// The index of every instance of a position, from the side to move.
 #[derive(Clone, Copy)]
@@ -61,11 +46,6 @@ pub(in crate::engine) struct Incremental {
     phase_begin: [usize; 65], // [empties] -> where its phase begins in `weights`
     constant: [i32; 65],      // [empties] -> the sum of the parity weights
 }
-
-/// Where in a phase the table of each lane's instance begins; lanes without one read the zero.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Tables([u32; LANES]);
 
 impl Incremental {
     /// Lays out weights `[phase][feature]` of a set.
@@ -118,7 +98,7 @@ impl Incremental {
     pub(in crate::engine) fn play<K: Kernel>(
         &self,
         before: &Accumulator,
-        square: usize,
+        square: Square,
         flips: u64,
         after: &mut Accumulator,
     ) {
@@ -138,7 +118,7 @@ impl Incremental {
         &self,
         begin: usize,
         before: &Accumulator,
-        square: usize,
+        square: Square,
         flips: u64,
         after: &mut Accumulator,
     ) {
@@ -146,20 +126,15 @@ impl Incremental {
             before: blocks(&before.blocks[begin..]),
             swap: blocks(&self.swap[begin..]),
             placed: self.steps_of::<BLOCKS>(square, begin),
-            flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square.index(), begin)),
+            flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square, begin)),
         };
         let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
-        #[cfg(target_arch = "x86_64")]
-        if Instructions::Avx2 <= K::INSTRUCTIONS {
-            // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
-            return unsafe { avx2::play(change, after) };
-        }
-        portable::play(change, after);
+        backend::play::<K, BLOCKS>(change, after);
     }
 
     #[inline(always)]
-    fn steps_of<const BLOCKS: usize>(&self, square: usize, begin: usize) -> &[Block; BLOCKS] {
-        blocks(&self.steps[square * self.block_count + begin..])
+    fn steps_of<const BLOCKS: usize>(&self, square: Square, begin: usize) -> &[Block; BLOCKS] {
+        blocks(&self.steps[square.index() * self.block_count + begin..])
     }
 
     /// Writes to `after` the accumulator after a pass.
@@ -170,30 +145,18 @@ impl Incremental {
         }
     }
 
-    /// The static value of the position with this accumulator, in millidiscs; equals the walk's sum.
+    /// The static value of the position with this accumulator; equals the walk's sum.
     #[inline(always)]
-    pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u32) -> i32 {
-        let weights = &self.weights[self.phase_begin[empties as usize]..][..self.phase_size + INDICES];
+    pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u8) -> Score {
+        let weights = &self.weights[self.phase_begin[usize::from(empties)]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
-        #[cfg(target_arch = "x86_64")]
-        if Instructions::Avx2 <= K::INSTRUCTIONS {
-            // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it. Tables begin within a phase,
-            // and after that follow as many weights as an index may name.
-            return self.constant[empties as usize] + unsafe { avx2::sum(blocks, weights) };
-        }
-        self.constant[empties as usize] + portable::sum(blocks, weights)
+        // SAFETY: tables begin within a phase, which is followed by as many weights as an index may name.
+        let sum = unsafe { backend::sum::<K>(blocks, weights) };
+        Score(self.constant[usize::from(empties)] + sum)
     }
 }
 
-/// What a move does to `BLOCKS` blocks.
-struct Change<'a, const BLOCKS: usize, Flipped> {
-    before: &'a [Block; BLOCKS],
-    swap: &'a [Block; BLOCKS],
-    placed: &'a [Block; BLOCKS],
-    flipped: Flipped,
-}
-
-/// The first `BLOCKS` of some blocks, of which there are as many.
+/// The first `BLOCKS` of at least as many blocks.
 #[inline(always)]
 fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
     blocks.first_chunk().expect("every part of an accumulator has `block_count` blocks")
@@ -228,7 +191,7 @@ fn pack_weights(set: &PatternSet, weights: &[i16], begins: &[usize], phase_size:
     packed
 }
 
-/// From 0 empty, 1 side to move, 2 opponent to 1, 0, 2.
+/// Maps the digits 0 (empty), 1 (side to move) and 2 (opponent) to 1, 0 and 2.
 fn renumber(mut configuration: usize, squares: usize) -> usize {
     let (mut number, mut power) = (0, 1);
     for _ in 0..squares {
@@ -261,12 +224,12 @@ mod tests {
     }
 
     /// Random weights over patterns of every size, mirrors equal.
-    fn evaluation(lists: &[&str], phase_starts: Vec<u8>, seed: u64) -> Evaluation {
+    fn evaluation(lists: &[&str], phase_empties_max: Vec<u8>, seed: u64) -> Evaluation {
         let squares = |list: &str| PatternKind::Squares(list.split(' ').map(|name| name.parse().unwrap()).collect());
         let mut patterns: Vec<Pattern> =
             lists.iter().map(|list| Pattern { name: (*list).to_owned(), kind: squares(list) }).collect();
         patterns.insert(1, Pattern { name: "PARITY".to_owned(), kind: PatternKind::Parity });
-        let set = PatternSet::new("test", patterns, phase_starts).unwrap();
+        let set = PatternSet::new("test", patterns, phase_empties_max).unwrap();
         let mut next = numbers(seed);
         let mut weights = Vec::new();
         for _ in 0..set.phase_count() {
@@ -305,7 +268,7 @@ mod tests {
         let mut accumulator = incremental.accumulator(position);
         for count in 1.. {
             let expected = evaluation.static_value(position);
-            assert_eq!(incremental.value::<K>(&accumulator, u32::from(position.empties())), expected, "{position:?}");
+            assert_eq!(incremental.value::<K>(&accumulator, position.empties()), expected, "{position:?}");
             let before = accumulator;
             let moves = position.children().count();
             if moves == 0 {
@@ -317,7 +280,7 @@ mod tests {
                 continue;
             }
             let (square, after) = position.children().nth(next() as usize % moves).unwrap();
-            incremental.play::<K>(&before, square.index(), position.flips(square), &mut accumulator);
+            incremental.play::<K>(&before, square, position.flips(square), &mut accumulator);
             position = after;
         }
         unreachable!()
@@ -329,7 +292,7 @@ mod tests {
         let mut positions = 0;
         for set in 0..100 {
             let lists = &LISTS[set % 5..][..1 + set % 8];
-            let evaluation = evaluation(lists, vec![4, 20, 33, 50], set as u64);
+            let evaluation = evaluation(lists, vec![60, 44, 31, 14], set as u64);
             for game in 0..100 {
                 let seed = (set * 100 + game) as u64;
                 let kernel = kernels[game % kernels.len()];
@@ -342,7 +305,7 @@ mod tests {
     #[test]
     fn a_set_of_many_blocks_equals_the_walk() {
         let uneven = ["a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2"];
-        let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![4, 20, 33, 50], 1);
+        let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![60, 44, 31, 14], 1);
         assert!(5 < evaluation.incremental().block_count);
         for kernel in KernelChoice::all() {
             assert!((0..10).map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed))).sum::<usize>() > 500);

@@ -1,22 +1,25 @@
-//! Patterns as data: instances, mirrors, offsets and per-square tables are derived here, and checked.
+//! Patterns as data: instances, mirrors, offsets and per-square tables are derived from them and checked here.
 
 use crate::engine::board::square::Square;
 use crate::engine::board::symmetry::Symmetry;
 use std::collections::BTreeSet;
 
-/// At most this many squares a pattern: 3^10 configurations still fit an index of 16 bits.
+/// The most squares of a pattern: 3^10 configurations still fit an index of 16 bits.
 pub const PATTERN_SQUARES_MAX: usize = 10;
 
-/// At most this many instances a pattern set, parity left out.
+/// The most instances of a pattern set, parity excluded.
 pub const INSTANCES_MAX: usize = 128;
 
-/// At most this many weights over all phases: a table of 128 MiB, which holds 61 phases of 18 patterns of 10 squares.
+/// The most weights over all phases: a table of 128 MiB, enough for 61 phases of 18 patterns of 10 squares.
 pub const WEIGHTS_MAX: usize = 1 << 26;
+
+/// The number of empty squares at the start of a game.
+const EMPTIES_MAX: u8 = 60;
 
 /// The number of indices that the incremental tables update together.
 pub const LANES: usize = 16;
 
-/// What a pattern looks at.
+/// What a pattern depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatternKind {
     /// The discs on these squares; the first is the most significant base-3 digit.
@@ -28,14 +31,14 @@ pub enum PatternKind {
 /// A named pattern, as a features file lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Its name in files and tables.
+    #[expect(missing_docs, reason = "the name says it")]
     pub name: String,
-    /// What it looks at.
+    #[expect(missing_docs, reason = "the type says it")]
     pub kind: PatternKind,
 }
 
 impl Pattern {
-    /// The number of configurations, mirrors counted apart.
+    /// The number of configurations, mirrors counted separately.
     #[must_use]
     pub fn configuration_count(&self) -> usize {
         match &self.kind {
@@ -48,7 +51,7 @@ impl Pattern {
 /// The image of a pattern under a symmetry of the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// The pattern's place in [`PatternSet::patterns`].
+    /// The pattern's index in [`PatternSet::patterns`].
     pub pattern: usize,
     /// Its squares, in the order of the pattern.
     pub squares: Vec<Square>,
@@ -63,14 +66,14 @@ pub struct Instance {
 pub struct PatternSet {
     name: String,
     patterns: Vec<Pattern>,
-    phase_starts: Vec<u8>,
+    phase_empties_max: Vec<u8>,
     offsets: Vec<usize>,
     instances: Vec<Instance>,
     parity_offsets: Vec<usize>,
     feature_count: usize,
-    canonical: Vec<u32>,      // [feature] -> the smallest mirror of it
-    phase_of_discs: [u8; 65], // [discs] -> phase
-    steps: Vec<[u16; LANES]>, // [square][block] -> what a disc of the side to move adds to each index
+    canonical: Vec<u32>,        // [feature] -> the smallest mirror of it
+    phase_of_empties: [u8; 65], // [empties] -> phase
+    steps: Vec<[u16; LANES]>,   // [square][block] -> what a disc of the side to move adds to each index
 }
 
 /// Why a list of patterns is not a pattern set.
@@ -89,23 +92,25 @@ pub enum PatternSetError {
     Instances(usize),
     #[error("{phases} phases of {features} features make {} weights: at most {WEIGHTS_MAX}", phases * features)]
     Weights { phases: usize, features: usize },
-    #[error("`phase_starts` must begin with 4 and ascend to at most 64 discs")]
+    #[error(
+        "the first phase must begin with 60 empty squares, which are 4 discs, and each other phase later in the game"
+    )]
     Phases,
 }
 
 impl PatternSet {
-    /// Derives everything from the patterns and the first disc count of each phase.
+    /// Derives everything from the patterns and the largest number of empty squares of each phase.
     ///
     /// # Errors
     ///
     /// The first thing that makes the list unusable.
-    pub fn new(name: &str, patterns: Vec<Pattern>, phase_starts: Vec<u8>) -> Result<Self, PatternSetError> {
+    pub fn new(name: &str, patterns: Vec<Pattern>, phase_empties_max: Vec<u8>) -> Result<Self, PatternSetError> {
         check_patterns(&patterns)?;
-        let ascending = phase_starts.windows(2).all(|pair| pair[0] < pair[1]);
-        if phase_starts.first() != Some(&4) || phase_starts.last() > Some(&64) || !ascending {
+        let descending = phase_empties_max.windows(2).all(|pair| pair[1] < pair[0]);
+        if phase_empties_max.first() != Some(&EMPTIES_MAX) || !descending {
             return Err(PatternSetError::Phases);
         }
-        let (phases, features) = (phase_starts.len(), patterns.iter().map(Pattern::configuration_count).sum());
+        let (phases, features) = (phase_empties_max.len(), patterns.iter().map(Pattern::configuration_count).sum());
         if WEIGHTS_MAX / phases < features {
             return Err(PatternSetError::Weights { phases, features });
         }
@@ -139,8 +144,8 @@ impl PatternSet {
         Ok(Self {
             name: name.to_owned(),
             patterns,
-            phase_of_discs: phases_by_discs(&phase_starts),
-            phase_starts,
+            phase_of_empties: phases_by_empties(&phase_empties_max),
+            phase_empties_max,
             offsets,
             steps: square_steps(&instances),
             instances,
@@ -150,7 +155,7 @@ impl PatternSet {
         })
     }
 
-    /// The name of the set.
+    #[expect(missing_docs, reason = "the name says it")]
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -162,7 +167,7 @@ impl PatternSet {
         &self.patterns
     }
 
-    /// The instances of all patterns, parity left out.
+    /// The instances of all patterns, parity excluded.
     #[must_use]
     pub fn instances(&self) -> &[Instance] {
         &self.instances
@@ -180,38 +185,39 @@ impl PatternSet {
         self.offsets[pattern]
     }
 
-    /// The number of features of one phase, mirrors counted apart.
+    /// The number of features of one phase, mirrors counted separately.
     #[must_use]
     pub const fn feature_count(&self) -> usize {
         self.feature_count
     }
 
-    /// The number of phases.
+    #[expect(missing_docs, reason = "the name says it")]
     #[must_use]
     pub fn phase_count(&self) -> usize {
-        self.phase_starts.len()
+        self.phase_empties_max.len()
     }
 
-    /// The first disc count of each phase.
+    /// The largest number of empty squares of each phase, descending.
     #[must_use]
-    pub fn phase_starts(&self) -> &[u8] {
-        &self.phase_starts
+    pub fn phase_empties_max(&self) -> &[u8] {
+        &self.phase_empties_max
     }
 
     /// The phase of a position with this many empty squares.
     #[must_use]
     #[inline]
     pub const fn phase(&self, empties: u8) -> usize {
-        self.phase_of_discs[64 - empties as usize] as usize
+        self.phase_of_empties[empties as usize] as usize
     }
 
-    /// The smallest mirror of each feature: mirrors share one weight, kept there.
+    /// The smallest mirror of each feature, where the weight that its mirrors share is stored.
     #[must_use]
     pub fn canonical(&self) -> &[u32] {
         &self.canonical
     }
 
-    /// What a disc of the side to move on a square adds to each instance's index, in blocks of [`LANES`]; a disc of the opponent adds twice that.
+    /// What a disc of the side to move on a square adds to each instance's index, in blocks of [`LANES`]. A disc of the
+    /// opponent adds twice as much.
     #[must_use]
     #[inline]
     pub fn steps(&self, square: Square) -> &[[u16; LANES]] {
@@ -296,13 +302,12 @@ fn digits(mut configuration: u32, count: usize) -> Vec<u32> {
     digits
 }
 
-fn phases_by_discs(phase_starts: &[u8]) -> [u8; 65] {
-    let mut phases = [0; 65];
-    for (discs, phase) in phases.iter_mut().enumerate() {
-        let begun = phase_starts.iter().filter(|&&start| usize::from(start) <= discs).count();
-        *phase = begun.saturating_sub(1) as u8;
-    }
-    phases
+/// Boards with more empty squares than a game begins with belong to the first phase.
+fn phases_by_empties(phase_empties_max: &[u8]) -> [u8; 65] {
+    std::array::from_fn(|empties| {
+        let begun = phase_empties_max.iter().filter(|&&most| empties <= usize::from(most)).count();
+        begun.saturating_sub(1) as u8
+    })
 }
 
 fn square_steps(instances: &[Instance]) -> Vec<[u16; LANES]> {
@@ -325,7 +330,7 @@ mod tests {
     }
 
     fn set(kind: PatternKind) -> Result<PatternSet, PatternSetError> {
-        PatternSet::new("test", vec![Pattern { name: "P".into(), kind }], vec![4])
+        PatternSet::new("test", vec![Pattern { name: "P".into(), kind }], vec![60])
     }
 
     #[test]
@@ -338,7 +343,7 @@ mod tests {
         assert!((0..).zip(edge.canonical()).all(|(index, &canonical)| index == canonical));
         let center = set(squares("d4 e4 d5 e5")).unwrap();
         assert_eq!(center.instances().len(), 1);
-        assert_eq!(center.canonical()[27], 1, "the four center squares are alike");
+        assert_eq!(center.canonical()[27], 1, "the four center squares are equivalent");
     }
 
     #[test]
@@ -347,8 +352,8 @@ mod tests {
         assert!(set(PatternKind::Squares(vec![])).is_err());
         assert!(set(squares("a1 b1 c1 d1 e1 f1 g1 h1 a2 b2 c2")).is_err());
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
-        for phase_starts in [vec![], vec![5], vec![4, 4], vec![4, 65]] {
-            let result = PatternSet::new("test", vec![parity.clone()], phase_starts);
+        for phase_empties_max in [vec![], vec![59], vec![61], vec![60, 60], vec![60, 20, 30]] {
+            let result = PatternSet::new("test", vec![parity.clone()], phase_empties_max);
             assert_eq!(result.unwrap_err(), PatternSetError::Phases);
         }
     }
@@ -361,7 +366,7 @@ mod tests {
         let pattern =
             |index: usize| Pattern { name: index.to_string(), kind: squares(&cells[index..index + 10].join(" ")) };
         let set = |patterns, phases: u8| {
-            PatternSet::new("test", (0..patterns).map(pattern).collect(), (4..4 + phases).collect())
+            PatternSet::new("test", (0..patterns).map(pattern).collect(), (0..phases).map(|phase| 60 - phase).collect())
         };
         let error = set(19, 61).unwrap_err();
         assert_eq!(error.to_string(), "61 phases of 1121931 features make 68437791 weights: at most 67108864");
@@ -369,9 +374,9 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_ranges_of_discs() {
+    fn phases_are_ranges_of_empty_squares() {
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
-        let set = PatternSet::new("test", vec![parity], vec![4, 20, 64]).unwrap();
-        assert_eq!([60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 1, 1, 2]);
+        let set = PatternSet::new("test", vec![parity], vec![60, 44, 0]).unwrap();
+        assert_eq!([64, 60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 0, 1, 1, 2]);
     }
 }

@@ -1,81 +1,83 @@
 //! Exact search to the end of the game, in discs; with few empty squares it needs no evaluation.
 
 mod cuts;
-mod fast;
 mod last;
 pub(super) mod node;
 mod order;
 mod shallow;
 
-use super::candidates::Candidates;
-use super::midgame::{self, NullWindow, OpenWindow, Window};
-use super::run::{Bounds, Run};
-use super::table::Key;
+use super::candidates::{Candidate, Candidates, weighted_mobility};
+use super::midgame;
+use super::run::{LookedUp, Run};
+use super::table::{Key, Known, Sureness};
+use super::window::{NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
-use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::DISC;
-use cuts::{probe, stability_cut, transposition_cut};
-use fast::null_window;
-use node::EndNode;
-use order::{guided_order, order};
+use crate::engine::board::square::{Square, Squares};
+use crate::engine::score::Discs;
+use cuts::{LOCAL_EMPTIES_MAX, bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
+use node::{EndNode, GUIDED_EMPTIES_MIN};
+use order::{fast_order, guided_order, order};
 use shallow::SHALLOW_EMPTIES_MAX;
 
-/// The greatest final difference.
-pub(super) const DISCS_MAX: i32 = 64;
-
-/// With this many empty squares or more, moves are ordered by the evaluation.
-const GUIDED_EMPTIES_MIN: u32 = 12;
 /// Open windows become a staircase of null windows at this many empty squares.
 const STAIRCASE_EMPTIES_MAX: u32 = 8;
 /// Children are looked up before any is searched from this many empty squares.
 const TRANSPOSITION_EMPTIES_MIN: u32 = 10;
+/// A move that leaves at most this many weighted replies is searched at once.
+const FORCED_REPLIES: i32 = 1;
+/// The moves that a node without guidance may have: one per empty square.
+const FAST_ROOM: usize = GUIDED_EMPTIES_MIN as usize;
 
 kernel_entry! {
-    /// As `null_window`, with accumulators kept for an ordering by the evaluation.
-    fn guided_null_window(run: &mut Run<'_>, node: &EndNode, alpha: i32) -> i32 = guided_null_window_body
+    /// The fail-soft value, with moves ordered by the evaluation.
+    fn guided_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = guided_null_window_body
 }
 
 kernel_entry! {
-    /// The fail-soft value against a window of any width.
-    fn open_window(run: &mut Run<'_>, node: &EndNode, alpha: i32, beta: i32) -> i32 = open_window_body
+    /// The fail-soft value without the evaluation: fastest first.
+    fn fast_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body
+}
+
+kernel_entry! {
+    /// The fail-soft value against an open window.
+    fn open_window(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs = open_window_body
 }
 
 #[inline(always)]
-fn guided_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32) -> i32 {
-    inner::<K, NullWindow, true>(run, node, alpha, alpha + 1)
+fn guided_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs {
+    inner::<K, NullWindow<Discs>>(run, node, window)
 }
 
 #[inline(always)]
-fn open_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32, beta: i32) -> i32 {
+fn open_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs {
     if STAIRCASE_EMPTIES_MAX < node.empties {
-        return inner::<K, OpenWindow, true>(run, node, alpha, beta);
+        return inner::<K, OpenWindow<Discs>>(run, node, window);
     }
-    let mut low = alpha;
+    let mut rest = window;
     loop {
-        let value = against::<K, NullWindow>(run, node, low, low + 1);
-        if value <= low || beta <= value {
+        let value = search::<K, NullWindow<Discs>>(run, node, rest.null());
+        if !rest.contains(value) {
             return value;
         }
-        low = value;
+        rest = rest.raised_to(value);
     }
 }
 
-/// A node without the answers of the table: its value and the move that has it.
+/// The value of a node, without the answers of the table, and the move that has it.
 #[inline(always)]
 pub(super) fn root_window<K: Kernel>(
     run: &mut Run<'_>,
     node: &EndNode,
-    alpha: i32,
-    beta: i32,
+    window: OpenWindow<Discs>,
     first: Option<Square>,
-) -> (i32, Option<Square>) {
+) -> (Discs, Option<Square>) {
     run.nodes += 1;
-    let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
+    let mut candidates = Candidates::new::<K>(node.position, node.moves);
     root_order::<K>(run, node, &mut candidates, first);
-    let (value, best) = best_child::<K, OpenWindow, true>(run, node, &mut candidates, alpha, beta);
+    let (value, best) = best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, window);
     if !run.stopped {
-        let known = run.known(value * DISC, best, alpha * DISC, beta * DISC, node.empties as u8);
-        run.table.put(Key::new(node.position()), &known);
+        let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
+        run.table.put(Key::new(node.position), &known);
     }
     (value, best)
 }
@@ -97,98 +99,94 @@ pub(super) fn root_order<K: Kernel>(
 
 /// Searches a node by the means that its number of empty squares calls for.
 #[inline(always)]
-fn against<K: Kernel, W: Window>(run: &mut Run<'_>, node: &EndNode, alpha: i32, beta: i32) -> i32 {
+fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
     if W::OPEN {
-        open_window::<K>(run, node, alpha, beta)
+        open_window::<K>(run, node, window.open())
     } else if node.empties <= SHALLOW_EMPTIES_MAX {
-        shallow::value::<K>(run, node.player, node.opponent, alpha, node.parity)
+        shallow::value::<K>(run, node.position, window.null(), node.parity)
     } else if node.empties < GUIDED_EMPTIES_MIN {
-        null_window::<K>(run, node, alpha)
+        fast_null_window::<K>(run, node, window.null())
     } else {
-        guided_null_window::<K>(run, node, alpha)
+        guided_null_window::<K>(run, node, window.null())
     }
 }
 
+/// A node with accumulators kept for an ordering by the evaluation.
 #[inline(always)]
-fn inner<K: Kernel, W: Window, const GUIDED: bool>(run: &mut Run<'_>, node: &EndNode, alpha: i32, beta: i32) -> i32 {
+fn inner<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
     if node.moves == 0 {
-        return passed::<K, W, GUIDED>(run, node, alpha, beta);
+        return passed::<K, W, true>(run, node, window);
     }
     run.nodes += 1;
     if run.must_stop() {
-        return alpha;
+        return window.alpha();
     }
     if !W::OPEN
-        && let Some(value) = stability_cut::<K>(node, alpha)
+        && let Some(value) = stability_cut(node, window.null())
     {
         return value;
     }
-    let depth = node.empties as u8;
-    let key = Key::new(node.position());
-    let (mut low, mut high, mut first) = (alpha, beta, None);
+    let key = Key::new(node.position);
+    let (mut rest, mut first) = (window, None);
     if let Some(known) = run.table.get(key) {
-        match run.bounds(&known, depth, alpha * DISC, beta * DISC) {
-            Bounds::Answer(value) => return value / DISC,
-            Bounds::Window(alpha, beta) => (low, high) = (alpha / DISC, beta / DISC),
+        match run.look_up(&known, node.depth(), in_millidiscs(window)) {
+            LookedUp::Answer(value) => return Discs::truncated(value),
+            LookedUp::Window(narrower) => {
+                let narrower = in_discs(narrower);
+                rest = window.narrowed_to(narrower.alpha(), narrower.beta());
+            }
         }
-        first = known.best.filter(|_| known.depth == depth);
+        first = known.best.filter(|_| known.depth == node.depth());
     }
     if !W::OPEN
-        && GUIDED
-        && let Some(value) = probe::<K>(run, node, alpha)
+        && let Some(value) = probe::<K>(run, node, window.null())
     {
         return value;
     }
-    let mut candidates = Candidates::new::<K>(node.player, node.opponent, node.moves);
+    let mut candidates = Candidates::new::<K>(node.position, node.moves);
     if !W::OPEN
         && TRANSPOSITION_EMPTIES_MIN <= node.empties
-        && let Some(value) = transposition_cut(run, node, &candidates, alpha)
+        && let Some(value) = transposition_cut(run, node, &candidates, window.null())
     {
         return value;
     }
-    if GUIDED && GUIDED_EMPTIES_MIN <= node.empties {
-        guided_order::<K>(run, node, &mut candidates, first);
-    } else {
-        order(node, &mut candidates, first);
-    }
-    let (value, best) = best_child::<K, W, GUIDED>(run, node, &mut candidates, low, high);
+    root_order::<K>(run, node, &mut candidates, first);
+    let (value, best) = best_child::<K, W>(run, node, &mut candidates, rest);
     if !run.stopped {
-        let known = run.known(value * DISC, best, low * DISC, high * DISC, depth);
+        let known = run.known(value.into(), best, in_millidiscs(rest), node.depth());
         run.table.put(key, &known);
     }
     value
 }
 
 #[inline(always)]
-fn best_child<K: Kernel, W: Window, const GUIDED: bool>(
+fn best_child<K: Kernel, W: Window<Unit = Discs>>(
     run: &mut Run<'_>,
     node: &EndNode,
     candidates: &mut Candidates,
-    alpha: i32,
-    beta: i32,
-) -> (i32, Option<Square>) {
-    let (mut best_value, mut best) = (-DISCS_MAX - 1, None);
+    window: W,
+) -> (Discs, Option<Square>) {
+    let (mut best_value, mut best) = (Discs::NOTHING, None);
     for turn in 0..candidates.len() {
         let candidate = candidates.pick(turn);
-        let low = alpha.max(best_value);
+        let rest = window.raised_to(best_value);
         let next = node.after(&candidate);
-        if GUIDED {
-            run.table.prefetch(Key::new(next.position()));
-            midgame::play::<K>(run, &node.midgame(), &candidate);
-        }
-        let mut value = low + 1;
+        run.table.prefetch(Key::new(next.position));
+        midgame::play::<K>(run, &node.midgame(), &candidate);
+        let null = rest.null();
+        let mut value = null.beta();
         if !W::OPEN || turn != 0 {
-            value = -against::<K, NullWindow>(run, &next, -low - 1, -low);
+            value = -search::<K, NullWindow<Discs>>(run, &next, null.for_opponent());
         }
-        if W::OPEN && (turn == 0 || (low < value && value < beta)) {
-            value = -against::<K, OpenWindow>(run, &next, -beta, -low);
+        if W::OPEN && (turn == 0 || rest.contains(value)) {
+            value = -search::<K, OpenWindow<Discs>>(run, &next, rest.open().for_opponent());
         }
         if run.stopped {
-            return (alpha, None);
+            return (window.alpha(), None);
         }
         if best_value < value {
-            (best_value, best) = (value, Square::new(candidate.square));
-            if beta <= value {
+            (best_value, best) = (value, Some(candidate.square));
+            if window.beta() <= value {
                 break;
             }
         }
@@ -196,12 +194,18 @@ fn best_child<K: Kernel, W: Window, const GUIDED: bool>(
     (best_value, best)
 }
 
+/// A node whose side to move has no move.
 #[inline(always)]
-fn passed<K: Kernel, W: Window, const GUIDED: bool>(run: &mut Run<'_>, node: &EndNode, alpha: i32, beta: i32) -> i32 {
+fn passed<K: Kernel, W: Window<Unit = Discs>, const GUIDED: bool>(
+    run: &mut Run<'_>,
+    node: &EndNode,
+    window: W,
+) -> Discs {
     run.nodes += 1;
-    let moves = K::legal_moves(node.opponent, node.player);
+    let position = node.position.pass();
+    let moves = position.legal_moves_by::<K>();
     if moves == 0 {
-        return node.position().final_discs();
+        return node.position.final_discs();
     }
     let ply = if GUIDED {
         let (before, after) = run.accumulators.split_at_mut(node.ply + 1);
@@ -210,6 +214,100 @@ fn passed<K: Kernel, W: Window, const GUIDED: bool>(run: &mut Run<'_>, node: &En
     } else {
         node.ply
     };
-    let next = EndNode { player: node.opponent, opponent: node.player, moves, ply, ..*node };
-    -against::<K, W>(run, &next, -beta, -alpha)
+    -search::<K, W>(run, &EndNode { position, moves, ply, ..*node }, window.for_opponent())
+}
+
+#[inline(always)]
+fn fast_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs {
+    if node.moves == 0 {
+        return passed::<K, NullWindow<Discs>, false>(run, node, window);
+    }
+    run.nodes += 1;
+    if run.must_stop() {
+        return window.alpha();
+    }
+    if let Some(value) = stability_cut(node, window) {
+        return value;
+    }
+    let local = node.empties <= LOCAL_EMPTIES_MAX;
+    let key = Key::new(node.position);
+    let mut first = None;
+    if let Some(known) = table(run, local).get(key) {
+        match run.look_up(&known, node.depth(), in_millidiscs(window)) {
+            LookedUp::Answer(value) => return Discs::truncated(value),
+            LookedUp::Window(_) => first = known.best,
+        }
+    }
+    let (value, best) = fastest_first::<K>(run, node, window, first);
+    if !run.stopped {
+        let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
+        // Nothing below is selective.
+        table(run, local).put(key, &Known { sureness: Sureness::FULL, ..known });
+    }
+    value
+}
+
+/// Tries the move from the table before it looks at the others, and moves that leave one reply as soon as it sees them.
+#[inline(always)]
+fn fastest_first<K: Kernel>(
+    run: &mut Run<'_>,
+    node: &EndNode,
+    window: NullWindow<Discs>,
+    first: Option<Square>,
+) -> (Discs, Option<Square>) {
+    let (mut best_value, mut best) = (Discs::NOTHING, None);
+    let mut rest = node.moves;
+    let mut candidates = Candidates::<FAST_ROOM>::empty();
+    if let Some(square) = first {
+        let candidate = Candidate::new::<K>(node.position, square);
+        (best_value, best) =
+            (-search::<K, NullWindow<Discs>>(run, &node.after(&candidate), window.for_opponent()), first);
+        if window.alpha() < best_value || run.stopped {
+            return (best_value, best);
+        }
+        rest &= !square.bit();
+    }
+    let odd = node.parity.odd_squares();
+    for square in Squares(rest) {
+        let mut candidate = Candidate::new::<K>(node.position, square);
+        if candidate.flips == node.position.opponent() {
+            return (Discs::MAX, Some(square));
+        }
+        let next = node.after(&candidate);
+        let mobility = weighted_mobility(candidate.replies);
+        let found = if mobility <= FORCED_REPLIES {
+            let value = -search::<K, NullWindow<Discs>>(run, &next, window.for_opponent());
+            if run.stopped {
+                return (window.alpha(), None);
+            }
+            Some(value)
+        } else {
+            bound_after(run, &next, window)
+        };
+        let Some(value) = found else {
+            candidate.order = fast_order(&next, &candidate, odd, mobility);
+            candidates.push(candidate);
+            continue;
+        };
+        if best_value < value {
+            (best_value, best) = (value, Some(square));
+            if window.alpha() < value {
+                return (best_value, best);
+            }
+        }
+    }
+    for turn in 0..candidates.len() {
+        let candidate = candidates.pick(turn);
+        let value = -search::<K, NullWindow<Discs>>(run, &node.after(&candidate), window.for_opponent());
+        if run.stopped {
+            return (window.alpha(), None);
+        }
+        if best_value < value {
+            (best_value, best) = (value, Some(candidate.square));
+            if window.alpha() < value {
+                break;
+            }
+        }
+    }
+    (best_value, best)
 }

@@ -1,32 +1,30 @@
 //! How far a search goes.
 
-use super::mpc::MpcLevel;
+use super::depth::Depth;
+use super::mpc_level::MpcLevel;
 use super::selective::Selective;
-
-/// The deepest search: every empty square of the first position.
-pub const DEPTH_MAX: u8 = 60;
 
 /// What a search may spend, in units that give the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Plies to look ahead, passes not counted; 0 is the static value.
-    pub depth: u8,
+    /// Depth 0 is the static value.
+    pub depth: Depth,
     /// Solve exactly with at most this many empty squares; 0 never does.
     pub exact_empties: u8,
-    /// Find out who wins with at most this many empty squares; 0 never does.
+    /// Prove who wins with at most this many empty squares; 0 never does.
     pub wld_empties: u8,
     /// Stop after this many nodes, at the last finished iteration.
     pub nodes: Option<u64>,
-    /// How sure a selective cut must be.
+    /// How certain a selective cut must be.
     pub mpc: MpcLevel,
-    /// Forward pruning and extensions of the search by depth; exact searches know none.
+    /// Forward pruning and extensions of the search by depth; exact searches have none.
     pub selective: Selective,
 }
 
 impl Limits {
     /// A full-width search of this depth, without an endgame solver.
     #[must_use]
-    pub const fn full_width(depth: u8) -> Self {
+    pub const fn full_width(depth: Depth) -> Self {
         let (mpc, selective) = (MpcLevel::FullWidth, Selective::NONE);
         Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc, selective }
     }

@@ -1,22 +1,24 @@
 //! What every legal move of a position is worth.
 
-use super::limits::{DEPTH_MAX, Limits};
-use super::searcher::{Searcher, Stopped};
+use super::depth::Depth;
+use super::limits::Limits;
+use super::result::Stopped;
+use super::searcher::Searcher;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::DISC;
+use crate::engine::score::Score;
 use std::cmp::Reverse;
 
 /// A legal move with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MoveValue {
-    /// Where it is played.
+    #[expect(missing_docs, reason = "the name says it")]
     pub square: Square,
-    /// What it is worth to the side that plays it, in millidiscs.
-    pub score: i32,
-    /// The greater, the earlier a search of the position tries it when it knows nothing better, in millidiscs: its static
-    /// value, from depth 9 on its value one ply deeper, less a disc for each reply, corners counted twice. An exact search
-    /// has an order of its own, from 12 empty squares on in millidiscs, nearer to the end in points.
+    /// What it is worth to the side that plays it.
+    pub score: Score,
+    /// Greater for moves that a search of the position tries earlier when it knows nothing better, in millidiscs: the static
+    /// value, from depth 9 on the value one ply deeper, less a disc per reply, corners counted twice. An exact search has a
+    /// separate order, from 12 empty squares on in millidiscs, nearer to the end in points.
     pub order: i32,
 }
 
@@ -36,9 +38,9 @@ impl Searcher<'_> {
         let mut values = Vec::with_capacity(orders.len());
         for (square, order) in orders {
             let Some(next) = position.play(square) else { continue };
-            let score = if is_exact || 0 < limits.depth {
-                let exact_empties = if is_exact { DEPTH_MAX } else { 0 };
-                let depth = limits.depth.saturating_sub(1);
+            let score = if is_exact || Depth(0) < limits.depth {
+                let exact_empties = if is_exact { Depth::MAX.0 } else { 0 };
+                let depth = Depth(limits.depth.0.saturating_sub(1));
                 let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, ..limits };
                 let result = self.search(next, limits).unless_stopped()?;
                 nodes += result.nodes;
@@ -54,13 +56,13 @@ impl Searcher<'_> {
     }
 
     /// A static value where there is a move, passes being free; else the final score.
-    fn static_value(&self, position: Position) -> i32 {
+    fn static_value(&self, position: Position) -> Score {
         if position.legal_moves() != 0 {
             self.evaluation().static_value(position)
         } else if position.pass().legal_moves() != 0 {
             -self.evaluation().static_value(position.pass())
         } else {
-            position.final_discs() * DISC
+            position.final_discs().into()
         }
     }
 }
@@ -69,7 +71,8 @@ impl Searcher<'_> {
 mod tests {
     use super::*;
     use crate::engine::eval::builtin;
-    use crate::engine::search::mpc::{MpcLevel, MpcTable};
+    use crate::engine::search::mpc::MpcTable;
+    use crate::engine::search::mpc_level::MpcLevel;
     use crate::engine::search::selective::Selective;
 
     /// Positions of a game in which every move is the first or the last legal one.
@@ -88,7 +91,7 @@ mod tests {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
         for position in positions() {
-            for depth in 1..5 {
+            for depth in (1..5).map(Depth) {
                 let limits = Limits { exact_empties: 8, ..Limits::full_width(depth) };
                 searcher.clear();
                 let (values, nodes) = searcher.move_values(position, limits).unwrap();
@@ -96,7 +99,7 @@ mod tests {
                 assert!(values.is_sorted_by_key(|value| Reverse(value.score)), "{values:?}");
                 let Some(best) = values.first() else { continue };
                 searcher.clear();
-                assert_eq!(best.score, searcher.search(position, limits).score, "{position:?} at depth {depth}");
+                assert_eq!(best.score, searcher.search(position, limits).score, "{position:?} at {depth:?}");
                 assert!(values.len() as u64 <= nodes);
             }
         }
@@ -106,12 +109,12 @@ mod tests {
     fn static_values_of_moves_are_those_of_the_positions_after_them() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
-        let (values, _) = searcher.move_values(Position::START, Limits::full_width(0)).unwrap();
+        let (values, _) = searcher.move_values(Position::START, Limits::full_width(Depth(0))).unwrap();
         for value in values {
             let next = Position::START.play(value.square).unwrap();
             assert_eq!(value.score, -evaluation.static_value(next));
             // Three replies, none in a corner.
-            assert_eq!(value.order, value.score - 3000);
+            assert_eq!(value.order, value.score.0 - 3_000);
         }
     }
 
@@ -120,7 +123,7 @@ mod tests {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);
         let selective = Selective { rank: Some(1), ..Selective::NONE };
-        let limits = Limits { selective, mpc: MpcLevel::FullWidth, ..Limits::full_width(4) };
+        let limits = Limits { selective, mpc: MpcLevel::FullWidth, ..Limits::full_width(Depth(4)) };
         for position in positions() {
             searcher.clear();
             let (values, _) = searcher.move_values(position, limits).unwrap();

@@ -1,29 +1,56 @@
 //! The state of one search.
 
-use super::mpc::{Margin, MpcLevel, MpcTable};
-use super::selective::Extras;
+use super::depth::Depth;
+use super::mpc::MpcTable;
+use super::mpc_level::{Margin, MpcLevel};
+use super::node::PLIES;
+use super::sampling::NodeSampler;
+use super::selective::Pruner;
 use super::table::{Known, Sureness, Table};
+use super::window::Window;
 use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::SCORE_MAX;
 use crate::engine::eval::incremental::{Accumulator, Incremental};
+use crate::engine::score::Score;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Plies of the longest line: 60 moves, each followed by a pass at most, and the root.
-pub(super) const PLIES: usize = 128;
-
-/// Nodes between two looks at the stop flag.
+/// Nodes between two checks of the stop flag.
 const STOP_INTERVAL: u64 = 4096;
 
 /// Which depths of the table answer a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hits {
-    /// A deeper result is a better answer.
+    /// This depth and deeper ones, which are better answers.
     AtLeast,
     /// Only the depth asked for, so that the value does not depend on what the table holds.
     Exactly,
 }
 
-/// Where a search stands and what it may use.
+/// What is compiled into a search.
+pub(super) trait Policy {
+    const HAS_EXTRAS: bool;
+}
+
+/// The plain search.
+pub(super) struct Plain;
+
+impl Policy for Plain {
+    const HAS_EXTRAS: bool = false;
+}
+
+/// A search with the [`Extras`] of its run.
+pub(super) struct WithExtras;
+
+impl Policy for WithExtras {
+    const HAS_EXTRAS: bool = true;
+}
+
+/// What only some searches do.
+pub(super) struct Extras {
+    pub(super) pruner: Pruner,
+    pub(super) sampler: Option<NodeSampler>,
+}
+
+/// The state of a search and what it may use.
 pub(super) struct Run<'r> {
     pub(super) incremental: &'r Incremental,
     pub(super) mpc: &'r MpcTable,
@@ -39,7 +66,7 @@ pub(super) struct Run<'r> {
     nodes_max: u64,
     next_check: u64,
     stop: &'r AtomicBool,
-    /// What a search beyond the plain one needs; `None` in a plain one.
+    /// `None` in a plain search.
     pub(super) extras: Option<&'r mut Extras>,
 }
 
@@ -80,7 +107,7 @@ impl<'r> Run<'r> {
         self.sureness = Sureness::new(self.level);
     }
 
-    /// From now on the search prunes and extends as `extras` say.
+    /// From now on the search prunes and extends as `extras` say, so that its results answer no other search.
     pub(super) fn use_extras(&mut self, extras: &'r mut Extras) {
         self.extras = Some(extras);
         self.sureness = Sureness::PRUNED;
@@ -96,44 +123,50 @@ impl<'r> Run<'r> {
     #[inline(always)]
     pub(super) fn must_stop(&mut self) -> bool {
         if self.next_check <= self.nodes {
-            self.look_at_stop();
+            self.check_stop();
         }
         self.stopped
     }
 
     #[cold]
-    fn look_at_stop(&mut self) {
+    fn check_stop(&mut self) {
         self.stopped |= self.nodes_max <= self.nodes || self.stop.load(Ordering::Relaxed);
         self.next_check = self.nodes_max.min(self.nodes + STOP_INTERVAL);
     }
 
-    /// What an entry of the table says about the window: an answer, or narrower bounds.
+    /// What an entry of the table leaves of a window.
     #[inline(always)]
-    pub(super) fn bounds(&self, known: &Known, depth: u8, alpha: i32, beta: i32) -> Bounds {
+    pub(super) fn look_up<W: Window<Unit = Score>>(&self, known: &Known, depth: Depth, window: W) -> LookedUp<W> {
         let deep = known.depth == depth || (depth < known.depth && self.hits == Hits::AtLeast);
         if !deep || known.sureness < self.sureness {
-            return Bounds::Window(alpha, beta);
+            return LookedUp::Window(window);
         }
-        if beta <= known.lower || known.lower == known.upper {
-            return Bounds::Answer(known.lower);
+        if window.beta() <= known.lower || known.lower == known.upper {
+            return LookedUp::Answer(known.lower);
         }
-        if known.upper <= alpha {
-            return Bounds::Answer(known.upper);
+        if known.upper <= window.alpha() {
+            return LookedUp::Answer(known.upper);
         }
-        Bounds::Window(alpha.max(known.lower), beta.min(known.upper))
+        LookedUp::Window(window.narrowed_to(known.lower, known.upper))
     }
 
-    /// A fail-soft value as an entry of the table; a move that did not raise `alpha` is no better than any other.
+    /// A fail-soft value as an entry of the table; a move that did not raise alpha is not better than any other.
     #[inline(always)]
-    pub(super) fn known(&self, value: i32, best: Option<Square>, alpha: i32, beta: i32, depth: u8) -> Known {
-        let lower = if alpha < value { value } else { -SCORE_MAX };
-        let upper = if value < beta { value } else { SCORE_MAX };
-        Known { lower, upper, depth, sureness: self.sureness, best: best.filter(|_| alpha < value) }
+    pub(super) fn known(
+        &self,
+        value: Score,
+        best: Option<Square>,
+        window: impl Window<Unit = Score>,
+        depth: Depth,
+    ) -> Known {
+        let lower = if window.alpha() < value { value } else { Score::MIN };
+        let upper = if value < window.beta() { value } else { Score::MAX };
+        Known { lower, upper, depth, sureness: self.sureness, best: best.filter(|_| window.alpha() < value) }
     }
 }
 
-/// What the table leaves of a window.
-pub(super) enum Bounds {
-    Answer(i32),
-    Window(i32, i32),
+/// What the table leaves of a window: nothing but the answer, or a narrower one.
+pub(super) enum LookedUp<W> {
+    Answer(Score),
+    Window(W),
 }

@@ -1,62 +1,30 @@
 //! The searcher: an evaluation, MPC statistics and a table, ready to search one position after another.
 
-use super::limits::{DEPTH_MAX, Limits};
-use super::mpc::{MpcLevel, MpcTable};
-use super::root::{Iteration, iterate, root_orders, solve, value_at_depth};
-use super::run::{Hits, PLIES, Run};
-use super::selective::{Extras, Met, Plain, Selective, Wanted, WithExtras};
-use super::table::{Key, Table};
+use super::depth::Depth;
+use super::limits::Limits;
+use super::mpc::MpcTable;
+use super::mpc_level::MpcLevel;
+use super::node::PLIES;
+use super::result::{SearchResult, Stopped};
+use super::root::{iterate, root_orders, solve, value_at_depth};
+use super::run::{Extras, Hits, Plain, Run, WithExtras};
+use super::sampling::{NodeRequest, NodeSampler, SampledNode};
+use super::selective::{Pruner, Selective};
+use super::table::Table;
+use super::to_end::{exact_result, proven_result, result, selective_result};
+use super::window::OpenWindow;
 use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::{DISC, Evaluation, SCORE_MAX};
+use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::incremental::Accumulator;
+use crate::engine::score::Score;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The least won score: with empties counted for the winner, scores are even.
-const WIN_MIN: i32 = 2 * DISC;
-
-/// What a search found out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchResult {
-    /// In millidiscs, from the side to move, within ±64,000.
-    pub score: i32,
-    /// The best move; `None` if the side to move must pass or the game is over.
-    pub best_move: Option<Square>,
-    /// The depth of the score; the number of empty squares if it is exact.
-    pub depth: u8,
-    /// Whether the score is the result of best play to the end.
-    pub exact: bool,
-    /// The positions visited, the root and every leaf included.
-    pub nodes: u64,
-    /// Best play from here as far as it is known, passes left out.
-    pub line: Vec<Square>,
-    /// Whether the search got as far as it was to, rather than being ended by its node limit or the stop flag.
-    pub complete: bool,
-    /// Whether the stop flag ended it.
-    pub stopped: bool,
-}
-
-impl SearchResult {
-    /// The result, unless the stop flag ended the search: what it knew by then depends on the hour.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
-    pub fn unless_stopped(self) -> Result<Self, Stopped> {
-        if self.stopped { Err(Stopped) } else { Ok(self) }
-    }
-}
-
-/// A search was ended by its stop flag, so it has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the search was stopped")]
-pub struct Stopped;
-
-/// The stop flag of searchers that have none of their own: nothing raises it.
+/// The stop flag of searchers that were given none: nothing raises it.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Searches positions with one model; its table carries over from one search to the next until it is cleared.
+/// Searches positions with one model; its table is kept from one search to the next until it is cleared.
 pub struct Searcher<'m> {
     evaluation: &'m Evaluation,
     mpc: &'m MpcTable,
@@ -67,27 +35,11 @@ pub struct Searcher<'m> {
     stop: &'m AtomicBool,
 }
 
-/// An exact search begins with one by depth that ends this far before the end; 7 to 12 are alike, on FFO 40-44.
-const PREVIEW_DISTANCE: u8 = 10;
-/// From this many empty squares a selective search to the end precedes the exact one; it saves 10 % of the nodes at 18
-/// and 20 % at 20.
-const SELECTIVE_EMPTIES_MIN: u8 = 16;
-/// From this many empty squares it pays to be surer of the first moves: FFO 45-49 take 454 M nodes instead of 574 M.
-const SURE_EMPTIES_MIN: u8 = 22;
-
-/// From this many empty squares a selective search to the end is one to final scores; nearer to it cuts save nothing.
-const END_EMPTIES_MIN: u8 = 12;
-
-/// How selective the searches before an exact one are: they may be wrong, the exact one repairs it.
-const fn preview_level(empties: u8) -> MpcLevel {
-    if empties < SURE_EMPTIES_MIN { MpcLevel::P73 } else { MpcLevel::P95 }
-}
+/// From this depth on a selective search to the end is one to final scores; nearer to the end cuts save nothing.
+const END_DEPTH_MIN: Depth = Depth(12);
 
 /// The size of the table for nodes near the end: 128 KiB, so that it stays in the second cache.
 const LOCAL_TABLE_BITS: u8 = 13;
-
-/// The final difference that nothing exceeds, in discs.
-const DISCS_MAX: i32 = SCORE_MAX / DISC;
 
 impl<'m> Searcher<'m> {
     /// A searcher with an empty table of 2^`table_bits` entries, 16 bytes each.
@@ -96,7 +48,7 @@ impl<'m> Searcher<'m> {
         Self::with_kernel(evaluation, mpc, table_bits, KernelChoice::detect())
     }
 
-    /// As [`Searcher::new`], with a kernel of the caller's choice; results and node counts do not depend on it.
+    /// As [`Searcher::new`], with the given kernel; results and node counts do not depend on it.
     #[must_use]
     pub fn with_kernel(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, kernel: KernelChoice) -> Self {
         let accumulators = Box::new([Accumulator::ZERO; PLIES]);
@@ -111,7 +63,7 @@ impl<'m> Searcher<'m> {
         }
     }
 
-    /// The same searcher, whose searches end soon after `stop` is raised: they look at it every few thousand nodes. A flag
+    /// The same searcher, whose searches end soon after `stop` is raised: they check it every few thousand nodes. A flag
     /// that is not raised changes nothing.
     #[must_use]
     pub const fn stopped_by(mut self, stop: &'m AtomicBool) -> Self {
@@ -119,7 +71,7 @@ impl<'m> Searcher<'m> {
         self
     }
 
-    /// Forgets all earlier searches: results are then those of a new searcher.
+    /// Forgets all earlier searches, so that results are those of a new searcher.
     pub fn clear(&mut self) {
         self.table.clear();
         self.local.clear();
@@ -130,21 +82,22 @@ impl<'m> Searcher<'m> {
     /// Depth counts moves: a pass is free. When the root has few enough empty squares for `exact_empties` the score is
     /// exact. When it has few enough for `wld_empties` only, the sign of the score is proven and its size comes from the
     /// depth search, at least two discs from zero; a proven draw is exact. A selective search whose depth reaches the end
-    /// of the game cuts on the way to final scores: its score is even, and not exact. One that prunes or extends never is.
+    /// of the game cuts on the way to final scores: its score is even and not exact. A search that prunes or extends never
+    /// has an exact score.
     ///
     /// The first iteration is always finished, so there is a move whenever there is a legal one, even if the stop flag is
-    /// raised. Stopped on the way to an exact score, the result is that of the selective search by depth which precedes it.
+    /// raised. If an exact search is stopped, the result is that of the selective search by depth before it.
     pub fn search(&mut self, position: Position, limits: Limits) -> SearchResult {
         if position.legal_moves() == 0 {
             let passed = position.pass();
             if passed.legal_moves() == 0 {
-                return finished(position);
+                return SearchResult::of_finished_game(position);
             }
             let result = self.search(passed, limits);
             return SearchResult { score: -result.score, best_move: None, nodes: result.nodes + 1, ..result };
         }
         let mut result = self.search_moves(position, limits);
-        // A node limit may have ended the search just before: it makes no difference to those who are to stop.
+        // A node limit may have ended the search just before; a caller that stops need not know.
         result.stopped = !result.complete && self.stop.load(Ordering::Relaxed);
         result
     }
@@ -152,28 +105,30 @@ impl<'m> Searcher<'m> {
     /// Searches a position with a legal move.
     fn search_moves(&mut self, position: Position, limits: Limits) -> SearchResult {
         let kernel = self.kernel;
-        let mut extras = (limits.selective != Selective::NONE).then(|| Extras::new(limits.selective, None));
+        let prunes = limits.selective != Selective::NONE;
+        let mut extras = prunes.then(|| Extras { pruner: Pruner::new(limits.selective), sampler: None });
         let mut run = self.run();
         if position.empties() <= limits.exact_empties {
-            return run.exact_result(kernel, position, limits.nodes);
+            return exact_result(&mut run, kernel, position, limits.nodes);
         }
         run.set_level(limits.mpc);
-        let depth = limits.depth.min(position.empties());
-        let to_end = depth == position.empties() && END_EMPTIES_MIN <= depth && run.level() != MpcLevel::FullWidth;
-        let result = if let Some(extras) = &mut extras {
+        let end = Depth(position.empties());
+        let depth = limits.depth.min(end);
+        let to_end = depth == end && END_DEPTH_MIN <= depth && run.level() != MpcLevel::FullWidth;
+        let found = if let Some(extras) = &mut extras {
             run.use_extras(extras);
             let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
-            SearchResult { complete: !run.stopped, exact: false, ..run.result(position, iteration) }
+            SearchResult { complete: !run.stopped, exact: false, ..result(&run, position, iteration) }
         } else if to_end {
-            run.selective_end(kernel, position, limits.nodes)
+            selective_result(&mut run, kernel, position, limits.nodes)
         } else {
             let iteration = with_kernel!(kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
-            SearchResult { complete: !run.stopped, ..run.result(position, iteration) }
+            SearchResult { complete: !run.stopped, ..result(&run, position, iteration) }
         };
-        if run.stopped || result.exact || limits.wld_empties < position.empties() {
-            return result;
+        if run.stopped || found.exact || limits.wld_empties < position.empties() {
+            return found;
         }
-        run.proven_result(kernel, position, result)
+        proven_result(&mut run, kernel, position, found)
     }
 
     /// The value of a full-window search of exactly this depth, and its nodes; never switches to the endgame solver.
@@ -184,7 +139,7 @@ impl<'m> Searcher<'m> {
     /// # Errors
     ///
     /// [`Stopped`].
-    pub fn score_at_depth(&mut self, position: Position, depth: u8, mpc: MpcLevel) -> Result<(i32, u64), Stopped> {
+    pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
         let kernel = self.kernel;
         let mut run = self.run();
         run.set_level(mpc);
@@ -201,15 +156,15 @@ impl<'m> Searcher<'m> {
     pub fn selective_score_at_depth(
         &mut self,
         position: Position,
-        depth: u8,
+        depth: Depth,
         mpc: MpcLevel,
         selective: Selective,
-    ) -> Result<(i32, u64), Stopped> {
+    ) -> Result<(Score, u64), Stopped> {
         if selective == Selective::NONE {
             return self.score_at_depth(position, depth, mpc);
         }
         let kernel = self.kernel;
-        let mut extras = Extras::new(selective, None);
+        let mut extras = Extras { pruner: Pruner::new(selective), sampler: None };
         let mut run = self.run();
         run.set_level(mpc);
         run.use_extras(&mut extras);
@@ -218,25 +173,32 @@ impl<'m> Searcher<'m> {
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
-    /// A null-window node of the tree that a full-width search of this depth visits; `None` if it has none of the depth
-    /// wanted. It depends on the position, the depth, the model and what is wanted alone if the table is cleared before.
+    /// A null-window node of the tree that a full-width search of this depth visits; `None` if no such node has the depth
+    /// asked for. It depends on the arguments and the model alone if the table is cleared before.
     ///
     /// # Errors
     ///
     /// [`Stopped`].
-    pub fn meet(&mut self, position: Position, depth: u8, wanted: Wanted) -> Result<Option<Met>, Stopped> {
+    pub fn sample_node(
+        &mut self,
+        position: Position,
+        depth: Depth,
+        request: NodeRequest,
+    ) -> Result<Option<SampledNode>, Stopped> {
         let kernel = self.kernel;
-        let mut extras = Extras::new(Selective::NONE, Some(wanted));
+        let sampler = Some(NodeSampler::new(request));
+        let mut extras = Extras { pruner: Pruner::new(Selective::NONE), sampler };
         let mut run = self.run();
         run.extras = Some(&mut extras);
         run.hits = Hits::Exactly;
         let value = with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
-        value.map(|_| extras.met()).ok_or(Stopped)
+        value.ok_or(Stopped)?;
+        Ok(extras.sampler.and_then(|sampler| sampler.sample()))
     }
 
-    /// The exact score with the best move and a line that reaches the end of the game; less if the stop flag is raised.
+    /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
     pub fn solve(&mut self, position: Position) -> SearchResult {
-        let mut result = self.search(position, Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) });
+        let mut result = self.search(position, Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) });
         if result.stopped {
             return result;
         }
@@ -247,7 +209,7 @@ impl<'m> Searcher<'m> {
         let mut current = if result.best_move.is_none() { position.pass() } else { position };
         let mut score = if result.best_move.is_none() { -result.score } else { result.score };
         while current.legal_moves() != 0 {
-            let solved = with_kernel!(kernel, solve(&mut run, current, -DISCS_MAX, DISCS_MAX, score));
+            let solved = with_kernel!(kernel, solve(&mut run, current, OpenWindow::full(), score));
             let Some((best, next)) = solved.and_then(|solved| Some((solved.best, current.play(solved.best)?))) else {
                 break;
             };
@@ -265,10 +227,15 @@ impl<'m> Searcher<'m> {
     }
 
     /// The legal moves with their order in a search of this depth or an exact one, and the nodes that ordering took.
-    pub(super) fn move_orders(&mut self, position: Position, depth: u8, is_exact: bool) -> (Vec<(Square, i32)>, u64) {
+    pub(super) fn move_orders(
+        &mut self,
+        position: Position,
+        depth: Depth,
+        is_exact: bool,
+    ) -> (Vec<(Square, i32)>, u64) {
         let kernel = self.kernel;
         let mut run = self.run();
-        let depth = depth.min(position.empties());
+        let depth = depth.min(Depth(position.empties()));
         let orders = with_kernel!(kernel, root_orders(&mut run, position, depth, is_exact));
         (orders, run.nodes)
     }
@@ -284,83 +251,6 @@ impl<'m> Searcher<'m> {
     }
 }
 
-fn finished(position: Position) -> SearchResult {
-    let score = position.final_discs() * DISC;
-    let depth = position.empties();
-    SearchResult {
-        score,
-        best_move: None,
-        depth,
-        exact: true,
-        nodes: 1,
-        line: Vec::new(),
-        complete: true,
-        stopped: false,
-    }
-}
-
-impl Run<'_> {
-    /// Solves a position, each search with the window and the moves that a cheaper one found.
-    fn exact_result(&mut self, kernel: KernelChoice, position: Position, nodes_max: Option<u64>) -> SearchResult {
-        let empties = position.empties();
-        self.set_level(preview_level(empties));
-        let depth = empties.saturating_sub(PREVIEW_DISTANCE).max(1);
-        let preview = with_kernel!(kernel, iterate::<Plain>(self, position, depth, nodes_max));
-        let mut guess = preview.value;
-        if SELECTIVE_EMPTIES_MIN <= empties && self.level() != MpcLevel::FullWidth {
-            let selective = with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, guess));
-            guess = selective.map_or(guess, |selective| selective.value);
-        }
-        self.set_level(MpcLevel::FullWidth);
-        match with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, guess)) {
-            Some(solved) => self.result(position, solved),
-            None => SearchResult { complete: false, exact: false, ..self.result(position, preview) },
-        }
-    }
-
-    /// Final scores with selective cuts, which make them uncertain.
-    fn selective_end(&mut self, kernel: KernelChoice, position: Position, nodes_max: Option<u64>) -> SearchResult {
-        let depth = position.empties().saturating_sub(PREVIEW_DISTANCE).max(1);
-        let preview = with_kernel!(kernel, iterate::<Plain>(self, position, depth, nodes_max));
-        match with_kernel!(kernel, solve(self, position, -DISCS_MAX, DISCS_MAX, preview.value)) {
-            Some(found) => self.result(position, found),
-            None => SearchResult { complete: false, ..self.result(position, preview) },
-        }
-    }
-
-    /// Gives the result of a search by depth the sign that a proof of who wins finds.
-    fn proven_result(&mut self, kernel: KernelChoice, position: Position, result: SearchResult) -> SearchResult {
-        self.set_level(MpcLevel::FullWidth);
-        let Some(proof) = with_kernel!(kernel, solve(self, position, -1, 1, result.score)) else {
-            return SearchResult { complete: false, nodes: self.nodes, ..result };
-        };
-        let proven = self.result(position, proof);
-        if proof.value == 0 {
-            proven
-        } else if 0 < proof.value {
-            SearchResult { score: result.score.max(WIN_MIN), exact: false, depth: result.depth, ..proven }
-        } else {
-            SearchResult { score: result.score.min(-WIN_MIN), nodes: self.nodes, ..result }
-        }
-    }
-
-    fn result(&self, position: Position, iteration: Iteration) -> SearchResult {
-        let Iteration { value: score, best, depth } = iteration;
-        let mut line = vec![best];
-        let mut current = position.play(best);
-        while let Some(position) = current {
-            let to_move = if position.legal_moves() == 0 { position.pass() } else { position };
-            let best = self.table.get(Key::new(to_move)).and_then(|known| known.best);
-            let next = best.and_then(|best| to_move.play(best));
-            line.extend(best.filter(|_| next.is_some()));
-            current = next;
-        }
-        let exact = depth == position.empties() && self.level() == MpcLevel::FullWidth;
-        let (best_move, nodes) = (Some(best), self.nodes);
-        SearchResult { score, best_move, depth, exact, nodes, line, complete: true, stopped: false }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::mpc::MpcEntry;
@@ -368,17 +258,17 @@ mod tests {
     use super::*;
     use crate::engine::eval::builtin;
 
-    fn minimax(evaluation: &Evaluation, position: Position, depth: u8) -> i32 {
+    fn minimax(evaluation: &Evaluation, position: Position, depth: Depth) -> Score {
         if position.legal_moves() == 0 {
             let passed = position.pass();
             return if passed.legal_moves() == 0 {
-                position.final_discs() * DISC
+                position.final_discs().into()
             } else {
                 -minimax(evaluation, passed, depth)
             };
         }
-        if depth == 0 {
-            return evaluation.static_value(position).clamp(-SCORE_MAX, SCORE_MAX);
+        if depth == Depth(0) {
+            return evaluation.static_value(position).clamp(Score::MIN, Score::MAX);
         }
         position.children().map(|(_, next)| -minimax(evaluation, next, depth - 1)).max().unwrap()
     }
@@ -390,7 +280,7 @@ mod tests {
         let mut position = Position::START;
         let mut turn = 0;
         while position.legal_moves() != 0 {
-            for depth in 0..5 {
+            for depth in (0..5).map(Depth) {
                 let expected = minimax(&evaluation, position, depth);
                 assert_eq!(
                     searcher.score_at_depth(position, depth, MpcLevel::FullWidth).unwrap().0,
@@ -429,11 +319,15 @@ mod tests {
     #[test]
     fn kernels_symmetries_and_cleared_tables_change_nothing() {
         let evaluation = builtin::square_weights();
-        let entry = |deep, shallow| MpcEntry { empties_min: 0, ..MpcEntry::source(deep, shallow, 0, 3000) };
+        let entry = |deep, shallow| MpcEntry {
+            empties_min: 0,
+            ..MpcEntry::source(Depth(deep), Depth(shallow), Score(0), Score(3_000))
+        };
         let mpc = MpcTable::new(vec![entry(3, 1), entry(4, 2), entry(5, 1), entry(6, 2)]).unwrap();
         let mut used = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=60) {
-            let limits = Limits { exact_empties: 10, wld_empties: 12, mpc: MpcLevel::P87, ..Limits::full_width(6) };
+            let limits =
+                Limits { exact_empties: 10, wld_empties: 12, mpc: MpcLevel::P87, ..Limits::full_width(Depth(6)) };
             let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
             used.clear();
             assert_eq!(used.search(position, limits), expected, "{position:?}");
@@ -442,7 +336,7 @@ mod tests {
                 assert_eq!(other.search(position, limits), expected, "{position:?} {kernel:?}");
             }
             for symmetry in crate::engine::board::symmetry::Symmetry::all() {
-                let full = Limits { mpc: MpcLevel::FullWidth, depth: 4, ..limits };
+                let full = Limits { mpc: MpcLevel::FullWidth, depth: Depth(4), ..limits };
                 let image = position.transform(symmetry);
                 let score = Searcher::new(&evaluation, &mpc, 12).search(image, full).score;
                 assert_eq!(score, Searcher::new(&evaluation, &mpc, 12).search(position, full).score, "{position:?}");
@@ -455,23 +349,24 @@ mod tests {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 12);
         for position in positions(0..=8) {
-            let expected = minimax(&evaluation, position, 60);
+            let expected = minimax(&evaluation, position, Depth::MAX);
             let result = searcher.solve(position);
             assert_eq!(result.score, expected, "{position:?}");
             assert!(result.exact && result.complete);
             assert_eq!(result.best_move.is_some(), position.legal_moves() != 0);
             if let Some(next) = result.best_move.and_then(|best| position.play(best)) {
-                assert_eq!(-minimax(&evaluation, next, 60), expected, "{position:?} {result:?}");
+                assert_eq!(-minimax(&evaluation, next, Depth::MAX), expected, "{position:?} {result:?}");
             }
-            let wld = searcher.search(position, Limits { wld_empties: 60, ..Limits::full_width(2) });
-            assert_eq!(wld.score.signum(), expected.signum(), "{position:?} {wld:?}");
+            let wld = searcher.search(position, Limits { wld_empties: 60, ..Limits::full_width(Depth(2)) });
+            assert_eq!(wld.score.0.signum(), expected.0.signum(), "{position:?} {wld:?}");
         }
     }
 
     #[test]
     fn a_selective_search_to_the_end_is_cheaper_and_not_exact() {
         let evaluation = builtin::square_weights();
-        let entries = (12..=16).flat_map(|deep| [0, 4].map(|shallow| MpcEntry::source(deep, shallow, 0, 9000)));
+        let entry = |deep, shallow| MpcEntry::source(Depth(deep), Depth(shallow), Score(0), Score(9_000));
+        let entries = (12..=16).flat_map(|deep| [0, 4].map(|shallow| entry(deep, shallow)));
         let mpc = MpcTable::new(entries.collect()).unwrap();
         let mut searcher = Searcher::new(&evaluation, &mpc, 16);
         let (mut nodes, mut near) = ([0, 0], 0);
@@ -480,12 +375,12 @@ mod tests {
             searcher.clear();
             let exact = searcher.solve(position);
             searcher.clear();
-            let found = searcher.search(position, Limits { mpc: MpcLevel::P73, ..Limits::full_width(60) });
+            let found = searcher.search(position, Limits { mpc: MpcLevel::P73, ..Limits::full_width(Depth::MAX) });
             if position.legal_moves() != 0 {
-                assert!(!found.exact && found.complete && found.depth == position.empties(), "{found:?}");
+                assert!(!found.exact && found.complete && found.depth == Depth(position.empties()), "{found:?}");
             }
-            assert_eq!(found.score % (2 * DISC), 0, "{position:?}");
-            near += usize::from((found.score - exact.score).abs() <= 8 * DISC);
+            assert_eq!(found.score.0 % 2_000, 0, "{position:?}");
+            near += usize::from((found.score - exact.score).abs() <= Score(8_000));
             nodes = [nodes[0] + found.nodes, nodes[1] + exact.nodes];
         }
         assert!(nodes[0] < nodes[1], "{nodes:?}");
@@ -502,14 +397,14 @@ mod tests {
             let forms = [
                 plain,
                 Selective { rank: Some(36), ..plain },
-                Selective { threshold: Some(-4000), ..plain },
+                Selective { threshold: Some(Score(-4_000)), ..plain },
                 Selective { rank: Some(3), ..plain },
                 Selective { extension: Some(Extension::Horizon), ..plain },
                 Selective { extension: Some(Extension::EveryDepth), ..plain },
             ];
             let results = forms.map(|selective| {
                 searcher.clear();
-                searcher.search(position, Limits { selective, ..Limits::full_width(5) })
+                searcher.search(position, Limits { selective, ..Limits::full_width(Depth(5)) })
             });
             nodes.iter_mut().zip(&results).for_each(|(nodes, result)| *nodes += result.nodes);
             assert_eq!(results[0], results[1], "{position:?}");
@@ -529,7 +424,7 @@ mod tests {
             searcher.clear();
             let expected = searcher.solve(position).score;
             searcher.clear();
-            let to_end = Limits { selective, ..Limits::full_width(60) };
+            let to_end = Limits { selective, ..Limits::full_width(Depth::MAX) };
             let pruned = searcher.search(position, to_end);
             assert!(!pruned.exact || position.legal_moves() == 0 && position.is_over(), "{pruned:?}");
             differences += usize::from(pruned.score != expected);
@@ -544,19 +439,20 @@ mod tests {
     fn a_node_limit_gives_the_last_finished_iteration() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 16);
-        let whole = searcher.search(Position::START, Limits::full_width(8));
-        assert!(whole.complete && whole.depth == 8);
+        let whole = searcher.search(Position::START, Limits::full_width(Depth(8)));
+        assert!(whole.complete && whole.depth == Depth(8));
         for nodes in [0, 1, 100, 3_000] {
             searcher.clear();
-            let limited = searcher.search(Position::START, Limits { nodes: Some(nodes), ..Limits::full_width(8) });
-            assert!(!limited.complete && limited.depth < 8 && limited.best_move.is_some(), "{limited:?}");
+            let limited =
+                searcher.search(Position::START, Limits { nodes: Some(nodes), ..Limits::full_width(Depth(8)) });
+            assert!(!limited.complete && limited.depth < Depth(8) && limited.best_move.is_some(), "{limited:?}");
             searcher.clear();
             let again = searcher.search(Position::START, Limits::full_width(limited.depth));
             assert_eq!((limited.score, limited.best_move), (again.score, again.best_move));
         }
         searcher.clear();
         let raised = AtomicBool::new(true);
-        let stopped = searcher.stopped_by(&raised).search(Position::START, Limits::full_width(8));
-        assert!(!stopped.complete && stopped.stopped && stopped.depth == 1);
+        let stopped = searcher.stopped_by(&raised).search(Position::START, Limits::full_width(Depth(8)));
+        assert!(!stopped.complete && stopped.stopped && stopped.depth == Depth(1));
     }
 }

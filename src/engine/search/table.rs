@@ -1,15 +1,16 @@
-//! The transposition table: bounds, depth and best move of positions met before.
+//! The transposition table: bounds, depth and best move of positions searched before.
 
-use super::mpc::MpcLevel;
+use super::depth::Depth;
+use super::mpc_level::MpcLevel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::SCORE_MAX;
+use crate::engine::score::Score;
 
-/// How sure a bound is: 1 for the most selective cuts, [`Sureness::FULL`] for full width.
+/// How certain a bound is: 1 for the most selective cuts, [`Sureness::FULL`] for full width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Sureness(u8);
 
-/// Steps of sureness in a sigma, so that the named levels stay apart and 7 bits reach past 7 sigmas.
+/// Steps of sureness per sigma: the named levels differ, and 7 bits reach past 7 sigmas.
 const STEPS_IN_SIGMA: f64 = 16.0;
 
 impl Sureness {
@@ -28,9 +29,9 @@ impl Sureness {
 /// What the table knows about a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
-    pub(super) lower: i32,
-    pub(super) upper: i32,
-    pub(super) depth: u8,
+    pub(super) lower: Score,
+    pub(super) upper: Score,
+    pub(super) depth: Depth,
     pub(super) sureness: Sureness,
     pub(super) best: Option<Square>,
 }
@@ -47,17 +48,17 @@ const BEST_AT: u32 = SURENESS_AT + 7;
 const GENERATION_AT: u32 = BEST_AT + 7;
 const NO_MOVE: u64 = 64;
 
-/// Generations that 8 bits tell apart; 0 marks an entry never written.
+/// The greatest generation of 8 bits; 0 marks an entry never written.
 const GENERATION_MAX: u64 = 255;
 
 impl Packed {
     #[inline(always)]
     fn new(known: &Known, generation: u64) -> Self {
-        let score = |score: i32| (score + SCORE_MAX) as u64;
+        let score = |score: Score| (score - Score::MIN).0 as u64;
         Self(
             score(known.lower)
                 | score(known.upper) << UPPER_AT
-                | u64::from(known.depth) << DEPTH_AT
+                | u64::from(known.depth.0) << DEPTH_AT
                 | u64::from(known.sureness.0) << SURENESS_AT
                 | known.best.map_or(NO_MOVE, |square| u64::from(square.number())) << BEST_AT
                 | generation << GENERATION_AT,
@@ -68,9 +69,9 @@ impl Packed {
     fn unpack(self) -> Known {
         let field = |at: u32, bits: u32| (self.0 >> at) & ((1 << bits) - 1);
         Known {
-            lower: field(0, SCORE_BITS) as i32 - SCORE_MAX,
-            upper: field(UPPER_AT, SCORE_BITS) as i32 - SCORE_MAX,
-            depth: field(DEPTH_AT, 6) as u8,
+            lower: Score::MIN + Score(field(0, SCORE_BITS) as i32),
+            upper: Score::MIN + Score(field(UPPER_AT, SCORE_BITS) as i32),
+            depth: Depth(field(DEPTH_AT, 6) as u8),
             sureness: Sureness(field(SURENESS_AT, 7) as u8),
             best: Square::new(field(BEST_AT, 7) as u8),
         }
@@ -81,7 +82,7 @@ impl Packed {
         self.0 >> GENERATION_AT
     }
 
-    /// What it cost to find out: depth first, then sureness.
+    /// A measure of the search that found it: depth first, then sureness.
     #[inline(always)]
     const fn worth(self) -> u64 {
         (self.0 >> DEPTH_AT & 0x3F) << 7 | (self.0 >> SURENESS_AT & 0x7F)
@@ -96,7 +97,7 @@ struct Entry {
 
 const WAYS: usize = 4;
 
-/// The entries that one key may stand in: a cache line.
+/// The entries that one key may be stored in: a cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Bucket([Entry; WAYS]);
@@ -107,7 +108,7 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 
-/// Odd constants with no pattern: the fractions of the square roots of 2, 3 and 5.
+/// Odd constants without a pattern: the fractions of the square roots of 2, 3 and 5.
 const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
 
 impl Key {
@@ -125,7 +126,7 @@ fn fold(left: u64, right: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// A table of a fixed size; replacement keeps the dearer results of the current generation.
+/// A table of a fixed size; replacement keeps the costlier results of the current generation.
 pub(super) struct Table {
     buckets: Box<[Bucket]>,
     mask: usize,
@@ -138,7 +139,7 @@ const BITS_MIN: u8 = 4;
 const BITS_MAX: u8 = 32;
 
 impl Table {
-    /// Room for 2^`bits` entries of 16 bytes, `bits` held within 4 to 32.
+    /// Room for 2^`bits` entries of 16 bytes, with `bits` clamped to 4 to 32.
     pub(super) fn new(bits: u8) -> Self {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
         Self { buckets: vec![Bucket::default(); count].into_boxed_slice(), mask: count - 1, generation: 1 }
@@ -165,9 +166,9 @@ impl Table {
         bucket.0.iter().find(found).map(|entry| entry.packed.unpack())
     }
 
-    /// Remembers a result: over the same position, else over an entry of another generation, else over the cheapest one.
+    /// Stores a result: over the same position, else over an entry of another generation, else over the cheapest one.
     ///
-    /// A cheaper result does not replace a dearer one of the same position; equally dear ones are joined.
+    /// A cheaper result does not replace a costlier one of the same position; results of equal cost are joined.
     #[inline(always)]
     pub(super) fn put(&mut self, key: Key, known: &Known) {
         let generation = self.generation;
@@ -228,8 +229,8 @@ fn joined(new: &Known, old: &Known) -> Known {
 mod tests {
     use super::*;
 
-    fn known(depth: u8, lower: i32) -> Known {
-        Known { lower, upper: SCORE_MAX, depth, sureness: Sureness::FULL, best: Square::new(63) }
+    fn known(depth: u8, lower: Score) -> Known {
+        Known { lower, upper: Score::MAX, depth: Depth(depth), sureness: Sureness::FULL, best: Square::new(63) }
     }
 
     #[test]
@@ -237,7 +238,7 @@ mod tests {
         let mut table = Table::new(10);
         let key = Key::new(Position::START);
         assert_eq!(table.get(key), None);
-        for lower in [-SCORE_MAX, -1, 0, SCORE_MAX] {
+        for lower in [Score::MIN, Score(-1), Score(0), Score::MAX] {
             for best in [None, Square::new(0), Square::new(63)] {
                 let expected = Known { best, sureness: Sureness::new(MpcLevel::P95), ..known(60, lower) };
                 table.clear();
@@ -248,17 +249,17 @@ mod tests {
     }
 
     #[test]
-    fn results_of_one_position_are_joined_and_the_dearer_stays() {
+    fn results_of_one_position_are_joined_and_the_costlier_stays() {
         let mut table = Table::new(10);
         let key = Key::new(Position::START);
-        table.put(key, &Known { upper: 7000, ..known(5, -SCORE_MAX) });
-        table.put(key, &Known { upper: SCORE_MAX, best: None, ..known(5, 3000) });
-        let joined = Known { upper: 7000, ..known(5, 3000) };
+        table.put(key, &Known { upper: Score(7_000), ..known(5, Score::MIN) });
+        table.put(key, &Known { upper: Score::MAX, best: None, ..known(5, Score(3_000)) });
+        let joined = Known { upper: Score(7_000), ..known(5, Score(3_000)) };
         assert_eq!(table.get(key), Some(joined));
-        table.put(key, &known(4, 0));
+        table.put(key, &known(4, Score(0)));
         assert_eq!(table.get(key), Some(joined));
-        table.put(key, &known(6, 0));
-        assert_eq!(table.get(key), Some(known(6, 0)));
+        table.put(key, &known(6, Score(0)));
+        assert_eq!(table.get(key), Some(known(6, Score(0))));
     }
 
     #[test]
@@ -266,7 +267,7 @@ mod tests {
         let mut table = Table::new(4);
         for turn in 0..600 {
             let key = Key(turn);
-            table.put(key, &known(1, 0));
+            table.put(key, &known(1, Score(0)));
             assert!(table.get(key).is_some());
             table.clear();
             assert!((0..=turn).all(|turn| table.get(Key(turn)).is_none()));
@@ -277,7 +278,7 @@ mod tests {
     fn a_full_bucket_gives_up_its_cheapest_entry() {
         let mut table = Table::new(4);
         for (low, depth) in [(1, 7), (2, 3), (3, 9), (4, 5), (5, 4)] {
-            table.put(Key(low), &known(depth, 0));
+            table.put(Key(low), &known(depth, Score(0)));
         }
         let found: Vec<bool> = (1..=5).map(|low| table.get(Key(low)).is_some()).collect();
         assert_eq!(found, [true, false, true, true, true]);

@@ -4,9 +4,11 @@ use super::line::check;
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::task::{SHALLOW_DEPTHS, SHALLOW_FIRST};
-use crate::engine::eval::evaluation::SCORE_MAX;
-use crate::engine::search::mpc::{MpcEntry, MpcLevel, PROBE_MARGIN, STATIC_MARGIN};
-use crate::engine::search::searcher::Stopped;
+use crate::engine::score::Score;
+use crate::engine::search::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::search::result::Stopped;
+use crate::engine::search::window::NullWindow;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -121,22 +123,23 @@ impl Judge<'_> {
     /// Nodes of the probes of a search until one cuts, and of the deep search if none does.
     fn sample_cost(&self, sample: &Sample, probes: &[(MpcEntry, f64)]) -> u64 {
         let Some(met) = sample.met else { return 0 };
-        let (alpha, beta) = (met.alpha, met.alpha + 1);
+        let window = NullWindow::above(Score(met.alpha));
         let (mut try_low, mut try_high) = (true, true);
         let mut cost = 0;
         for (entry, t) in probes {
-            let value = sample.depths[usize::from(entry.shallow)].score;
-            let probe_cost = self.by_depth[usize::from(entry.shallow)];
-            if entry.shallow == 0 {
-                let (low, high) = entry.bounds(alpha, beta, STATIC_MARGIN * t);
+            let shallow = usize::from(entry.shallow.0);
+            let value = Score(sample.depths[shallow].score);
+            let probe_cost = self.by_depth[shallow];
+            if shallow == 0 {
+                let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * t);
                 if high <= value || value <= low {
                     return cost;
                 }
-                (try_low, try_high) = entry.may_foretell(value, alpha, beta, PROBE_MARGIN);
+                (try_low, try_high) = entry.may_cut(value, window, PROBE_MARGIN);
                 continue;
             }
-            let (low, high) = entry.bounds(alpha, beta, *t);
-            let (try_high, try_low) = (try_high && high <= SCORE_MAX, try_low && -SCORE_MAX <= low);
+            let Cuts { low, high } = entry.cuts(window, *t);
+            let (try_high, try_low) = (try_high && high <= Score::MAX, try_low && Score::MIN <= low);
             cost += probe_cost * u64::from(try_high);
             if try_high && high <= value {
                 return cost;
@@ -216,8 +219,8 @@ mod tests {
             (0, &[-2000, -1001], &[0, 1], 10),
             (0, &[-2000, 1002], &[0, 1], 10 + DEEP),
             // No score is above so high a window by a deviation, nor below so low a one.
-            (SCORE_MAX - 500, &[0, SCORE_MAX - 500], &[1], 10 + DEEP),
-            (500 - SCORE_MAX, &[0, 500 - SCORE_MAX], &[1], 10 + DEEP),
+            (63_500, &[0, 63_500], &[1], 10 + DEEP),
+            (-63_500, &[0, -63_500], &[1], 10 + DEEP),
         ] {
             let cost = judged(&[], |judge| judge.sample_cost(&sample(alpha, scores), &probes(shallow)));
             assert_eq!(cost, expected, "window above {alpha}, scores {scores:?}, probes {shallow:?}");

@@ -5,8 +5,11 @@ use super::sample::Sample;
 use super::task::FitMpcTask;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::{LEVELS, MpcLevel, MpcTable};
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};
@@ -43,7 +46,8 @@ pub(super) fn compare(
     for (percent, level) in named.chain([(None, MpcLevel::Sigmas(margin))]) {
         let found = search_all(task, table, positions, (depth, level), context)?;
         let pairs = || full.iter().zip(&found);
-        let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
+        let squares: u64 =
+            pairs().map(|(full, found)| u64::from((full.score - found.score).0.unsigned_abs()).pow(2)).sum();
         let same = pairs().filter(|(full, found)| full.best == found.best).count();
         let count = positions.len().max(1) as f64;
         let rounded = |value: f64| (value * 1e5).round() / 1e5;
@@ -84,7 +88,7 @@ pub(super) fn costs(
 
 /// What a search found.
 struct Found {
-    score: i32,
+    score: Score,
     nodes: u64,
     best: Option<u8>,
 }
@@ -99,7 +103,7 @@ fn search_all(
 ) -> Result<Vec<Found>, StageError> {
     let evaluation = &task.model.model.evaluation;
     let new_searcher = || Searcher::new(evaluation, table, task.config.table_bits).stopped_by(context.stop);
-    let limits = Limits { mpc, ..Limits::full_width(depth) };
+    let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
     positions
         .par_iter()
         .map_init(new_searcher, |searcher, &position| {

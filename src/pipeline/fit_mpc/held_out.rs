@@ -3,8 +3,10 @@
 use super::line::{Folds, Pool, check, fit_pair};
 use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
-use crate::engine::search::mpc::{LEVELS, MpcEntry};
-use crate::engine::search::searcher::Stopped;
+use crate::engine::score::Score;
+use crate::engine::search::mpc::MpcEntry;
+use crate::engine::search::mpc_level::LEVELS;
+use crate::engine::search::result::Stopped;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -22,8 +24,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, entry: &MpcEntry, deep: i32, shallow: i32) {
-        let rest = (f64::from(deep) - entry.foretold(shallow)).abs();
+    fn add(&mut self, entry: &MpcEntry, deep: Score, shallow: Score) {
+        let rest = (f64::from(deep.0) - entry.predicted(shallow)).abs();
         let deviations = rest / entry.deviation(shallow).max(1.0);
         self.pairs += 1;
         for (misses, quantile) in self.misses.iter_mut().zip(entry.quantiles) {
@@ -68,7 +70,7 @@ pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> R
                 let groups = [range.map(|index| &mut by_empties[index]), value.map(|index| &mut by_value[index])];
                 let groups = groups.into_iter().flatten().chain([&mut all]);
                 let end = (pair.deep == Deep::End).then_some(&mut of_end);
-                groups.chain(end).for_each(|counts| counts.add(entry, scores.deep, scores.shallow));
+                groups.chain(end).for_each(|counts| counts.add(entry, Score(scores.deep), Score(scores.shallow)));
             }
         }
     }

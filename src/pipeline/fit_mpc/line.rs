@@ -3,8 +3,9 @@
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::sums::{Deviation, LineSums, ScorePair, Tails};
-use crate::engine::search::mpc::{LEVELS, MpcTable};
-use crate::engine::search::searcher::Stopped;
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::LEVELS;
+use crate::engine::search::result::Stopped;
 use crate::pipeline::StageError;
 use std::sync::atomic::{AtomicBool, Ordering};
 

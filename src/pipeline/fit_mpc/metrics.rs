@@ -1,6 +1,9 @@
 //! The figures of a fit.
 
-use crate::engine::search::mpc::{LEVELS, MpcEntry};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::mpc::MpcEntry;
+use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::search_settings::LevelSetting;
 use serde::{Deserialize, Serialize};
 
@@ -49,11 +52,11 @@ impl DepthFit {
             MpcEntry {
                 empties_min,
                 empties_max,
-                deep: self.deep.unwrap_or(empties),
-                shallow: self.shallow,
+                deep: Depth(self.deep.unwrap_or(empties)),
+                shallow: Depth(self.shallow),
                 slope: self.slope,
-                offset: self.offset,
-                sigma: self.sigma,
+                offset: Score(self.offset),
+                sigma: Score(self.sigma),
                 growth: self.growth,
                 quantiles: self.quantiles,
             }

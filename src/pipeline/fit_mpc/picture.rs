@@ -5,7 +5,7 @@ use super::sample::Sample;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, first_bytes};
 use crate::artifact::publish::{create_folder, exists, publish_bytes};
-use crate::engine::search::mpc::LEVELS;
+use crate::engine::search::mpc_level::LEVELS;
 use plotters::backend::SVGBackend;
 use plotters::chart::{ChartBuilder, SeriesLabelPosition};
 use plotters::drawing::IntoDrawingArea;

@@ -3,14 +3,17 @@
 
 use super::task::{FitMpcConfig, FitMpcTask};
 use crate::artifact::dataset::mpc_samples::MpcSampleRow;
-use crate::engine::board::position::Position;
+use crate::engine::board::position::{Opponent, Player, Position};
 use crate::engine::board::square::Squares;
-use crate::engine::eval::evaluation::SCORE_MAX;
-use crate::engine::game::Game;
-use crate::engine::search::limits::{DEPTH_MAX, Limits};
-use crate::engine::search::mpc::{MpcLevel, MpcTable};
-use crate::engine::search::searcher::{Searcher, Stopped};
-use crate::engine::search::selective::Wanted;
+use crate::engine::game::{Game, Ply};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::mpc::MpcTable;
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::search::result::Stopped;
+use crate::engine::search::sampling::NodeRequest;
+use crate::engine::search::searcher::Searcher;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
@@ -74,34 +77,60 @@ impl Sample {
         })
     }
 
-    /// The samples of the rows of a part; `None` unless the rows of each follow each other by depth, from 0 to `depth_max`
-    /// and, perhaps, to the end, and hold what a search can find.
-    #[must_use]
-    pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Option<Vec<Self>> {
-        let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id).map(|rows| {
-            let first = rows.first()?;
-            let position = Position::new(first.player, first.opponent)?;
-            let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
-            let (depths, end) = rows.split_at_checked(usize::from(depth_max) + 1)?;
-            let can_be = |row: &MpcSampleRow| {
-                let same = (row.game_id, row.player, row.opponent) == (first.game_id, first.player, first.opponent);
-                let bounded = (-SCORE_MAX..=SCORE_MAX).contains(&row.score);
-                same && bounded && row.empties == position.empties() && row.nodes <= NODES_MAX
-            };
-            let sound = rows.iter().all(can_be)
-                && (0..).zip(depths).all(|(depth, row)| row.depth == depth)
-                && end.len() <= 1
-                && end.iter().all(|row| row.depth == position.empties());
-            sound.then(|| Self {
-                id: first.sample_id,
-                game: first.game_id,
-                position,
-                met: first.alpha.map(|alpha| MetIn { depth: first.met_depth, alpha }),
-                depths: depths.iter().map(searched).collect(),
-                end: end.first().map(searched),
-            })
-        });
-        samples.collect()
+    /// The samples of the rows of a part: the rows of each sample follow each other by depth, from 0 to `depth_max`, and a
+    /// row for the end of the game may come last.
+    ///
+    /// # Errors
+    ///
+    /// The first sample whose rows no search can have found, and why.
+    pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Result<Vec<Self>, String> {
+        let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id);
+        let with_id = |rows: &[MpcSampleRow]| {
+            Self::from_own_rows(rows, depth_max).map_err(|reason| format!("sample {}: {reason}", rows[0].sample_id))
+        };
+        samples.map(with_id).collect()
+    }
+
+    fn from_own_rows(rows: &[MpcSampleRow], depth_max: u8) -> Result<Self, String> {
+        let first = rows[0];
+        let position = Position::new(Player(first.player), Opponent(first.opponent))
+            .ok_or("player and opponent share a square")?;
+        let empties = position.empties();
+        let count_min = usize::from(depth_max) + 1;
+        if !(count_min..=count_min + 1).contains(&rows.len()) {
+            return Err(format!("it has {} rows, {count_min} or {} expected", rows.len(), count_min + 1));
+        }
+        let depths = (0..=depth_max).chain([empties]);
+        for (row, depth) in rows.iter().zip(depths) {
+            let bad = |reason: String| Err(format!("depth {}: {reason}", row.depth));
+            if row.depth != depth {
+                return bad(format!("depth {depth} is missing"));
+            }
+            if (row.game_id, row.player, row.opponent) != (first.game_id, first.player, first.opponent)
+                || (row.met_depth, row.alpha) != (first.met_depth, first.alpha)
+            {
+                return bad("its game, position or window is not that of depth 0".into());
+            }
+            if row.empties != empties {
+                return bad(format!("empties is {}, the board has {empties}", row.empties));
+            }
+            if !(Score::MIN..=Score::MAX).contains(&Score(row.score)) {
+                return bad(format!("score {} is beyond ±{}", row.score, Score::MAX.0));
+            }
+            if NODES_MAX < row.nodes {
+                return bad(format!("{} nodes are more than any search takes", row.nodes));
+            }
+        }
+        let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
+        let (depths, end) = rows.split_at(count_min);
+        Ok(Self {
+            id: first.sample_id,
+            game: first.game_id,
+            position,
+            met: first.alpha.map(|alpha| MetIn { depth: first.met_depth, alpha }),
+            depths: depths.iter().map(searched).collect(),
+            end: end.first().map(searched),
+        })
     }
 }
 
@@ -159,11 +188,11 @@ impl<'t> Sampler<'t> {
                         return Ok(positions);
                     }
                 }
-                let random = game.ply() < config.random_plies || rng.chance(exploration);
+                let random = game.ply() < Ply(config.random_plies) || rng.chance(exploration);
                 let square = if random {
                     rng.pick(Squares(position.legal_moves()))
                 } else {
-                    let limits = Limits::full_width(config.play_depth);
+                    let limits = Limits::full_width(Depth(config.play_depth));
                     self.player.search(position, limits).unless_stopped()?.best_move
                 };
                 game.play(square.expect("the side to move has a move")).expect("both choices are legal");
@@ -183,10 +212,11 @@ impl<'t> Sampler<'t> {
             return Ok(None);
         }
         self.scorer.clear();
-        let met = self.scorer.meet(root, depth + above, Wanted { depth, choice })?;
+        let request = NodeRequest { depth: Depth(depth), choice };
+        let met = self.scorer.sample_node(root, Depth(depth + above), request)?;
         // Passes and earlier iterations may lead nearer to the end.
         let met = met.filter(|met| config.depth_max <= met.position.empties());
-        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha }))))
+        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha.0 }))))
     }
 
     /// Searches a sample full width to every depth, and to the end if that is near.
@@ -195,14 +225,14 @@ impl<'t> Sampler<'t> {
         let position = sample.position;
         sample.depths = (0..=self.task.config.depth_max)
             .map(|depth| {
-                let (score, nodes) = self.scorer.score_at_depth(position, depth, MpcLevel::FullWidth)?;
-                Ok(Searched { score, nodes })
+                let (score, nodes) = self.scorer.score_at_depth(position, Depth(depth), MpcLevel::FullWidth)?;
+                Ok(Searched { score: score.0, nodes })
             })
             .collect::<Result<_, Stopped>>()?;
         if position.empties() <= self.task.config.end_empties {
-            let limits = Limits { exact_empties: DEPTH_MAX, ..Limits::full_width(1) };
+            let limits = Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) };
             let result = self.scorer.search(position, limits).unless_stopped()?;
-            sample.end = Some(Searched { score: result.score, nodes: result.nodes });
+            sample.end = Some(Searched { score: result.score.0, nodes: result.nodes });
         }
         Ok(())
     }

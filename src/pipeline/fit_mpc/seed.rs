@@ -5,7 +5,9 @@ use super::metrics::DepthFit;
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{LineSums, ScorePair, Tails};
 use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
-use crate::engine::search::mpc::{DEEP_MAX, LEVELS, MpcLevel, MpcTable};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::mpc::{DEEP_MAX, MpcTable};
+use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -51,8 +53,8 @@ fn search(
     samples.par_iter_mut().try_for_each_init(new_searcher, |searcher, sample| {
         context.check()?;
         searcher.clear();
-        let (score, nodes) = searcher.score_at_depth(sample.position, depth, level)?;
-        sample.depths.push(Searched { score, nodes });
+        let (score, nodes) = searcher.score_at_depth(sample.position, Depth(depth), level)?;
+        sample.depths.push(Searched { score: score.0, nodes });
         Ok(())
     })
 }

@@ -5,8 +5,8 @@ use super::task::{GateConfig, GateTask};
 use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
-use crate::engine::eval::evaluation::{DISC, SCORE_MAX};
 use crate::engine::game::Game;
+use crate::engine::score::Score;
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -170,7 +170,7 @@ impl<'a> Openings<'a> {
     }
 }
 
-/// The greatest score of a balanced opening, in millidiscs.
-pub(super) fn balance_score(config: &GateConfig) -> i32 {
-    ((config.balance_discs * f64::from(DISC)) as i32).min(SCORE_MAX)
+/// The greatest score of a balanced opening.
+pub(super) fn balance_score(config: &GateConfig) -> Score {
+    Score((config.balance_discs * f64::from(Score::DISC.0)) as i32).min(Score::MAX)
 }

@@ -5,8 +5,10 @@ use super::task::{GateConfig, GateTask};
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::{Searcher, Stopped};
+use crate::engine::search::result::Stopped;
+use crate::engine::search::searcher::Searcher;
 use crate::pipeline::search_settings::selective;
 use std::sync::atomic::AtomicBool;
 
@@ -26,7 +28,7 @@ impl<'m> Players<'m> {
             Searcher::new(&model.evaluation, &model.mpc, config.table_bits).stopped_by(stop)
         });
         let limits = Limits {
-            depth: config.depth,
+            depth: Depth(config.depth),
             exact_empties: config.exact_empties,
             wld_empties: 0,
             nodes: (0 < config.nodes).then_some(config.nodes),
@@ -39,7 +41,7 @@ impl<'m> Players<'m> {
     /// Whether the baseline thinks that a position favors nobody too much.
     pub(super) fn balanced(&mut self, candidate: &Candidate) -> Result<bool, Stopped> {
         let Limits { mpc, selective, .. } = self.limits;
-        let limits = Limits { mpc, selective, ..Limits::full_width(self.config.balance_depth) };
+        let limits = Limits { mpc, selective, ..Limits::full_width(Depth(self.config.balance_depth)) };
         self.baseline.clear();
         let result = self.baseline.search(candidate.position, limits).unless_stopped()?;
         Ok(result.score.abs() <= balance_score(&self.config))
@@ -58,7 +60,7 @@ impl<'m> Players<'m> {
             let square = searcher.search(current.position, self.limits).unless_stopped()?.best_move;
             game.play(square.expect("the side to move has a move")).expect("the search plays by the rules");
         }
-        let black = game.black_discs() as i8;
+        let black = game.black_discs().0 as i8;
         Ok(GateGameRow {
             game_id: id,
             pair: id / 2,

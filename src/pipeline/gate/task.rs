@@ -7,7 +7,7 @@ use crate::pipeline::{StageError, check_parts, check_range};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Goes up when the same inputs would give other games or another verdict.
+/// Rises when the same inputs would give other games or another verdict.
 pub const ALGORITHM: u32 = 2;
 
 /// How a match becomes a verdict.
@@ -91,9 +91,9 @@ pub struct GateTask<'a> {
     pub seed: u64,
     /// The generation, counted from 1.
     pub generation: u32,
-    /// Who wants to be champion.
+    /// The model that would be champion.
     pub candidate: &'a LoadedModel,
-    /// Whom it plays.
+    /// The model that it plays.
     pub baseline: &'a LoadedModel,
     /// Datasets whose positions are no openings, in any order.
     pub avoid: &'a [PathBuf],

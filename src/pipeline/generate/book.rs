@@ -15,7 +15,7 @@ pub(super) struct Opening {
 
 impl Opening {
     pub(super) fn of(game: &Game) -> Self {
-        Self { moves: game.moves().to_vec(), plies: game.ply() }
+        Self { moves: game.moves().to_vec(), plies: game.ply().0 }
     }
 }
 

@@ -5,7 +5,7 @@ use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::games::GameRow;
 use crate::engine::board::notation::parse_moves;
 use crate::engine::board::position::Position;
-use crate::engine::game::Game;
+use crate::engine::game::{Game, Ply};
 use crate::pipeline::StageError;
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -46,10 +46,10 @@ impl<'a> Openings<'a> {
 /// The moves before the random plies of a game's opening.
 fn played(games: &[GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
     let row = games.get(usize::try_from(game_id.checked_sub(games.first()?.game_id)?).ok()?)?;
-    let plies = row.random_plies.checked_sub(random_plies)?;
+    let plies = row.random_plies?.checked_sub(random_plies)?;
     let mut game = Game::new();
     for square in parse_moves(&row.moves).ok()? {
-        if plies <= game.ply() {
+        if Ply(plies) <= game.ply() {
             break;
         }
         game.play(square).ok()?;

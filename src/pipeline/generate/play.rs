@@ -8,9 +8,12 @@ use crate::artifact::model::version::Model;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
-use crate::engine::game::Game;
+use crate::engine::game::{Game, Ply};
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::{SearchResult, Searcher, Stopped};
+use crate::engine::search::result::{SearchResult, Stopped};
+use crate::engine::search::searcher::Searcher;
 use crate::pipeline::search_settings::selective;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
@@ -67,11 +70,11 @@ impl<'a> Player<'a> {
         self.nodes = 0;
         while !game.is_over() {
             let current = game.current();
-            let labeled = self.config.label_from_ply <= game.ply();
+            let labeled = Ply(self.config.label_from_ply) <= game.ply();
             let label = labeled.then(|| self.search(current.position, self.config.label_depth)).transpose()?;
             let choice = if let Some(&square) = opening.moves.get(game.moves().len()) {
                 Choice { square, random: true }
-            } else if game.ply() < opening_plies {
+            } else if game.ply() < Ply(opening_plies) {
                 self.any_move(current.position, &mut rng)
             } else {
                 self.choose(current.position, label.as_ref(), &mut rng)?
@@ -81,15 +84,15 @@ impl<'a> Player<'a> {
             }
             game.play(choice.square).expect("the search and the stream choose legal moves");
         }
-        let black_discs = game.black_discs() as i8;
+        let black_discs = game.black_discs().0 as i8;
         for row in &mut positions {
-            row.result = if row.black_to_move { black_discs } else { -black_discs };
+            row.result = Some(if row.black_to_move { black_discs } else { -black_discs });
         }
         let game = GameRow {
             game_id,
             moves: game.transcript(),
-            random_plies: opening_plies.min(game.ply()),
-            result: black_discs,
+            random_plies: Some(opening_plies.min(game.ply().0)),
+            result: Some(black_discs),
             positions: positions.len() as u8,
         };
         Ok(SelfplayGame { game, positions, nodes: self.nodes })
@@ -103,8 +106,8 @@ impl<'a> Player<'a> {
     /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
     fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Choice, Stopped> {
         let (level, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
-        let depth = self.config.play_depth.saturating_sub(1);
-        let mut values: Vec<(Square, i32)> = Vec::new();
+        let depth = Depth(self.config.play_depth.saturating_sub(1));
+        let mut values: Vec<(Square, Score)> = Vec::new();
         for (square, next) in position.children() {
             let (value, nodes) = self.searcher.selective_score_at_depth(next, depth, level, selective)?;
             self.nodes += nodes;
@@ -113,7 +116,7 @@ impl<'a> Player<'a> {
         let best = values.iter().map(|(_, value)| *value).max().expect("the side to move has a move");
         let millidiscs = self.config.exploration_discs * 1000.0;
         let weights: Vec<f64> =
-            values.iter().map(|(_, value)| libm::exp(-f64::from(best - value) / millidiscs)).collect();
+            values.iter().map(|(_, value)| libm::exp(-f64::from((best - *value).0) / millidiscs)).collect();
         let mut left = rng.unit() * weights.iter().sum::<f64>();
         let chosen = weights.iter().position(|weight| {
             left -= weight;
@@ -148,7 +151,7 @@ impl<'a> Player<'a> {
     fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
         let (mpc, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
-        let depth = depth.max(1);
+        let depth = Depth(depth.max(1));
         let exact_empties = self.config.exact_empties;
         let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
         let result = self.searcher.search(position, limits).unless_stopped()?;
@@ -159,27 +162,21 @@ impl<'a> Player<'a> {
     fn row(
         &self,
         game_id: u64,
-        ply: u8,
+        ply: Ply,
         current: ColoredPosition,
         label: &SearchResult,
         choice: &Choice,
     ) -> PositionRow {
-        let (black, white) = current.boards();
         PositionRow {
             game_id,
-            ply,
-            empties: current.position.empties(),
-            black,
-            white,
-            black_to_move: current.black_to_move,
-            score: label.score,
-            static_score: self.model.evaluation.static_value(current.position),
-            depth: label.depth,
-            exact: label.exact,
-            best_move: label.best_move.expect("the side to move has a move").number(),
-            played_move: choice.square.number(),
-            random_move: choice.random,
-            result: 0,
+            score: Some(label.score.0),
+            static_score: Some(self.model.evaluation.static_value(current.position).0),
+            depth: Some(label.depth.0),
+            exact: Some(label.exact),
+            best_move: label.best_move.map(Square::number),
+            played_move: Some(choice.square.number()),
+            random_move: Some(choice.random),
+            ..PositionRow::unlabeled(current, ply)
         }
     }
 }

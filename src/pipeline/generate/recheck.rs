@@ -140,14 +140,14 @@ impl<'a> Remake<'a> {
         if wanted.peek().is_none() {
             return Ok(0);
         }
-        let games = self.dataset.games(index)?;
+        let games = self.dataset.game_rows(index)?.unwrap_or_default();
         let openings = match (self.config.openings, self.book) {
             (OpeningChoice::Book, None) => Openings::Played(&games),
             (_, book) => Openings::new(&self.config, book)?,
         };
         let mut player =
             Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
-        let positions = self.dataset.positions(index)?;
+        let positions = self.dataset.rows(index)?;
         let mut rest = &positions[..];
         let mut count = 0;
         for game in &games {
@@ -218,7 +218,7 @@ pub fn resolve_part(
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
-        let score = searcher.solve(position).unless_stopped()?.score;
+        let score = searcher.solve(position).unless_stopped()?.score.0;
         if row.score != Some(score) {
             return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)).into());
         }

@@ -2,7 +2,8 @@
 
 use super::rows::TrainingRow;
 use super::task::{EmptiesError, Errors};
-use crate::engine::eval::evaluation::{DISC, Evaluation};
+use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{ParallelIterator, ParallelSlice};
 
@@ -29,11 +30,11 @@ impl Sums {
     }
 
     fn mae(self) -> f64 {
-        self.absolute as f64 / self.rows.max(1) as f64 / f64::from(DISC)
+        self.absolute as f64 / self.rows.max(1) as f64 / f64::from(Score::DISC.0)
     }
 
     fn rmse(self) -> f64 {
-        (self.squared as f64 / self.rows.max(1) as f64).sqrt() / f64::from(DISC)
+        (self.squared as f64 / self.rows.max(1) as f64).sqrt() / f64::from(Score::DISC.0)
     }
 }
 
@@ -63,7 +64,7 @@ pub fn errors(evaluation: &Evaluation, rows: &[TrainingRow], context: Context<'_
 fn chunk_sums(evaluation: &Evaluation, rows: &[TrainingRow]) -> [Sums; RANGES] {
     let mut sums = [Sums::default(); RANGES];
     for row in rows {
-        let error = u64::from(evaluation.static_value(row.position).abs_diff(row.target));
+        let error = u64::from(evaluation.static_value(row.position).0.abs_diff(row.target));
         let range = &mut sums[usize::from(row.position.empties()) / EMPTIES_STEP];
         *range = range.add(Sums { rows: 1, absolute: error, squared: u128::from(error * error) });
     }

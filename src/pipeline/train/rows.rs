@@ -3,10 +3,10 @@
 use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
-use crate::engine::eval::evaluation::DISC;
+use crate::engine::score::{Discs, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -138,8 +138,8 @@ fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
 }
 
 /// What the weights are to predict, unless the row lacks it.
-fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
-    let result = row.result.map(|result| i32::from(result) * DISC);
+fn target(config: &TrainConfig, row: &PositionRow) -> Option<i32> {
+    let result = row.result.map(|result| Score::from(Discs(result.into())).0);
     match config.target {
         Target::Result => result,
         Target::Score => row.score,
@@ -155,6 +155,7 @@ mod tests {
     use super::*;
     use crate::engine::board::notation::ColoredPosition;
     use crate::engine::board::symmetry::Symmetry;
+    use crate::engine::game::Ply;
     use crate::pipeline::train::task::{Rule, Start};
 
     fn check(rows: &[TrainingRow], multiplicity_max: u32, expected: &[TrainingRow]) {
@@ -196,7 +197,8 @@ mod tests {
             deduplicate: false,
             multiplicity_max: 1,
         };
-        let row = |score, result| DatasetRow { score, result, ..DatasetRow::unlabeled(ColoredPosition::START, 0) };
+        let row =
+            |score, result| PositionRow { score, result, ..PositionRow::unlabeled(ColoredPosition::START, Ply(0)) };
         for (target_is, blend, score, result, expected) in [
             (Target::Score, 0.0, Some(-1501), Some(3), Some(-1501)),
             (Target::Score, 0.0, None, Some(3), None),

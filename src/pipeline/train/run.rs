@@ -53,7 +53,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         stage: "train".into(),
         step,
         algorithm: ALGORITHM,
-        parent: task.parent.map(LoadedModel::as_parent),
+        parent: task.parent.map(LoadedModel::as_reference),
         datasets: datasets.iter().map(dataset_entry).collect(),
         config: serde_json::to_value(task.config).expect("a config is plain data"),
         metrics: serde_json::to_value(&metrics).expect("figures are plain data"),
@@ -92,7 +92,7 @@ pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
-/// What decides the weights: the same settings make the same version.
+/// The step that a task is: the version that it makes names it.
 #[must_use]
 pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
     let parent = task.parent.map_or("none".to_owned(), |parent| parent.content.to_string());

@@ -1,17 +1,17 @@
-//! Move generation with AVX2, and AVX-512 where that is shorter: the four lines through a square in four lanes.
+//! Move generation with AVX2 and BMI2: the four lines through a square in four lanes.
 
 use std::arch::x86_64::{
     __m256i, _mm_cvtsi128_si64, _mm_or_si128, _mm_unpackhi_epi64, _mm256_add_epi64, _mm256_and_si256,
     _mm256_andnot_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi64, _mm256_extracti128_si256, _mm256_load_si256,
-    _mm256_lzcnt_epi64, _mm256_min_epu64, _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sllv_epi64,
-    _mm256_srlv_epi64, _mm256_sub_epi64, _pext_u64,
+    _mm256_or_si256, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_sub_epi64,
+    _pext_u64,
 };
 
-/// Four lanes, one a line: rows, columns, falling and rising diagonals.
+/// Four lanes, one per line: rows, columns, falling and rising diagonals.
 #[repr(C, align(32))]
-struct Lanes([u64; 4]);
+pub(super) struct Lanes([u64; 4]);
 
-/// The distance of neighbours on each line.
+/// The distance between neighbors on each line.
 const STEPS: Lanes = Lanes([1, 8, 7, 9]);
 const STEPS_TWICE: Lanes = Lanes([2, 16, 14, 18]);
 const STEPS_FOURFOLD: Lanes = Lanes([4, 32, 28, 36]);
@@ -22,13 +22,13 @@ const INNER: Lanes = {
     Lanes([COLUMNS, u64::MAX, COLUMNS, COLUMNS])
 };
 
-/// The lines that leave a square, towards higher and lower squares.
-struct Rays {
-    up: Lanes,
-    down: Lanes,
+/// The lines that leave a square, toward higher and lower squares.
+pub(super) struct Rays {
+    pub(super) up: Lanes,
+    pub(super) down: Lanes,
 }
 
-static RAYS: [Rays; 64] = rays();
+pub(super) static RAYS: [Rays; 64] = rays();
 
 const fn rays() -> [Rays; 64] {
     const DIRECTIONS: [(i8, i8); 4] = [(1, 0), (0, 1), (-1, 1), (1, 1)];
@@ -60,14 +60,14 @@ const fn ray(square: i8, columns: i8, rows: i8) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load(lanes: &Lanes) -> __m256i {
+pub(super) fn load(lanes: &Lanes) -> __m256i {
     // SAFETY: `Lanes` is 32 bytes, aligned to 32.
     unsafe { _mm256_load_si256(lanes.0.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn join(lanes: __m256i) -> u64 {
+pub(super) fn join(lanes: __m256i) -> u64 {
     let pair = _mm_or_si128(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
     _mm_cvtsi128_si64(_mm_or_si128(pair, _mm_unpackhi_epi64(pair, pair))) as u64
 }
@@ -96,7 +96,7 @@ pub(in crate::engine::board) fn legal_moves(player: u64, opponent: u64) -> u64 {
 /// On each ray upwards the nearest square that is not the opponent's, if it is the player's: the lowest bit.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
+pub(super) fn end_above(ray: __m256i, own: __m256i, flanked: __m256i) -> __m256i {
     let ends = _mm256_andnot_si256(flanked, ray);
     _mm256_and_si256(_mm256_and_si256(ends, own), _mm256_sub_epi64(_mm256_setzero_si256(), ends))
 }
@@ -125,30 +125,6 @@ pub(in crate::engine::board) fn flips(player: u64, opponent: u64, square: usize)
     let end = _mm256_andnot_si256(_mm256_srlv_epi64(behind, step), _mm256_and_si256(ends, own));
     let run = _mm256_andnot_si256(behind, ray_down);
     let run_down = _mm256_andnot_si256(_mm256_cmpeq_epi64(end, zero), run);
-
-    join(_mm256_or_si256(run_up, run_down))
-}
-
-/// As [`flips`]: counting zeros finds the end of a run downwards too.
-#[inline]
-#[target_feature(enable = "avx2,avx512f,avx512vl,avx512cd")]
-pub(in crate::engine::board) fn flips_by_zeros(player: u64, opponent: u64, square: usize) -> u64 {
-    let rays = &RAYS[square & 63];
-    let (ray_up, ray_down) = (load(&rays.up), load(&rays.down));
-    let own = _mm256_set1_epi64x(player as i64);
-    let flanked = _mm256_set1_epi64x(opponent as i64);
-    let zero = _mm256_setzero_si256();
-
-    let end = end_above(ray_up, own, flanked);
-    // One less, but 0 stays 0.
-    let below = _mm256_sub_epi64(end, _mm256_min_epu64(end, _mm256_set1_epi64x(1)));
-    let run_up = _mm256_and_si256(below, ray_up);
-
-    let ends = _mm256_andnot_si256(flanked, ray_down);
-    let end = _mm256_srlv_epi64(_mm256_set1_epi64x(i64::MIN), _mm256_lzcnt_epi64(ends));
-    let end = _mm256_and_si256(end, own);
-    let above = _mm256_sub_epi64(zero, _mm256_add_epi64(end, end));
-    let run_down = _mm256_and_si256(above, ray_down);
 
     join(_mm256_or_si256(run_up, run_down))
 }

@@ -1,4 +1,4 @@
-//! Move generation in plain 64-bit arithmetic, for any machine; the twin that faster backends are tested against.
+//! Move generation in plain 64-bit arithmetic for any machine; faster backends are tested against it.
 
 /// Columns b to g: a disc that is flanked along a row or a diagonal stands on one of them.
 const INNER_COLUMNS: u64 = 0x7E7E_7E7E_7E7E_7E7E;
@@ -21,6 +21,11 @@ pub(in crate::engine::board) fn flips(player: u64, opponent: u64, square: usize)
         | line::<7>(from, player, inner)
         | line::<8>(from, player, opponent)
         | line::<9>(from, player, inner)
+}
+
+#[inline]
+pub(in crate::engine::board) fn last_flip_count(player: u64, square: usize) -> u32 {
+    flips(player, !(player | 1 << square), square).count_ones()
 }
 
 /// The squares just behind runs of `flanked` that start at `from`, both ways along one line (parallel prefix fill).

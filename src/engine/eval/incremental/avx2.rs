@@ -1,8 +1,8 @@
-//! Moves and sums with AVX2: 16 indices an addition, 8 weights a gather.
+//! Moves and sums with AVX2: 16 indices per addition, 8 weights per gather.
 //!
-//! Left to itself the compiler takes the same loops apart into single lanes: a search by depth takes half as long again.
+//! The compiler splits the same loops into single lanes; a search by depth then takes half as long again.
 
-use super::{Block, Change, Tables};
+use super::block::{Block, Change, Tables};
 use std::arch::x86_64::{
     __m256i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32, _mm256_add_epi16, _mm256_add_epi32,
     _mm256_castsi256_si128, _mm256_cvtepu16_epi32, _mm256_extracti128_si256, _mm256_i32gather_epi32, _mm256_load_si256,

@@ -1,6 +1,6 @@
-//! Moves and sums in plain code; the twin that the fast code is tested against.
+//! Moves and sums in plain code, which the fast backends are tested against.
 
-use super::{Block, Change, Tables};
+use super::block::{Block, Change, Tables};
 
 #[inline(always)]
 pub(super) fn play<'a, const BLOCKS: usize>(

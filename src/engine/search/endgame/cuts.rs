@@ -1,16 +1,13 @@
-//! What settles a node of the exact search without trying its moves.
+//! What decides a node of the exact search without trying its moves.
 
-use super::super::candidates::Candidates;
-use super::super::midgame;
-use super::super::run::Run;
-use super::super::selective::Plain;
-use super::super::table::{Key, Table};
-use super::node::EndNode;
-use super::{DISCS_MAX, GUIDED_EMPTIES_MIN};
+use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
-use crate::engine::board::position::Position;
-use crate::engine::board::stability::stable_discs;
-use crate::engine::eval::evaluation::DISC;
+use crate::engine::score::{Discs, Score};
+use crate::engine::search::candidates::Candidates;
+use crate::engine::search::midgame;
+use crate::engine::search::run::{Plain, Run};
+use crate::engine::search::table::{Key, Table};
+use crate::engine::search::window::{Alpha, Beta, NullWindow, OpenWindow, Window};
 
 /// The least alpha, by empty squares, at which stable discs are counted: below it they seldom suffice for a cut.
 const STABILITY_ALPHA_MIN: [i32; 33] = [
@@ -23,61 +20,80 @@ pub(super) const LOCAL_EMPTIES_MAX: u32 = 10;
 /// Children are looked up from this many empty squares.
 const BOUND_EMPTIES_MIN: u32 = 7;
 
+/// The same bounds in millidiscs.
+#[inline(always)]
+pub(super) fn in_millidiscs(window: impl Window<Unit = Discs>) -> OpenWindow {
+    OpenWindow::new(Alpha(window.alpha().into()), Beta(window.beta().into()))
+}
+
+/// The narrowest window in whole discs around a window in millidiscs.
+#[inline(always)]
+pub(super) fn in_discs(window: impl Window<Unit = Score>) -> OpenWindow<Discs> {
+    let floor = |score: Score| Discs(score.0.div_euclid(Score::DISC.0));
+    OpenWindow::new(Alpha(floor(window.alpha())), Beta(-floor(-window.beta())))
+}
+
 /// The table for a node: a small one that stays in the cache for the many nodes near the end.
 #[inline(always)]
 pub(super) const fn table<'t>(run: &'t mut Run<'_>, local: bool) -> &'t mut Table {
     if local { run.local } else { run.table }
 }
 
-/// The opponent keeps its stable discs, so it loses by no more than the rest.
+/// The opponent keeps its stable discs, which bounds the value from above.
 #[inline(always)]
-pub(super) fn stability_cut<K: Kernel>(node: &EndNode, alpha: i32) -> Option<i32> {
-    let alpha_min = STABILITY_ALPHA_MIN.get(node.empties as usize).copied().unwrap_or(DISCS_MAX);
-    if alpha < alpha_min {
+pub(super) fn stability_cut(node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+    let alpha_min = STABILITY_ALPHA_MIN.get(node.empties as usize).copied().unwrap_or(Discs::MAX.0);
+    if window.alpha() < Discs(alpha_min) {
         return None;
     }
-    let upper = DISCS_MAX - 2 * stable_discs::<K>(node.opponent, node.player).count_ones() as i32;
-    (upper <= alpha).then_some(upper)
+    let stable = node.position.pass().stable_discs().count_ones();
+    let upper = Discs::MAX - Discs(2 * stable as i32);
+    (upper <= window.alpha()).then_some(upper)
 }
 
 /// Multi-ProbCut to the end of the game; only in searches that prepare an exact one.
 #[inline(always)]
-pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, alpha: i32) -> Option<i32> {
+pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if !run.margin.is_finite() || node.empties < GUIDED_EMPTIES_MIN {
         return None;
     }
     let mpc = run.mpc;
     let entries = mpc.end_probes(node.empties as u8);
-    let found = midgame::probe_all::<K, Plain>(run, &node.midgame(), alpha * DISC, (alpha + 1) * DISC, entries);
-    found.map(|value| value / DISC)
+    midgame::probe_all::<K, Plain>(run, &node.midgame(), in_millidiscs(window), entries).map(Discs::truncated)
 }
 
 /// A move to a position whose value the table bounds well enough needs no search.
 #[inline(always)]
-pub(super) fn transposition_cut(run: &Run<'_>, node: &EndNode, candidates: &Candidates, alpha: i32) -> Option<i32> {
+pub(super) fn transposition_cut(
+    run: &Run<'_>,
+    node: &EndNode,
+    candidates: &Candidates,
+    window: NullWindow<Discs>,
+) -> Option<Discs> {
+    let beta = Score::from(window.for_opponent().beta());
     for candidate in candidates.as_slice() {
-        let (player, opponent) = candidate.play(node.player, node.opponent);
-        let Some(known) = run.table.get(Key::new(Position::new_unchecked(player, opponent))) else { continue };
-        let deep = node.empties - 1 <= u32::from(known.depth) && run.sureness <= known.sureness;
-        if deep && known.upper < -alpha * DISC {
-            return Some(-known.upper / DISC);
+        let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
+        let deep = node.depth() <= known.depth + 1 && run.sureness <= known.sureness;
+        if deep && known.upper < beta {
+            return Some(Discs::truncated(-known.upper));
         }
     }
     None
 }
 
-/// What the table already proves about a move, if that settles it against `alpha`.
+/// What the table already proves about the move to `next`, if that decides a window of the mover.
 #[inline(always)]
-pub(super) fn bound_after(run: &mut Run<'_>, next: &EndNode, alpha: i32) -> Option<i32> {
+pub(super) fn bound_after(run: &mut Run<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if next.empties < BOUND_EMPTIES_MIN {
         return None;
     }
-    let known = table(run, next.empties <= LOCAL_EMPTIES_MAX).get(Key::new(next.position()))?;
-    if u32::from(known.depth) < next.empties || known.sureness < run.sureness {
+    let known = table(run, next.empties <= LOCAL_EMPTIES_MAX).get(Key::new(next.position))?;
+    if known.depth < next.depth() || known.sureness < run.sureness {
         return None;
     }
-    if known.upper < -alpha * DISC {
-        return Some(-known.upper / DISC);
+    let beta = Score::from(window.for_opponent().beta());
+    if known.upper < beta {
+        return Some(Discs::truncated(-known.upper));
     }
-    (-alpha * DISC <= known.lower).then_some(-known.lower / DISC)
+    (beta <= known.lower).then_some(Discs::truncated(-known.lower))
 }

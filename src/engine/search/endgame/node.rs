@@ -1,15 +1,19 @@
 //! A node of the exact search, and the parity of its regions.
 
-use super::super::candidates::{Candidate, UNKNOWN};
-use super::super::midgame::Node;
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
+use crate::engine::board::square::Square;
+use crate::engine::search::candidates::{Candidate, StaticValue};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::node::Node;
+
+/// From this many empty squares on, moves are ordered by the evaluation.
+pub(super) const GUIDED_EMPTIES_MIN: u32 = 12;
 
 /// A node of the exact search; `moves` may be empty.
 #[derive(Clone, Copy)]
 pub(in crate::engine::search) struct EndNode {
-    pub(in crate::engine::search) player: u64,
-    pub(in crate::engine::search) opponent: u64,
+    pub(in crate::engine::search) position: Position,
     pub(in crate::engine::search) moves: u64,
     pub(in crate::engine::search) empties: u32,
     pub(in crate::engine::search) parity: Parity,
@@ -48,8 +52,8 @@ impl Parity {
 
     /// After a disc was placed on `square`.
     #[inline(always)]
-    pub(in crate::engine::search) const fn toggled(self, square: usize) -> Self {
-        Self(self.0 ^ 1 << (square >> 2 & 1 | square >> 4 & 2))
+    pub(in crate::engine::search) const fn toggled(self, square: Square) -> Self {
+        Self(self.0 ^ 1 << (square.number() >> 2 & 1 | square.number() >> 4 & 2))
     }
 
     #[inline(always)]
@@ -60,32 +64,30 @@ impl Parity {
 
 impl EndNode {
     pub(in crate::engine::search) fn root<K: Kernel>(position: Position) -> Self {
-        let (player, opponent) = (position.player(), position.opponent());
-        let moves = K::legal_moves(player, opponent);
-        let empties = u32::from(position.empties());
-        Self { player, opponent, moves, empties, parity: Parity::new(position.empty()), ply: 0 }
+        let (moves, empties) = (position.legal_moves_by::<K>(), u32::from(position.empties()));
+        Self { position, moves, empties, parity: Parity::new(position.empty()), ply: 0 }
     }
 
+    /// The depth of a search to the end.
     #[inline(always)]
-    pub(in crate::engine::search) const fn position(&self) -> Position {
-        Position::new_unchecked(self.player, self.opponent)
+    pub(in crate::engine::search) const fn depth(&self) -> Depth {
+        Depth(self.empties as u8)
     }
 
     #[inline(always)]
     pub(in crate::engine::search) const fn after(&self, candidate: &Candidate) -> Self {
-        let (player, opponent) = candidate.play(self.player, self.opponent);
         Self {
-            player,
-            opponent,
+            position: candidate.play(self.position),
             moves: candidate.replies,
             empties: self.empties - 1,
-            parity: self.parity.toggled(candidate.index()),
+            parity: self.parity.toggled(candidate.square),
             ply: self.ply + 1,
         }
     }
 
+    /// The same node for the search by depth.
     #[inline(always)]
     pub(in crate::engine::search) const fn midgame(&self) -> Node {
-        Node { player: self.player, opponent: self.opponent, moves: self.moves, ply: self.ply, value: UNKNOWN }
+        Node { position: self.position, moves: self.moves, ply: self.ply, value: StaticValue::UNKNOWN }
     }
 }

@@ -1,25 +1,24 @@
 //! The order in which the exact search tries moves. The constants are from node counts on FFO 40-44 and on random
 //! positions with 14 and 18 empty squares; halving or doubling one changes them by 1 to 4 %.
 
-use super::super::candidates::{CORNERS, Candidate, Candidates, potential_moves, weighted_mobility};
-use super::super::midgame;
-use super::super::run::Run;
-use super::GUIDED_EMPTIES_MIN;
-use super::node::EndNode;
+use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::square::Square;
-use crate::engine::eval::evaluation::DISC;
+use crate::engine::search::candidates::{CORNERS, Candidate, Candidates, potential_moves, weighted_mobility};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::midgame;
+use crate::engine::search::run::Run;
 
 /// The empty squares from which the guiding search looks 0, 1, 2, … plies ahead.
 const GUIDE_DEPTH_EMPTIES: [u32; 4] = [GUIDED_EMPTIES_MIN, 17, 20, 23];
-/// Order points for each weighted reply, each potential reply, a move into an odd region, and a corner.
+/// Order points per weighted reply and per potential reply, for a move into an odd region, and for a corner.
 const REPLY_ORDER: i32 = 64;
 const POTENTIAL_ORDER: i32 = 20;
 const PARITY_ORDER: i32 = 24;
 const CORNER_ORDER: i32 = 32;
-/// Order millidiscs for each weighted reply where the evaluation guides.
-const GUIDED_REPLY_ORDER: i32 = 5 * DISC / 2;
-/// Above every order value: the move that the table remembers.
+/// Order millidiscs per weighted reply where the evaluation guides.
+const GUIDED_REPLY_ORDER: i32 = 2_500;
+/// Above every order value: the move from the table.
 const FIRST: i32 = i32::MAX;
 
 /// Orders without the evaluation.
@@ -28,7 +27,7 @@ pub(super) fn order(node: &EndNode, candidates: &mut Candidates, first: Option<S
     let odd = node.parity.odd_squares();
     for candidate in candidates.as_mut_slice() {
         let next = node.after(candidate);
-        candidate.order = if first.is_some_and(|first| first.number() == candidate.square) {
+        candidate.order = if first == Some(candidate.square) {
             FIRST
         } else {
             fast_order(&next, candidate, odd, weighted_mobility(candidate.replies))
@@ -39,8 +38,8 @@ pub(super) fn order(node: &EndNode, candidates: &mut Candidates, first: Option<S
 /// Fastest first: few replies, then few prospects of replies, odd regions, corners.
 #[inline(always)]
 pub(super) fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64, mobility: i32) -> i32 {
-    let bit = 1 << candidate.index();
-    let prospects = potential_moves(next.opponent, !(next.player | next.opponent)).count_ones() as i32;
+    let bit = candidate.square.bit();
+    let prospects = potential_moves(next.position).count_ones() as i32;
     let parity = if odd & bit != 0 { PARITY_ORDER } else { 0 };
     let corner = if CORNERS & bit != 0 { CORNER_ORDER } else { 0 };
     parity + corner - mobility * REPLY_ORDER - prospects * POTENTIAL_ORDER
@@ -55,14 +54,14 @@ pub(super) fn guided_order<K: Kernel>(
     first: Option<Square>,
 ) {
     let steps = GUIDE_DEPTH_EMPTIES.iter().filter(|&&empties| empties <= node.empties).count();
-    let depth = (steps - 1) as u8;
+    let depth = Depth((steps - 1) as u8);
     let parent = node.midgame();
     for candidate in candidates.as_mut_slice() {
-        if first.is_some_and(|first| first.number() == candidate.square) {
+        if first == Some(candidate.square) {
             candidate.order = FIRST;
             continue;
         }
         let value = midgame::value_after::<K>(run, &parent, candidate, depth);
-        candidate.order = value - weighted_mobility(candidate.replies) * GUIDED_REPLY_ORDER;
+        candidate.order = value.0 - weighted_mobility(candidate.replies) * GUIDED_REPLY_ORDER;
     }
 }

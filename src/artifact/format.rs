@@ -1,0 +1,93 @@
+//! Format versions: each kind of file that renma writes has a number, which rises when its fields, columns or meanings change.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The format version of a kind of file: `CURRENT` is written, and everything from `OLDEST` on is read.
+///
+/// A number outside that range cannot be represented, so a file of an unknown version is an error where its number is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "Option<u32>")]
+pub struct FormatVersion<const OLDEST: u32, const CURRENT: u32>(u32);
+
+impl<const OLDEST: u32, const CURRENT: u32> FormatVersion<OLDEST, CURRENT> {
+    /// The version that this renma writes.
+    pub const CURRENT: Self = Self(CURRENT);
+
+    /// The version's number.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A file whose format version this renma does not read; names both.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{found}, this renma reads {readable}")]
+pub struct FormatError {
+    found: String,
+    readable: String,
+}
+
+impl<const OLDEST: u32, const CURRENT: u32> TryFrom<Option<u32>> for FormatVersion<OLDEST, CURRENT> {
+    type Error = FormatError;
+
+    fn try_from(number: Option<u32>) -> Result<Self, FormatError> {
+        match number {
+            Some(number) if OLDEST <= number && number <= CURRENT => Ok(Self(number)),
+            other => Err(FormatError {
+                found: other.map_or("it has no format version".to_owned(), |number| format!("it has format {number}")),
+                readable: if OLDEST == CURRENT {
+                    format!("format {CURRENT}")
+                } else {
+                    format!("formats {OLDEST} to {CURRENT}")
+                },
+            }),
+        }
+    }
+}
+
+impl<const OLDEST: u32, const CURRENT: u32> From<FormatVersion<OLDEST, CURRENT>> for u32 {
+    fn from(version: FormatVersion<OLDEST, CURRENT>) -> Self {
+        version.0
+    }
+}
+
+/// A JSON file with a field `format`.
+pub trait Versioned: DeserializeOwned {
+    /// Its [`FormatVersion`].
+    type Format: DeserializeOwned;
+}
+
+/// The version in the field `format` of a JSON object, `F` being a [`FormatVersion`].
+///
+/// # Errors
+///
+/// Why the version cannot be read: it names the version found and those that can be read.
+pub fn format_of<F: DeserializeOwned>(object: &Value) -> Result<F, String> {
+    F::deserialize(object.get("format").unwrap_or(&Value::Null)).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn versions_outside_the_range_are_refused_with_both_versions() {
+        let check = |format: Value, expected: Result<u32, &str>| {
+            let found = format_of::<FormatVersion<2, 3>>(&json!({ "format": format }));
+            assert_eq!(found.as_ref().map(|version| version.number()).map_err(String::as_str), expected);
+        };
+        check(2.into(), Ok(2));
+        check(3.into(), Ok(3));
+        check(1.into(), Err("it has format 1, this renma reads formats 2 to 3"));
+        check(4.into(), Err("it has format 4, this renma reads formats 2 to 3"));
+        check(Value::Null, Err("it has no format version, this renma reads formats 2 to 3"));
+        assert!(format_of::<FormatVersion<2, 3>>(&json!({"format": "3"})).is_err());
+        let error = format_of::<FormatVersion<1, 1>>(&json!({})).unwrap_err();
+        assert_eq!(error, "it has no format version, this renma reads format 1");
+        assert_eq!(json!(FormatVersion::<2, 3>::CURRENT), 3);
+    }
+}

@@ -1,0 +1,170 @@
+//! `closed.json`: up to which generation a run is closed, and which model plays the next one.
+//!
+//! A closed generation is finished, and what is no longer needed of it may be removed.
+
+use super::document::ModelReference;
+use super::name::VersionId;
+use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::seal::{read_versioned_or_default, write_sealed};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::path::{Path, PathBuf};
+
+/// Its name until it had that of what it records; still read.
+const NAME_BEFORE: &str = "collected.json";
+
+const NAME: &str = "closed.json";
+
+/// Format 1 has no lines of generations.
+type ClosedFormat = FormatVersion<1, 2>;
+
+/// What stays of a closed generation: its line of the table that `renma status` prints.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GenerationLine {
+    /// The generation.
+    pub generation: u32,
+    /// Games of self-play.
+    pub games: Option<u64>,
+    /// Positions of self-play.
+    pub positions: Option<u64>,
+    /// The mean absolute error before training, in discs.
+    pub mae_before: Option<f64>,
+    /// The mean absolute error after training, in discs.
+    pub mae_after: Option<f64>,
+    /// The version that challenged the champion.
+    pub candidate: Option<String>,
+    /// What the gate decided.
+    pub verdict: Option<Verdict>,
+    /// Points per game of the candidate.
+    pub points: Option<f64>,
+    /// The Elo difference, and both ends of its interval.
+    pub elo: Option<[f64; 3]>,
+}
+
+/// The content of `closed.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedFile {
+    format: ClosedFormat,
+    /// The last closed generation: no stage works on it or on earlier ones again. It is never the largest number there is.
+    #[serde(deserialize_with = "read_generation")]
+    pub generation: u32,
+    /// The model that plays the next generation; none if that is the run's start.
+    pub champion: Option<ModelReference>,
+    /// The highest version there ever was, so that no number is used twice; in the file its number, or 0.
+    #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
+    pub version_last: Option<VersionId>,
+    /// The lines of the closed generations, except those closed under format 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub generations: Vec<GenerationLine>,
+}
+
+impl Versioned for ClosedFile {
+    type Format = ClosedFormat;
+}
+
+impl Default for ClosedFile {
+    fn default() -> Self {
+        Self {
+            format: ClosedFormat::CURRENT,
+            generation: 0,
+            champion: None,
+            version_last: None,
+            generations: Vec::new(),
+        }
+    }
+}
+
+impl ClosedFile {
+    /// The file of a registry, whether or not it exists.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn path(registry: &Path) -> Result<PathBuf, ArtifactError> {
+        let [path, before] = [NAME, NAME_BEFORE].map(|name| registry.join(name));
+        Ok(if !exists(&path)? && exists(&before)? { before } else { path })
+    }
+
+    /// Reads the file of a registry; without one, no generation is closed.
+    ///
+    /// # Errors
+    ///
+    /// A damaged file, or one of another format.
+    pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
+        read_versioned_or_default(&Self::path(registry)?)
+    }
+
+    /// Replaces the file of a registry, atomically.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
+        write_sealed(&registry.join(NAME), &Self { format: ClosedFormat::CURRENT, ..self.clone() })?;
+        remove_file(&registry.join(NAME_BEFORE))
+    }
+}
+
+fn read_generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let generation = u32::deserialize(deserializer)?;
+    match generation.checked_add(1) {
+        Some(_) => Ok(generation),
+        None => Err(D::Error::custom(format!("generation {generation} has none after it"))),
+    }
+}
+
+fn write_number<S: Serializer>(id: &Option<VersionId>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(id.map_or(0, VersionId::number))
+}
+
+fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<VersionId>, D::Error> {
+    match u64::deserialize(deserializer)? {
+        0 => Ok(None),
+        number => match VersionId::from_number(number) {
+            Some(id) => Ok(Some(id)),
+            None => Err(D::Error::custom(format!("{number} is not the number of a version"))),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::publish::publish_bytes;
+    use crate::artifact::seal::seal;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn numbers_are_written_as_numbers_and_those_beyond_the_last_are_refused() {
+        let file = |generation: Value, number: Value| json!({"format": 1, "generation": generation, "champion": null, "version_last": number});
+        for (number, id) in [(0, None), (9, Some("v0009")), (999_999_999, Some("v999999999"))] {
+            let value = file(3.into(), number.into());
+            let read: ClosedFile = serde_json::from_value(value.clone()).unwrap();
+            assert_eq!(read.version_last.map(|id| id.to_string()).as_deref(), id);
+            assert_eq!(serde_json::to_value(&read).unwrap(), value);
+        }
+        for (generation, number) in [(u64::from(u32::MAX), 1), (1 << 32, 1), (1, 1_000_000_000), (1, u64::MAX)] {
+            let value = file(generation.into(), number.into());
+            assert!(serde_json::from_value::<ClosedFile>(value.clone()).is_err(), "{value}");
+        }
+    }
+
+    #[test]
+    fn the_file_under_its_name_before_is_read_until_it_is_written_again() {
+        let registry = tempfile::tempdir().unwrap();
+        let before = registry.path().join(NAME_BEFORE);
+        let file = json!({"format": 1, "generation": 3, "champion": null, "version_last": 9});
+        publish_bytes(&before, seal(&file).as_bytes()).unwrap();
+        let read = ClosedFile::read(registry.path()).unwrap();
+        assert_eq!((read.generation, ClosedFile::path(registry.path()).unwrap()), (3, before.clone()));
+        read.write(registry.path()).unwrap();
+        assert!(!before.exists());
+        let again = ClosedFile::read(registry.path()).unwrap();
+        assert_eq!((again.generation, again.version_last, again.format), (3, read.version_last, ClosedFormat::CURRENT));
+    }
+}

@@ -1,0 +1,218 @@
+//! A summary of positions: counts, histograms, duplicates, variety and errors.
+
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::positions::PositionRow;
+use crate::artifact::table::row::TableRow;
+use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::board::position::Position;
+use crate::pipeline::{Context, StageError};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The width of a bin of the histograms, in discs.
+pub const BIN_DISCS: i32 = 8;
+
+/// The number of bins, from −64 to 64 discs.
+pub const BINS: usize = 17;
+
+/// The width of a line of the table by empties.
+const EMPTIES_STEP: u8 = 5;
+
+/// The plies at which openings are counted.
+const OPENING_PLIES: [u8; 4] = [4, 8, 12, 16];
+
+/// Positions in one range of empty squares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EmptiesSummary {
+    /// The fewest empty squares.
+    pub empties_min: u8,
+    /// Rows.
+    pub rows: u64,
+    /// Rows solved to the end.
+    pub exact: u64,
+    /// Rows whose played move was random.
+    pub random: u64,
+    /// Rows with a score.
+    pub scored: u64,
+    /// Rows with a score and a static score.
+    #[serde(skip)]
+    static_scored: u64,
+    /// Rows with a score and a result.
+    #[serde(skip)]
+    decided: u64,
+    /// Sum of scores, in millidiscs.
+    #[serde(skip)]
+    score_sum: i64,
+    /// Sum of |score − static score|, in millidiscs.
+    #[serde(skip)]
+    static_error_sum: u64,
+    /// Sum of |score − result|, in millidiscs.
+    #[serde(skip)]
+    result_error_sum: u64,
+    /// Rows by score, in bins of [`BIN_DISCS`] around multiples of it.
+    pub scores: [u64; BINS],
+    /// Rows by result, in the same bins.
+    pub results: [u64; BINS],
+}
+
+impl EmptiesSummary {
+    /// The mean score, in discs, if a row has one.
+    #[must_use]
+    pub fn score_mean(&self) -> Option<f64> {
+        mean_discs(self.score_sum as f64, self.scored)
+    }
+
+    /// The mean of |score − static score|, in discs, if a row has both.
+    #[must_use]
+    pub fn static_error_mean(&self) -> Option<f64> {
+        mean_discs(self.static_error_sum as f64, self.static_scored)
+    }
+
+    /// The mean of |score − result|, in discs, if a row has both.
+    #[must_use]
+    pub fn result_error_mean(&self) -> Option<f64> {
+        mean_discs(self.result_error_sum as f64, self.decided)
+    }
+
+    fn add(&mut self, row: &PositionRow) {
+        self.rows += 1;
+        self.exact += u64::from(row.exact == Some(true));
+        self.random += u64::from(row.random_move == Some(true));
+        let result = row.result.map(|result| i32::from(result) * 1000);
+        if let Some(result) = result {
+            self.results[bin(result)] += 1;
+        }
+        let Some(score) = row.score else { return };
+        self.scored += 1;
+        self.score_sum += i64::from(score);
+        self.scores[bin(score)] += 1;
+        if let Some(static_score) = row.static_score {
+            self.static_scored += 1;
+            self.static_error_sum += u64::from(score.abs_diff(static_score));
+        }
+        if let Some(result) = result {
+            self.decided += 1;
+            self.result_error_sum += u64::from(score.abs_diff(result));
+        }
+    }
+}
+
+fn mean_discs(sum: f64, count: u64) -> Option<f64> {
+    (0 < count).then(|| sum / count as f64 / 1000.0)
+}
+
+pub(super) fn bin(millidiscs: i32) -> usize {
+    let width = BIN_DISCS * 1000;
+    ((millidiscs + 64_000 + width / 2).clamp(0, 2 * 64_000 + width / 2) / width) as usize
+}
+
+/// The number of different openings after some plies.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpeningVariety {
+    /// Half-moves from the start.
+    pub ply: u8,
+    /// Games that have a row at this ply.
+    pub games: u64,
+    /// Different positions up to symmetry.
+    pub distinct: u64,
+}
+
+/// The summary of a dataset of positions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PositionsSummary {
+    /// Games.
+    pub games: u64,
+    /// Rows of the positions table.
+    pub positions: u64,
+    /// Rows whose board and side to move occurred in an earlier row.
+    pub duplicates: u64,
+    /// The same up to symmetry and color.
+    pub duplicates_up_to_symmetry: u64,
+    /// Rows whose label is missing, by column; columns without missing labels are left out.
+    pub missing: BTreeMap<String, u64>,
+    /// Variety by ply.
+    pub openings: Vec<OpeningVariety>,
+    /// Rows by empty squares, fewest first.
+    pub by_empties: Vec<EmptiesSummary>,
+}
+
+/// Summarizes all positions of a dataset.
+pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<PositionsSummary, StageError> {
+    let mut inspector = Inspector::default();
+    for index in 0..dataset.part_count() {
+        inspector.games += dataset.manifest().parts[index].count;
+        for row in dataset.rows(index)? {
+            context.check()?;
+            inspector.add_row(&row);
+        }
+        context.progress.advance(1, 0);
+    }
+    Ok(inspector.finish())
+}
+
+/// What was found in the rows so far.
+#[derive(Debug, Default)]
+struct Inspector {
+    games: u64,
+    positions: u64,
+    boards: HashSet<u64>,
+    canonical: HashSet<u64>,
+    openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
+    by_empties: BTreeMap<u8, EmptiesSummary>,
+    missing: Vec<u64>, // by label, in the order of the columns
+}
+
+impl Inspector {
+    fn add_row(&mut self, row: &PositionRow) {
+        self.positions += 1;
+        self.missing.resize(PositionRow::OPTIONAL.len(), 0);
+        for (count, is_missing) in self.missing.iter_mut().zip(row.missing()) {
+            *count += u64::from(is_missing);
+        }
+        let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
+        let summary = self.by_empties.entry(range).or_default();
+        summary.empties_min = range;
+        summary.add(row);
+        self.boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
+        // A row with overlapping boards is not a position; `dataset verify` names it.
+        let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
+        let Some(colored) = colored else { return };
+        let canonical = colored.position.canonical();
+        self.canonical.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
+        if OPENING_PLIES.contains(&row.ply) {
+            let (games, distinct) = self.openings.entry(row.ply).or_default();
+            *games += 1;
+            distinct.insert(canonical);
+        }
+    }
+
+    fn finish(self) -> PositionsSummary {
+        PositionsSummary {
+            games: self.games,
+            positions: self.positions,
+            duplicates: self.positions - self.boards.len() as u64,
+            duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
+            missing: PositionRow::OPTIONAL
+                .iter()
+                .zip(self.missing)
+                .filter(|(_, count)| 0 < *count)
+                .map(|(name, count)| ((*name).to_owned(), count))
+                .collect(),
+            openings: self
+                .openings
+                .into_iter()
+                .map(|(ply, (games, distinct))| OpeningVariety { ply, games, distinct: distinct.len() as u64 })
+                .collect(),
+            by_empties: self.by_empties.into_values().collect(),
+        }
+    }
+}
+
+/// 64 bits that stand for a board: among a billion boards, the chance that two share them is a few percent.
+fn fingerprint(words: &[u64]) -> u64 {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let hash = blake3::hash(&bytes);
+    let mut word = [0; 8];
+    word.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(word)
+}

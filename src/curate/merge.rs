@@ -1,0 +1,98 @@
+//! Makes one dataset of several, whose games keep their order.
+
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest, check_part_count};
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::writer::{DatasetWriter, Provenance, written_before};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::pipeline::{Context, StageError};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Goes up when the same datasets would be merged in another way.
+const ALGORITHM: u32 = 1;
+
+/// The dataset that a merge made or found.
+#[derive(Clone, Debug)]
+pub struct MergeReport {
+    /// Whether the dataset was there already.
+    pub skipped: bool,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// Merges datasets of positions in the order given, unless that was done before.
+///
+/// # Errors
+///
+/// A dataset that is given twice or is damaged, too many parts, or an output that holds anything else; then there is no
+/// dataset.
+pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result<MergeReport, StageError> {
+    let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let parents: Vec<ContentHash> = datasets.iter().map(|dataset| dataset.manifest().content).collect();
+    for (index, parent) in parents.iter().enumerate() {
+        if let Some(first) = parents[..index].iter().position(|other| other == parent) {
+            let (first, second) = (folders[first].display(), folders[index].display());
+            let reason = format!("{first} and {second} have the same content: each dataset is merged once");
+            return Err(StageError::Setting(reason));
+        }
+    }
+    let selfplay = datasets.iter().all(|dataset| dataset.manifest().kind == DatasetKind::Selfplay);
+    let kind = if selfplay { DatasetKind::Selfplay } else { DatasetKind::Imported };
+    let recipe = recipe(&parents);
+    if let Some(manifest) = written_before(output, recipe)? {
+        return Ok(MergeReport { skipped: true, manifest });
+    }
+    let parts = datasets.iter().map(Dataset::part_count).sum();
+    check_part_count(output, parts)?;
+    let mut writer = DatasetWriter::new(output, kind, recipe)?;
+    context.progress.begin("merge", parts as u64, "parts");
+    for dataset in &datasets {
+        for index in 0..dataset.part_count() {
+            context.check()?;
+            let rows = add_part(&mut writer, dataset, index)?;
+            context.progress.advance(1, rows);
+        }
+    }
+    context.progress.end();
+    let asked = datasets.iter().map(|dataset| dataset.manifest().done).sum();
+    let manifest = writer.finish(Provenance { parents, asked, config: json!({}), ..Provenance::default() })?;
+    Ok(MergeReport { skipped: false, manifest })
+}
+
+/// Adds a part to the merged dataset; returns its number of rows.
+fn add_part(writer: &mut DatasetWriter, dataset: &Dataset, index: usize) -> Result<u64, ArtifactError> {
+    let part = &dataset.manifest().parts[index];
+    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index)?);
+    let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
+    if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
+        let path = part_path(dataset.folder(), &POSITIONS, index);
+        return Err(ArtifactError::damaged(&path, format!("game {id} does not belong to the part")));
+    }
+    // The writer expects ids from 0 and raises them to follow the games before them.
+    games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);
+    rows.iter_mut().for_each(|row| row.game_id -= part.first);
+    let count = rows.len() as u64;
+    writer.add_part(part.count, games, rows)?;
+    Ok(count)
+}
+
+fn recipe(parents: &[ContentHash]) -> ContentHash {
+    let mut hasher = FieldHasher::new("recipe");
+    hasher.field("stage", b"merge").field("algorithm", &ALGORITHM.to_le_bytes());
+    for parent in parents {
+        hasher.field("parent", parent.to_string().as_bytes());
+    }
+    hasher.finish()
+}
+
+/// Checks that the recipe of a merged dataset is that of the datasets it names.
+pub(super) fn check_recipe(dataset: &Dataset) -> Result<(), ArtifactError> {
+    let manifest = dataset.manifest();
+    if manifest.parents.is_empty() || manifest.recipe == recipe(&manifest.parents) {
+        return Ok(());
+    }
+    let path = dataset.folder().join("manifest.json");
+    Err(ArtifactError::damaged(&path, "its recipe is not that of the datasets it was merged from"))
+}

@@ -1,0 +1,134 @@
+//! One model with what it was made from, what it made, and the gates it played in.
+
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::champion::ChampionFile;
+use crate::artifact::model::document::{DatasetEntry, ModelDocument};
+use crate::artifact::model::name::VersionId;
+use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::publish::exists;
+use crate::pipeline::train::task::TrainMetrics;
+use crate::run::folders::{RunGate, gates, generation_folder, generations};
+use crate::run::standings::{Standing, standings};
+use crate::run::summary::train_metrics;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// A dataset that a model was trained on, or that it played.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct DatasetLink {
+    pub generation: u32,
+    pub content: ContentHash,
+    pub games: u64,
+    pub positions: u64,
+    /// Where it is, if it still exists.
+    pub folder: Option<String>,
+}
+
+/// What a run knows about a model.
+#[derive(Clone, Debug)]
+pub struct ModelHistory {
+    /// The figures of the training behind it, if it was trained.
+    pub training: Option<TrainMetrics>,
+    /// Its place on the ladder of all gates.
+    pub standing: Option<Standing>,
+    /// Its latest promotion, counted from 1; none if it was never the champion.
+    pub promotion: Option<usize>,
+    /// The number of promotions in effect; the last one made the champion.
+    pub promotion_count: usize,
+    /// The datasets it was trained on.
+    pub trained_on: Vec<DatasetLink>,
+    /// The self-play datasets that it played.
+    pub played: Vec<DatasetLink>,
+    /// The versions made from it.
+    pub children: Vec<VersionId>,
+    /// The gates in which it was the candidate or the baseline.
+    pub gates: Vec<RunGate>,
+}
+
+impl ModelHistory {
+    /// Reads what the registry `models`, whose documents are given, and the datasets say about a model.
+    ///
+    /// # Errors
+    ///
+    /// A damaged document.
+    pub fn read(
+        model: &LoadedModel,
+        documents: &[ModelDocument],
+        models: &Path,
+        datasets: &Path,
+    ) -> Result<Self, ArtifactError> {
+        let is_parent = |document: &&ModelDocument| {
+            document.origin.parent.as_ref().is_some_and(|parent| parent.content == model.content)
+        };
+        let is_player = |gate: &RunGate| {
+            [&gate.verdict.candidate, &gate.verdict.baseline].iter().any(|player| player.content == model.content)
+        };
+        let promotions = ChampionFile::read(models)?.history;
+        let promotion = promotions.iter().rposition(|promotion| promotion.content == model.content);
+        Ok(Self {
+            training: model.document.as_ref().and_then(|document| train_metrics(documents, document)),
+            standing: standings(datasets)?.into_iter().find(|standing| standing.content == model.content),
+            promotion: promotion.map(|place| place + 1),
+            promotion_count: promotions.len(),
+            trained_on: trained_on(model, datasets)?,
+            played: played(model, datasets)?,
+            children: documents.iter().filter(is_parent).map(|document| document.id).collect(),
+            gates: gates(datasets)?.into_iter().filter(is_player).collect(),
+        })
+    }
+
+    /// Whether the model is the champion.
+    #[must_use]
+    pub fn is_champion(&self) -> bool {
+        self.promotion == Some(self.promotion_count)
+    }
+}
+
+/// The datasets behind a model, with their folders as far as they still exist.
+fn trained_on(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, ArtifactError> {
+    let entries = model.document.iter().flat_map(|document| &document.origin.datasets);
+    let link = |entry: &DatasetEntry| {
+        let folder = folder_of(entry, datasets)?.map(|folder| folder.to_string_lossy().into_owned());
+        let DatasetEntry { generation, content, games, positions, .. } = *entry;
+        Ok(DatasetLink { generation, content, games, positions, folder })
+    };
+    entries.map(link).collect()
+}
+
+/// The self-play folder with the content of a dataset, if it still exists.
+///
+/// # Errors
+///
+/// A damaged manifest.
+pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> Result<Option<PathBuf>, ArtifactError> {
+    let folder = generation_folder(datasets, "selfplay", entry.generation);
+    if !exists(&folder.join("manifest.json"))? {
+        return Ok(None);
+    }
+    Ok((Manifest::read_any(&folder)?.content == entry.content).then_some(folder))
+}
+
+/// The self-play that a model played.
+fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, ArtifactError> {
+    let mut links = Vec::new();
+    for generation in generations(datasets, "selfplay")? {
+        let folder = generation_folder(datasets, "selfplay", generation);
+        if !exists(&folder.join("manifest.json"))? {
+            continue;
+        }
+        let manifest = Manifest::read_any(&folder)?;
+        if manifest.models.values().any(|player| *player == model.content) {
+            links.push(DatasetLink {
+                generation,
+                content: manifest.content,
+                games: manifest.done,
+                positions: manifest.rows("positions"),
+                folder: Some(folder.to_string_lossy().into_owned()),
+            });
+        }
+    }
+    Ok(links)
+}

@@ -1,0 +1,170 @@
+//! Every version of a registry, its champions, and the datasets and gates that they name, checked byte by byte.
+
+use super::show::folder_of;
+use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
+use crate::artifact::dataset::gate_games::GATE_GAMES;
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::recipe::check_footers;
+use crate::artifact::dataset::verify::verify_part;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::champion::ChampionFile;
+use crate::artifact::model::closed::ClosedFile;
+use crate::artifact::model::document::{ModelDocument, ModelReference};
+use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::reference::{LoadedModel, load_champion};
+use crate::artifact::model::registry::Registry;
+use crate::pipeline::generate::recipe::origin_of;
+use crate::pipeline::{Context, StageError};
+use crate::run::folders::{RunGate, gates};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// What a check found sound.
+#[derive(Clone, Debug)]
+pub struct VerifiedRegistry {
+    /// All versions, oldest first.
+    pub versions: Vec<VersionId>,
+    /// The champion, if there is one.
+    pub champion: Option<ModelName>,
+    /// The folders of the datasets that the versions were trained on.
+    pub datasets: Vec<PathBuf>,
+    /// The positions in these.
+    pub positions: u64,
+    /// The contents of the datasets that no longer exist.
+    pub datasets_gone: Vec<ContentHash>,
+    /// The folders of the gates.
+    pub gates: Vec<PathBuf>,
+}
+
+/// Checks a registry and everything that its versions name.
+///
+/// # Errors
+///
+/// The first file that is damaged or missing.
+pub fn verify_registry(models: &Path, datasets: &Path, context: &Context<'_>) -> Result<VerifiedRegistry, StageError> {
+    let registry = Registry::new(models);
+    let read = |id: VersionId| {
+        context.check()?;
+        let loaded = LoadedModel::read(&registry.folder_of(id))?;
+        Ok::<ModelDocument, StageError>(loaded.document.expect("a version has a document"))
+    };
+    let documents: Vec<ModelDocument> = registry.ids()?.into_iter().map(read).collect::<Result<_, _>>()?;
+    let champion = load_champion(models)?.map(|champion| champion.id);
+    check_champions(models, &documents)?;
+    for document in &documents {
+        let path = registry.folder_of(document.id).join("model.json");
+        document.origin.parent.iter().try_for_each(|parent| check_player(&path, "parent", parent, &documents))?;
+    }
+    let gates = gates(datasets)?;
+    gates.iter().try_for_each(|gate| verify_gate(gate, &documents))?;
+    let (datasets, datasets_gone) = named_datasets(&documents, datasets)?;
+    let positions = datasets.iter().map(|folder| verify_dataset(folder, context)).sum::<Result<u64, StageError>>()?;
+    Ok(VerifiedRegistry {
+        versions: documents.iter().map(|document| document.id).collect(),
+        champion,
+        datasets,
+        positions,
+        datasets_gone,
+        gates: gates.into_iter().map(|gate| gate.folder).collect(),
+    })
+}
+
+/// Every champion in the history must exist, since a rollback brings it back, and so must the player of the first generation
+/// that is not closed.
+fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
+    let path = models.join("champion.json");
+    for promotion in ChampionFile::read(models)?.history {
+        check_exists(&path, promotion.id, promotion.content, documents)?;
+    }
+    let player = ClosedFile::read(models)?.champion;
+    match player.as_ref().and_then(|player| Some((player.id.version()?, player.content))) {
+        Some((id, content)) => check_exists(&ClosedFile::path(models)?, id, content, documents),
+        None => Ok(()),
+    }
+}
+
+fn check_exists(
+    path: &Path,
+    id: VersionId,
+    content: ContentHash,
+    documents: &[ModelDocument],
+) -> Result<(), ArtifactError> {
+    match documents.iter().find(|document| document.id == id) {
+        None => Err(ArtifactError::damaged(path, format!("it names {id}, which is gone"))),
+        Some(document) if document.content != content => {
+            Err(ArtifactError::damaged(path, format!("it names {id} with another content than that version has")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// A version that a file names must have the content given there, if it still exists.
+fn check_player(
+    path: &Path,
+    role: &str,
+    player: &ModelReference,
+    documents: &[ModelDocument],
+) -> Result<(), ArtifactError> {
+    let named = documents.iter().find(|document| ModelName::Version(document.id) == player.id);
+    match named {
+        Some(document) if document.content != player.content => {
+            let reason = format!("its {role} {} has another content than the version of that name", player.id);
+            Err(ArtifactError::damaged(path, reason))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn verify_gate(gate: &RunGate, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
+    let path = gate.folder.join("verdict.json");
+    let verdict = &gate.verdict;
+    for (role, player) in [("candidate", &verdict.candidate), ("baseline", &verdict.baseline)] {
+        check_player(&path, role, player, documents)?;
+    }
+    let manifest = Manifest::read(&gate.folder, DatasetKind::Gate)?;
+    let mut games = 0;
+    for (index, part) in manifest.parts.iter().enumerate() {
+        let batch = GATE_GAMES
+            .read(&part_path(&gate.folder, &GATE_GAMES, index), file_entry(&gate.folder, part, &GATE_GAMES)?)?;
+        games += batch.num_rows() as u64;
+    }
+    let counted = 2 * verdict.score.pairs.iter().sum::<u64>();
+    if games != counted {
+        return Err(ArtifactError::damaged(&path, format!("it counts {counted} games, and there are {games}")));
+    }
+    Ok(())
+}
+
+/// The folders of the datasets behind the versions, and the contents of those that no longer exist.
+fn named_datasets(
+    documents: &[ModelDocument],
+    datasets: &Path,
+) -> Result<(Vec<PathBuf>, Vec<ContentHash>), ArtifactError> {
+    let entries = documents.iter().flat_map(|document| &document.origin.datasets);
+    let entries: BTreeMap<ContentHash, _> = entries.map(|entry| (entry.content, entry)).collect();
+    let (mut folders, mut gone) = (Vec::new(), Vec::new());
+    for (content, entry) in entries {
+        match folder_of(entry, datasets)? {
+            Some(folder) => folders.push(folder),
+            None => gone.push(content),
+        }
+    }
+    folders.sort();
+    Ok((folders, gone))
+}
+
+/// Checks the hashes and rows of every part, and counts the positions.
+fn verify_dataset(folder: &Path, context: &Context<'_>) -> Result<u64, StageError> {
+    let dataset = Dataset::open(folder)?;
+    let settings = origin_of(&dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    let check = |index| {
+        context.check()?;
+        check_footers(&dataset, index, &settings)?;
+        let verified = verify_part(&dataset, index, true, context.stop)?;
+        context.check()?;
+        Ok(verified.positions)
+    };
+    context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().map(check).sum::<Result<u64, StageError>>())
+}
