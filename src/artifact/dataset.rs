@@ -9,6 +9,7 @@ pub mod manifest;
 pub mod mpc_samples;
 pub mod part_range;
 pub mod positions;
+pub mod reading;
 pub mod recipe;
 pub mod verdict;
 pub mod verify;

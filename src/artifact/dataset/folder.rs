@@ -1,9 +1,9 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
-use super::bounds::check_manifest;
 use super::games::{GAMES, GameRow, games_table};
 use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{PositionRow, positions_table};
+use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::is_folder;
 use crate::artifact::publish::parent;

@@ -1,11 +1,10 @@
 //! A dataset's manifest: what it was made from, its parts, and a hash of each.
 
-use super::bounds::{PARTS_MAX, check_manifest};
+use super::bounds::PARTS_MAX;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{check_folder, exists};
-use crate::artifact::seal::{read_versioned, write_sealed};
+use crate::artifact::seal::write_sealed;
 use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
@@ -46,7 +45,7 @@ impl DatasetKind {
     }
 
     /// Checks a format version that was read.
-    fn check_format(self, format: u32) -> Result<(), String> {
+    pub(super) fn check_format(self, format: u32) -> Result<(), String> {
         let checked = match self {
             Self::Mpc => MpcFormat::try_from(Some(format)).map(|_| ()),
             _ => DatasetFormat::try_from(Some(format)).map(|_| ()),
@@ -146,40 +145,6 @@ impl Manifest {
     pub fn write(&self, folder: &Path) -> Result<(), ArtifactError> {
         check_part_count(folder, self.parts.len())?;
         write_sealed(&folder.join("manifest.json"), self)
-    }
-
-    /// Reads and checks the manifest of a dataset folder.
-    ///
-    /// # Errors
-    ///
-    /// No manifest, a damaged one, or one of another format or kind.
-    pub fn read(folder: &Path, kind: DatasetKind) -> Result<Self, ArtifactError> {
-        let manifest = Self::read_any(folder)?;
-        if manifest.kind != kind {
-            let reason = format!("it holds {:?} data, {kind:?} expected", manifest.kind);
-            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
-        }
-        Ok(manifest)
-    }
-
-    /// Reads and checks the manifest of a dataset folder of any kind.
-    ///
-    /// # Errors
-    ///
-    /// No manifest, a damaged one, one of another format, or one of a dataset that cannot be.
-    pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
-        let path = folder.join("manifest.json");
-        check_folder(folder)?;
-        if !exists(&path)? {
-            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
-        }
-        let manifest: Self = read_versioned(&path)?;
-        manifest.kind.check_format(manifest.format).map_err(|reason| ArtifactError::unfit(&path, reason))?;
-        if manifest.content != content_of(&manifest.parts) {
-            return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
-        }
-        check_manifest(&path, &manifest)?;
-        Ok(manifest)
     }
 }
 
