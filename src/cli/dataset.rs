@@ -3,7 +3,8 @@
 mod inspect;
 mod verify;
 
-use super::arguments::{DatasetCommand, ImportArguments, OutputArguments};
+use super::arguments::OutputArguments;
+use super::arguments::dataset::{DatasetCommand, ImportArguments};
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_default};
 use crate::artifact::dataset::folder::Dataset;

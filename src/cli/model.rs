@@ -4,7 +4,8 @@ mod list;
 mod show;
 mod verify;
 
-use super::arguments::{ModelCommand, ModelFormat, OutputArguments};
+use super::arguments::OutputArguments;
+use super::arguments::model::{ModelCommand, ModelFormat};
 use super::failure::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;

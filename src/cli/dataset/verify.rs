@@ -1,6 +1,6 @@
 //! `renma dataset verify`.
 
-use crate::cli::arguments::VerifyArguments;
+use crate::cli::arguments::dataset::VerifyArguments;
 use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
 use crate::cli::session::{Session, fresh_seed};
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
