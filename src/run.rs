@@ -1,6 +1,8 @@
 //! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
 //! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
+mod defaults;
+pub mod entry;
 pub mod folders;
 pub mod gc;
 pub mod lineage;

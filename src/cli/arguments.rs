@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(super) mod config;
+
 use super::work::duration;
 use crate::curate::export::ExportFormat;
 use crate::curate::import::ImportFormat;
@@ -8,6 +10,7 @@ use crate::run::next::Generations;
 use crate::run::state::Stage;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use config::ConfigCommand;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,10 +49,10 @@ pub(super) struct WorkArguments {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) budget: Option<Duration>,
     /// Count the budget from this moment, in seconds since 1970 [default: now]
-    #[arg(long, requires = "budget", value_name = "SECONDS")]
+    #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
     pub(super) since: Option<u64>,
     /// Append a line about this call, with its times, to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide = true, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
 }
 
@@ -83,6 +86,9 @@ pub(super) enum Command {
     Status(StatusArguments),
     /// Remove what nothing reachable needs, and what killed runs left behind
     Gc(GcArguments),
+    /// Show a config with everything that it leaves to the default
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]
     Dataset(DatasetCommand),
@@ -108,8 +114,8 @@ pub(super) enum Command {
 pub(super) struct GenerateCommandArguments {
     #[command(flatten)]
     pub(super) task: GenerateArguments,
-    /// If the output folder holds a result of other inputs, make it anew instead of refusing
-    #[arg(long)]
+    /// If the output folder holds a result of other inputs, make it again instead of refusing
+    #[arg(long, hide = true)]
     pub(super) replace: bool,
     #[command(flatten)]
     pub(super) work: WorkArguments,
@@ -212,9 +218,9 @@ pub(super) struct GateArguments {
     pub(super) models: Option<PathBuf>,
     /// Play the games of a finished gate again and compare
     #[arg(long, conflicts_with = "replace")]
-    pub(super) recheck: bool,
-    /// If the output folder holds a result of other inputs, make it anew instead of refusing
-    #[arg(long)]
+    pub(super) remake: bool,
+    /// If the output folder holds a result of other inputs, make it again instead of refusing
+    #[arg(long, hide = true)]
     pub(super) replace: bool,
     #[command(flatten)]
     pub(super) work: WorkArguments,
@@ -236,7 +242,7 @@ pub(super) struct PromoteArguments {
     #[arg(long, value_name = "REG")]
     pub(super) models: Option<PathBuf>,
     /// Append a line about this call, with its times, to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, hide = true, value_name = "FILE")]
     pub(super) log: Option<PathBuf>,
 }
 

@@ -11,7 +11,7 @@ use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::run::gate;
-use crate::pipeline::gate::task::{GateReport, GateTask};
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateReport, GateTask};
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
@@ -32,20 +32,20 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         baseline: &baseline,
         avoid: &arguments.avoid,
         output: &arguments.output,
-        recheck: arguments.recheck,
+        remake: arguments.remake,
     };
     let recipe = recipe(&task)?.hash;
     claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, recipe)?;
     if arguments.replace {
         let pairs = task.config.games / 2;
-        let asked = (pairs, pairs.div_ceil(task.config.batch_pairs));
+        let asked = (pairs, pairs.div_ceil(BATCH_PAIRS));
         drop_surplus("gate", &arguments.output, recipe, &[&GATE_GAMES], asked)?;
     }
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     let report = gate(task, session.context())?;
-    say(&describe(&report, arguments.recheck));
+    say(&describe(&report, arguments.remake));
     if session.json {
         print_json(&report)?;
     }
@@ -57,7 +57,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
     Ok(Worked { id: None, skipped: report.skipped, code })
 }
 
-fn describe(report: &GateReport, rechecked: bool) -> String {
+fn describe(report: &GateReport, remade: bool) -> String {
     let verdict = &report.verdict;
     let score = &verdict.score;
     let word = match verdict.verdict {
@@ -65,7 +65,7 @@ fn describe(report: &GateReport, rechecked: bool) -> String {
         Verdict::Rejected => "rejected",
         Verdict::Inconclusive => "inconclusive",
     };
-    let told = match (rechecked, report.skipped) {
+    let told = match (remade, report.skipped) {
         (true, _) => " (every game played out the same again)",
         (false, true) => " (decided already)",
         (false, false) => "",

@@ -4,7 +4,7 @@ use super::failure::UsageError;
 use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};
-use crate::pipeline::generate::recheck::share_found;
+use crate::pipeline::generate::remake::share_found;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! `renma status --next`: what the next generation's lines of pipeline.sh need.
 
-use super::verdict_word;
+use super::{moved_text, verdict_word};
 use crate::artifact::error::ArtifactError;
 use crate::cli::arguments::PipelineArguments;
 use crate::cli::output::{print, print_json, say, thousands};
@@ -22,7 +22,10 @@ pub(super) fn run(session: &Session, arguments: &PipelineArguments, mut lineage:
             (false, None) => Change::Refuse,
         };
         // What was read before the lock may be of a run that was still at work.
-        lineage = Lineage::read(lineage.config, lineage.registry, lineage.datasets)?;
+        lineage = Lineage::read(lineage.given, lineage.registry, lineage.datasets)?;
+        if !lineage.moved_defaults.is_empty() {
+            say(&moved_text(&lineage.moved_defaults));
+        }
         lineage.begin_next(change, arguments.generations.unwrap_or(Generations::Configured), announce)?
     } else {
         lineage.look_ahead()?
