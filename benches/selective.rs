@@ -148,7 +148,7 @@ fn compare_deep(evaluation: &Evaluation, none: Form<'_>, forms: &[Form<'_>], pos
 fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let config = load_config(Path::new("configs/seed.toml"))?.config.fit_mpc;
-    let config = FitMpcConfig { method: Method::Seed, depth_max: DEEP.0, exploration: 0.5, ..config };
+    let config = FitMpcConfig { method: Method::Source { t: 1.4 }, depth_max: DEEP.0, ..config };
     let model = load_model("builtin:champion", folder.path())?;
     let registry = Registry::new(folder.path());
     let task = FitMpcTask {

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod bench;
+mod config;
 mod dataset;
 mod eval;
 mod failure;
@@ -61,6 +62,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Promote(arguments) => return promote::run(session, &arguments),
         Command::Status(arguments) => status::run(session, &arguments)?,
         Command::Gc(arguments) => gc::run(session, &arguments)?,
+        Command::Config(command) => config::run(session, command)?,
         Command::Dataset(command) => dataset::run(session, command)?,
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,

@@ -1,9 +1,10 @@
-//! One TOML decides a run: read strictly, checked whole.
+//! One TOML decides a run: it names what differs from the default config, and is read strictly and checked whole.
 
-mod diagnosis;
+mod nearest;
+mod resolve;
 
 use crate::artifact::error::ArtifactError;
-use crate::artifact::model::features_file::read_features;
+use crate::artifact::model::features_file::{parse_features, read_features};
 use crate::artifact::publish::read_stream;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::exchange::transcripts::read_transcripts;
@@ -11,17 +12,26 @@ use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::task::GenerateConfig;
+use crate::pipeline::retired::modernize;
 use crate::pipeline::search_settings::SelectiveConfig;
 use crate::pipeline::train::task::TrainConfig;
 use crate::pipeline::{StageError, check_range};
-use diagnosis::{Fault, diagnose, line_of};
+use resolve::{Fault, Resolved, lines_of, resolve};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 /// A larger file is not a config.
 const SIZE_MAX: u64 = 1 << 20;
+
+/// The default config, with every key that a config may have.
+pub const DEFAULT: &str = include_str!("../configs/default.toml");
+
+/// What its `run.features` names.
+const DEFAULT_FEATURES: &str = include_str!("../configs/features/edge-corner.toml");
 
 /// The `[run]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,10 +46,10 @@ pub struct RunConfig {
     pub keep_generations: u32,
 }
 
-/// A whole config; every key must be there, and none else.
+/// A whole config, with a value for every key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "one table a stage")]
+#[expect(missing_docs, reason = "one table per stage")]
 pub struct Config {
     pub run: RunConfig,
     pub generate: GenerateConfig,
@@ -62,6 +72,8 @@ pub struct LoadedConfig {
     pub features: Arc<PatternSet>,
     /// The openings that `generate.book` names.
     pub book: Option<Arc<Book>>,
+    /// The keys that the file names, as `table.key`, with their lines; every other value is that of the default.
+    pub lines: BTreeMap<String, usize>,
 }
 
 /// Why a file is not a config.
@@ -102,14 +114,44 @@ impl Config {
     }
 
     /// Both stages that play games search as `[selective]` says, which is a part of their recipes.
-    fn share_selective(&mut self) -> Result<(), StageError> {
-        if self.generate.selective.is_some() || self.gate.selective.is_some() {
-            let reason = "selective: it is a separate table, for self-play and gates together\nwrite [selective]";
-            return Err(StageError::Setting(reason.into()));
-        }
+    fn share_selective(&mut self) {
         self.generate.selective.clone_from(&self.selective);
         self.gate.selective.clone_from(&self.selective);
-        Ok(())
+    }
+}
+
+impl Config {
+    /// The same config with `[selective]` in its own table alone, as a file has it.
+    #[must_use]
+    pub fn shared_once(&self) -> Self {
+        let mut config = self.clone();
+        (config.generate.selective, config.gate.selective) = (None, None);
+        config
+    }
+}
+
+impl LoadedConfig {
+    /// Every key, as `table.key`, with its value as TOML, in the order of the default.
+    ///
+    /// # Panics
+    ///
+    /// If a config had no TOML form, which would be our own mistake.
+    #[must_use]
+    pub fn keys(&self) -> Vec<(String, String)> {
+        let tables = toml::Table::try_from(self.config.shared_once()).expect("a config is plain data");
+        let order = lines_of(DEFAULT);
+        let of_table = |(table, keys): (&String, &toml::Value)| {
+            let keys = keys.as_table().into_iter().flatten();
+            keys.map(|(key, value)| (format!("{table}.{key}"), value.to_string())).collect::<Vec<_>>()
+        };
+        let mut keys: Vec<(String, String)> = tables.iter().flat_map(of_table).collect();
+        // What the default does not have comes last in its table, and a table that it does not have last of all.
+        let place = |name: &str| order.get(name).copied().unwrap_or(usize::MAX);
+        let table = |name: &str| name.split_once('.').map(|(table, _)| table.to_owned());
+        let table_place =
+            |name: &str| order.iter().find(|(key, _)| table(key) == table(name)).map_or(usize::MAX, |key| *key.1);
+        keys.sort_by_key(|(name, _)| (table_place(name), place(name)));
+        keys
     }
 }
 
@@ -119,29 +161,62 @@ impl Config {
 ///
 /// The first thing that is wrong with it, with its place.
 pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
-    let text = read_text(path)?;
+    load_text(path, &read_text(path)?)
+}
+
+/// The default config, as an empty file would be read.
+///
+/// # Panics
+///
+/// If what is embedded is not sound, which would be our own mistake.
+#[must_use]
+pub fn default_config() -> LoadedConfig {
+    load_text(Path::new("default.toml"), "").expect("the embedded config is sound")
+}
+
+/// A config as a run has recorded it, perhaps before some of its keys were fixed; what it names lies relative to `path`.
+///
+/// # Errors
+///
+/// As [`load_config`].
+pub fn load_recorded(path: &Path, mut recorded: Value) -> Result<LoadedConfig, ConfigError> {
+    modernize_tables(&mut recorded);
+    let text = toml::to_string(&recorded)
+        .map_err(|error| ConfigError::Invalid { place: place(path, None), reason: error.to_string() })?;
+    load_text(path, &text)
+}
+
+/// Brings the tables of a recorded config into today's form; gives the keys, as `table.key`, that say something else than
+/// what is fixed now.
+pub fn modernize_tables(recorded: &mut Value) -> Vec<(String, Value)> {
+    let tables = recorded.as_object_mut().into_iter().flatten();
+    let others = tables.flat_map(|(table, keys)| {
+        let others = keys.as_object_mut().map(|keys| modernize(table, keys)).unwrap_or_default();
+        others.into_iter().map(move |(key, value)| (format!("{table}.{key}"), value))
+    });
+    others.collect()
+}
+
+fn load_text(path: &Path, text: &str) -> Result<LoadedConfig, ConfigError> {
     let invalid = |line, reason| ConfigError::Invalid { place: place(path, line), reason };
-    let mut config: Config = toml::from_str(&text).map_err(|error| {
-        let Fault { line, reason } = diagnose(&text, &error);
-        invalid(line, reason)
-    })?;
-    config.share_selective().and_then(|()| config.check()).map_err(|error| {
-        let reason = error.to_string();
-        // Each range names its key first.
-        let key = reason.split_once(" = ").map_or("", |(key, _)| key);
-        invalid(line_of(&text, key), reason)
-    })?;
+    // The file of the default names nothing that differs from it.
+    let text = if text == DEFAULT { "" } else { text };
+    let default = toml::from_str(DEFAULT).expect("the default config is TOML");
+    let Resolved { config, lines } = resolve(text, &default).map_err(|Fault { line, reason }| invalid(line, reason))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let named = |key: &'static str, value: &str| {
-        let (place, setting) = (place(path, line_of(&text, key)), format!("{key} = \"{value}\""));
+        let (place, setting) = (place(path, lines.get(key).copied()), format!("{key} = \"{value}\""));
         move |source| ConfigError::Named { place, setting, source }
     };
-    let features = &config.run.features;
-    let features = read_features(&folder.join(features)).map_err(named("run.features", features))?;
-    let book = match config.generate.book.as_str() {
-        "" => None,
-        book => Some(Arc::new(read_book(&folder.join(book)).map_err(named("generate.book", book))?)),
+    let features = match config.run.features.as_str() {
+        features if lines.contains_key("run.features") => {
+            read_features(&folder.join(features)).map_err(named("run.features", features))?
+        }
+        _ => parse_features(DEFAULT_FEATURES).expect("the embedded features are sound"),
     };
+    let book = config.generate.openings.book();
+    let read = |book| read_book(&folder.join(book)).map(Arc::new).map_err(named("generate.book", book));
+    let book = book.map(read).transpose()?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     if name == "shipped" {
         return Err(invalid(
@@ -149,7 +224,7 @@ pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
             "no run may be called `shipped`: models/shipped is the model that ships\nrename the file".into(),
         ));
     }
-    Ok(LoadedConfig { name, config, features: Arc::new(features), book })
+    Ok(LoadedConfig { name, config, features: Arc::new(features), book, lines })
 }
 
 /// A line of a file, counted from 1, as messages name it.
@@ -168,7 +243,7 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// Reads a file of openings, a line each, as transcripts are.
+/// Reads a file of openings, one per line, as transcripts are.
 fn read_book(path: &Path) -> Result<Book, ArtifactError> {
     let mut lines = Vec::new();
     for record in read_transcripts(path)?.iter {
@@ -184,7 +259,7 @@ pub fn config_value(config: &Config, key: &str) -> Option<String> {
     let tables = serde_json::to_value(config).ok()?;
     let (table, key) = key.split_once('.')?;
     match tables.get(table)?.get(key)? {
-        serde_json::Value::String(text) => Some(text.clone()),
+        Value::String(text) => Some(text.clone()),
         value => Some(value.to_string()),
     }
 }
@@ -192,43 +267,152 @@ pub fn config_value(config: &Config, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::alternatives::alternatives;
+    use std::collections::BTreeSet;
 
-    fn check(name: &str) -> LoadedConfig {
+    /// A default in which every value that a config may name is another one.
+    const OTHER_DEFAULT: &str = r#"
+        [run]
+        seed = 99
+        generations = 99
+        start = "builtin:champion"
+        features = "features/other.toml"
+        window = 99
+        keep_generations = 99
+
+        [generate]
+        games = 99
+        part_games = 99
+        openings = "book"
+        book = "other.txt"
+        random_plies_min = 1
+        random_plies_max = 59
+        exploration = 0.99
+        exploration_discs = 9.9
+        play_depth = 9
+        label_depth = 9
+        exact_empties = 9
+        mpc_level = { t = 9.9 }
+        label_from_ply = 9
+
+        [train]
+        rule = "delta" # there is no other
+        ratio = 0.99
+        ratio_decay = 0.99
+        clip = 99
+        target = "score"
+        start = "zero"
+        epochs = 99
+        shuffle = false
+        validation = 0.89
+        empties_min = 9
+        empties_max = 59
+        multiplicity_max = 99
+
+        [fit_mpc]
+        method = "source"
+        t = 9.9
+        depth_max = 9
+        games = 99
+        part_games = 99
+
+        [gate]
+        mode = "games"
+        games = 98
+        opening_plies = 9
+        depth = 9
+        nodes = 99
+        exact_empties = 9
+        mpc_level = 99
+    "#;
+
+    fn load(name: &str) -> LoadedConfig {
         load_config(&Path::new(env!("CARGO_MANIFEST_DIR")).join("configs").join(name)).unwrap()
     }
 
-    #[test]
-    fn every_shipped_config_is_complete() {
-        for name in [
-            "default.toml",
-            "smoke.toml",
-            "seed.toml",
-            "nightly.toml",
-            "workstation.toml",
-            "../models/shipped/first.toml",
-            "../models/shipped/config.toml",
-        ] {
-            assert!(0 < check(name).config.generate.games, "{name}");
-        }
-        assert!(2000 <= check("default.toml").config.generate.games);
-        assert_eq!(config_value(&check("seed.toml").config, "train.target").unwrap(), "result");
+    fn resolved(text: &str, default: &str) -> Config {
+        resolve(text, &toml::from_str(default).unwrap()).unwrap().config
     }
 
     #[test]
-    fn a_misspelt_missing_or_impossible_key_is_an_error_that_names_it() {
+    fn every_shipped_config_is_sound() {
+        for name in ["smoke", "seed", "nightly", "workstation", "../models/shipped/first", "../models/shipped/config"] {
+            assert!(0 < load(&format!("{name}.toml")).config.generate.games, "{name}");
+        }
+        assert_eq!(load("default.toml").config, default_config().config);
+        let features =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/features/edge-corner.toml"));
+        assert_eq!(
+            (default_config().config.run.features.as_str(), features.unwrap().as_str()),
+            ("features/edge-corner.toml", DEFAULT_FEATURES)
+        );
+        assert!(load("default.toml").lines.is_empty());
+        assert!(2000 <= default_config().config.generate.games);
+        assert_eq!(config_value(&load("seed.toml").config, "train.target").unwrap(), "result");
+    }
+
+    #[test]
+    fn the_published_and_the_shipped_configs_name_every_key_on_which_their_bytes_depend() {
+        let default: toml::Table = toml::from_str(DEFAULT).unwrap();
+        let other: toml::Table = toml::from_str(OTHER_DEFAULT).unwrap();
+        for (table, keys) in &default {
+            for (key, value) in keys.as_table().unwrap() {
+                assert!(key == "rule" || other[table].get(key) != Some(value), "{table}.{key} is not another value");
+            }
+        }
+        for text in [
+            include_str!("../configs/seed.toml"),
+            include_str!("../models/shipped/first.toml"),
+            include_str!("../models/shipped/config.toml"),
+        ] {
+            let mut configs = [DEFAULT, OTHER_DEFAULT].map(|default| resolved(text, default));
+            // How many generations there are, and how long they stay, changes none of them.
+            for config in &mut configs {
+                (config.run.generations, config.run.keep_generations) = (1, 0);
+            }
+            assert_eq!(configs[0], configs[1]);
+        }
+    }
+
+    #[test]
+    fn there_are_at_most_50_keys() {
+        let mut keys: BTreeSet<String> = lines_of(DEFAULT).into_keys().collect();
+        for choice in alternatives() {
+            keys.extend(choice.tables.iter().flatten().map(|(key, _)| format!("{}.{key}", choice.table)));
+        }
+        keys.extend(["threshold", "rank", "extension"].map(|key| format!("selective.{key}")));
+        assert_eq!(keys.len(), 50, "{keys:?}");
+    }
+
+    #[test]
+    fn a_config_lies_over_the_default_and_takes_its_own_alternatives() {
+        let config =
+            resolved("[train]\ntarget = \"result\"\n[fit_mpc]\nmethod = \"source\"\nt = 2\ngames = 7\n", DEFAULT);
+        let default = default_config().config;
+        let (train, fit_mpc) = (config.train.clone(), config.fit_mpc.clone());
+        assert_eq!(train.target, crate::pipeline::train::task::Target::Result {});
+        assert_eq!((fit_mpc.method, fit_mpc.games), (crate::pipeline::fit_mpc::task::Method::Source { t: 2.0 }, 7));
+        let train = TrainConfig { target: default.train.target, ..train };
+        let fit_mpc = FitMpcConfig { method: default.fit_mpc.method, games: default.fit_mpc.games, ..fit_mpc };
+        assert_eq!(Config { train, fit_mpc, ..config }, default);
+        assert_eq!(resolved("", DEFAULT), default);
+    }
+
+    #[test]
+    fn every_key_is_shown_in_the_order_of_the_default() {
+        let names: Vec<String> = default_config().keys().into_iter().map(|(name, _)| name).collect();
+        let lines = lines_of(DEFAULT);
+        assert_eq!(names.len(), lines.len());
+        assert!(names.is_sorted_by_key(|name| lines[name]), "{names:?}");
+    }
+
+    #[test]
+    fn a_file_that_a_config_names_and_that_is_not_there_is_an_error_with_its_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.toml");
-        let text = include_str!("../configs/smoke.toml");
-        for (from, to, expected) in [
-            ("part_games", "part_gamez", "part_gamez"),
-            ("epochs", "# epochs", "train.epochs is missing"),
-            ("\ngames =", "\ngames = 0 #", "generate.games = 0"),
-            ("mpc_level = ", "mpc_level = 42 # ", "mpc_level = 42"),
-            ("features/", "nowhere/", "run.features"),
-        ] {
-            crate::artifact::publish::publish_bytes(&path, text.replacen(from, to, 1).as_bytes()).unwrap();
-            let error = load_config(&path).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
+        let text = "[run]\nfeatures = \"nowhere.toml\"\n";
+        crate::artifact::publish::publish_bytes(&path, text.as_bytes()).unwrap();
+        let error = load_config(&path).unwrap_err().to_string();
+        assert!(error.ends_with("c.toml:2: run.features = \"nowhere.toml\""), "{error}");
     }
 }

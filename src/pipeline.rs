@@ -1,9 +1,11 @@
 //! The stages: each reads artifacts, does its work on all cores and publishes artifacts; they meet on disk alone.
 
+pub mod alternatives;
 pub mod fit_mpc;
 pub mod gate;
 pub mod generate;
 pub mod promote;
+pub mod retired;
 pub mod search_settings;
 pub mod train;
 

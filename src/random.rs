@@ -20,7 +20,7 @@ pub enum Stream {
     /// The opening of a pair of gate games: generation and try.
     GateOpening(u32, u64),
     /// The games and rows that a check makes again.
-    Recheck,
+    Remake,
 }
 
 impl Stream {
@@ -31,7 +31,7 @@ impl Stream {
             Self::Validation => [3, 0, 0],
             Self::MpcSample(generation, id) => [4, u64::from(generation), id],
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
-            Self::Recheck => [6, 0, 0],
+            Self::Remake => [6, 0, 0],
         }
     }
 }
@@ -151,7 +151,7 @@ mod tests {
         assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
         let mut counts = [0_u32; 6];
         for id in 0..60_000_u32 {
-            counts[number_below(1, Stream::Recheck, &id.to_le_bytes(), 6) as usize] += 1;
+            counts[number_below(1, Stream::Remake, &id.to_le_bytes(), 6) as usize] += 1;
         }
         assert!(counts.iter().all(|&count| 9_500 < count && count < 10_500), "{counts:?}");
         let hits = (0..20_000_u32).filter(|id| belongs(1, Stream::Validation, &id.to_le_bytes(), 0.1)).count();

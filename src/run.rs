@@ -2,6 +2,8 @@
 //! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
 pub mod claim;
+mod defaults;
+pub mod entry;
 pub mod folders;
 pub mod gc;
 pub mod lineage;

@@ -70,6 +70,28 @@ fn the_example_of_each_help_is_a_command_line_that_parses() {
     }
 }
 
+#[test]
+fn config_show_prints_every_key_with_the_line_or_the_default_that_its_value_comes_from() {
+    let workspace = Workspace::new();
+    workspace
+        .write("mine.toml", "[run]\nfeatures = \"configs/features/es-cube.toml\"\n\n[train]\ntarget = \"result\"\n");
+    let shown = workspace.done("config show --config mine.toml");
+    let line = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap_or_else(|| panic!("{key}: {shown}"));
+    assert!(line("target = \"result\" ").ends_with("# mine.toml:5"), "{shown}");
+    assert!(line("epochs = 12 ").ends_with("# default") && !shown.contains("blend"), "{shown}");
+    let value = check_json(&workspace.run("config show --config mine.toml --json"), "config show");
+    assert_eq!(value["config"]["train"]["target"], "result");
+    assert_eq!(
+        (&value["origins"]["run.features"], &value["origins"]["run.seed"]),
+        (&"mine.toml:2".into(), &"default".into())
+    );
+    // What is shown is a config, and the same one.
+    workspace.write("copy.toml", &shown);
+    let copy = check_json(&workspace.run("config show --config copy.toml --json"), "config show");
+    assert_eq!(copy["config"], value["config"]);
+    assert!(workspace.done("config show").contains("features = \"features/edge-corner.toml\""));
+}
+
 /// A tiny run with an OBF file.
 fn tiny_run() -> Workspace {
     let workspace = Workspace::new();

@@ -182,7 +182,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
         baseline: &baseline,
         avoid: &avoid,
         output: nowhere,
-        recheck: false,
+        remake: false,
     };
     let found: [(&str, ContentHash); 7] = [
         ("generate step", generate::recipe::step(&generate_task).id),

@@ -27,20 +27,13 @@ use std::process::Command;
 use workspace::{Outcome, Workspace, all_paths, check_same, copy_folder, files, reached};
 
 /// A sequential test of weak players, a few milliseconds a game.
-const QUICK: [(&str, &str); 6] = [
-    ("gate.mode", "\"sprt\""),
-    ("gate.games", "400"),
-    ("gate.batch_pairs", "4"),
-    ("gate.depth", "1"),
-    ("gate.balance_depth", "1"),
-    ("gate.exact_empties", "4"),
-];
+const QUICK: [(&str, &str); 4] =
+    [("gate.mode", "\"sprt\""), ("gate.games", "400"), ("gate.depth", "1"), ("gate.exact_empties", "4")];
 
 /// Like players and narrow bounds, so that the test goes on to its cap, slowly enough to be caught in the middle of it.
-const SLOW: [(&str, &str); 6] = [
+const SLOW: [(&str, &str); 5] = [
     ("gate.mode", "\"sprt\""),
-    ("gate.games", "160"),
-    ("gate.batch_pairs", "4"),
+    ("gate.games", "320"),
     ("gate.nelo1", "5.0"),
     ("gate.depth", "4"),
     ("gate.exact_empties", "11"),
@@ -49,6 +42,7 @@ const SLOW: [(&str, &str); 6] = [
 /// The candidate and the baseline of a gate.
 const STRONG_WEAK: &str = "--candidate builtin:square-weights --baseline builtin:disc-count";
 const WEAK_STRONG: &str = "--candidate builtin:disc-count --baseline builtin:square-weights";
+const WEAK_WEAK: &str = "--candidate builtin:disc-count --baseline builtin:disc-count";
 const ALIKE: &str = "--candidate builtin:square-weights --baseline builtin:square-weights";
 
 fn quick(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
@@ -93,7 +87,7 @@ fn the_test_stops_in_the_batch_that_decides_it() {
         let found = check(&workspace, &format!("--config {config} {players}"), &format!("decided{code}"), code);
         let test = found.test.clone().unwrap();
         assert_eq!(found.verdict, verdict);
-        assert!(found.pairs_done < 100 && found.pairs_done.is_multiple_of(4), "{found:?}");
+        assert!(found.pairs_done < 100 && found.pairs_done.is_multiple_of(8), "{found:?}");
         assert_eq!(found.pairs_asked, 200);
         assert_eq!(found.score.pairs.iter().sum::<u64>(), found.pairs_done);
         assert!(if code == 0 { test.llr_high <= test.llr } else { test.llr <= test.llr_low }, "{test:?}");
@@ -103,7 +97,7 @@ fn the_test_stops_in_the_batch_that_decides_it() {
         assert_eq!((manifest.asked, manifest.done), (200, found.pairs_done));
         assert_eq!(manifest.content, found.games_content);
         let names: Vec<String> = files(&folder).into_keys().collect();
-        assert_eq!(names.len() as u64, 2 + found.pairs_done / 4, "{names:?}");
+        assert_eq!(names.len() as u64, 2 + found.pairs_done / 8, "{names:?}");
         assert_eq!(games(&folder).len() as u64, 2 * found.pairs_done);
     }
 }
@@ -124,7 +118,7 @@ fn a_test_that_reaches_its_cap_is_inconclusive_and_forecasts_the_rest() {
 #[test]
 fn all_games_are_played_in_the_other_mode() {
     let workspace = Workspace::new();
-    let changes = [("gate.mode", "\"games\""), ("gate.games", "42"), ("gate.batch_pairs", "8")];
+    let changes = [("gate.mode", "\"games\""), ("gate.games", "42")];
     let config = quick(&workspace, "a", &changes);
     let found = check(&workspace, &format!("--config {config} {STRONG_WEAK}"), "all", 0);
     assert_eq!((found.pairs_done, found.test.as_ref()), (21, None));
@@ -170,9 +164,9 @@ fn a_gate_that_is_stopped_five_times_gives_the_verdict_and_games_of_an_undisturb
     assert!(5 <= stops, "only {stops} runs were stopped before their end");
     let last = workspace.run(&format!("gate {arguments} --output stopped --json"));
     assert_eq!(last.code, Some(11), "{}", last.stderr);
-    // At most a batch was lost: sixteen files are 64 pairs of 80.
+    // At most a batch was lost: sixteen files are 128 pairs of 160.
     let report: serde_json::Value = serde_json::from_str(&last.stdout).unwrap();
-    assert!(report["games_played"].as_u64().unwrap() <= 32, "{report}");
+    assert!(report["games_played"].as_u64().unwrap() <= 64, "{report}");
     for threads in [1, 2, 7] {
         let output = format!("whole{threads}");
         check(&workspace, &format!("{arguments} --threads {threads}"), &output, 11);
@@ -183,7 +177,7 @@ fn a_gate_that_is_stopped_five_times_gives_the_verdict_and_games_of_an_undisturb
 #[test]
 fn an_early_end_is_the_same_on_any_number_of_threads_and_after_a_stop() {
     let workspace = Workspace::new();
-    let changes = [("gate.batch_pairs", "3"), ("gate.depth", "3"), ("gate.exact_empties", "9")];
+    let changes = [("gate.nelo1", "20.0"), ("gate.depth", "3"), ("gate.exact_empties", "9")];
     let config = quick(&workspace, "a", &changes);
     let arguments = format!("--config {config} {STRONG_WEAK}");
     assert!(stopped(&workspace, &arguments, "stopped", 2, "-INT"), "it ended before it could be stopped");
@@ -204,18 +198,18 @@ fn identities(folder: &Path) -> Vec<(u64, i64)> {
 #[test]
 fn a_higher_cap_keeps_the_games_and_a_lower_one_is_refused() {
     let workspace = Workspace::new();
-    let undecided = [("gate.nelo1", "2.0"), ("gate.games", "24")];
+    let undecided = [("gate.nelo1", "2.0"), ("gate.games", "48")];
     let fewer = quick(&workspace, "fewer", &undecided);
-    let more = quick(&workspace, "more", &[undecided[0], ("gate.games", "44")]);
+    let more = quick(&workspace, "more", &[undecided[0], ("gate.games", "88")]);
     let arguments = |config: &str| format!("--config {config} {ALIKE}");
     check(&workspace, &arguments(&fewer), "raised", 11);
     let before = identities(&workspace.path("raised"));
     let verdict = check(&workspace, &arguments(&more), "raised", 11);
-    assert_eq!((before.len(), verdict.pairs_done), (3, 22));
+    assert_eq!((before.len(), verdict.pairs_done), (3, 44));
     assert_eq!(before, identities(&workspace.path("raised"))[..3], "finished batches were written again");
     check(&workspace, &arguments(&more), "fresh", 11);
     check_same(&workspace.path("raised"), &workspace.path("fresh"), "raised and fresh");
-    let words = ["it holds 44 games already", "gate.games asks for 24"];
+    let words = ["it holds 88 games already", "gate.games asks for 48"];
     refused(&workspace, &format!("{} --output raised", arguments(&fewer)), 2, &words);
     check_same(&workspace.path("raised"), &workspace.path("fresh"), "after a refusal");
     // The same of a gate that was stopped before its verdict.
@@ -237,7 +231,7 @@ fn a_higher_cap_keeps_the_games_and_a_lower_one_is_refused() {
 #[test]
 fn a_damaged_or_missing_batch_without_a_verdict_is_played_again() {
     let workspace = Workspace::new();
-    let config = quick(&workspace, "a", &[("gate.nelo1", "2.0"), ("gate.games", "40")]);
+    let config = quick(&workspace, "a", &[("gate.nelo1", "2.0"), ("gate.games", "80")]);
     let arguments = format!("--config {config} {ALIKE}");
     check(&workspace, &arguments, "whole", 11);
     copy_folder(&workspace.path("whole"), &workspace.path("mended"));
@@ -247,10 +241,10 @@ fn a_damaged_or_missing_batch_without_a_verdict_is_played_again() {
     bytes[middle] ^= 4;
     workspace.write("mended/games/part-00002.parquet", &bytes);
     std::fs::remove_file(workspace.path("mended/games/part-00000.parquet")).unwrap();
-    refused(&workspace, &format!("{arguments} --output mended --recheck"), 65, &["games/part-00000.parquet"]);
+    refused(&workspace, &format!("{arguments} --output mended --remake"), 65, &["games/part-00000.parquet"]);
     std::fs::remove_file(workspace.path("mended/manifest.json")).unwrap();
     let outcome = workspace.run(&format!("gate {arguments} --output mended --json"));
-    assert!(outcome.stdout.contains("\"games_played\":16"), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("\"games_played\":32"), "{}", outcome.stdout);
     check_same(&workspace.path("mended"), &workspace.path("whole"), "mended and whole");
 }
 
@@ -262,18 +256,16 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
         ("generate.play_depth", "0"),
         ("generate.label_depth", "0"),
         ("generate.exact_empties", "0"),
-        ("gate.mode", "\"games\""),
+        ("gate.nelo1", "1.0"),
         ("gate.games", "60"),
         ("gate.opening_plies", "6"),
-        ("gate.balance_depth", "2"),
-        ("gate.balance_discs", "1.0"),
     ];
     let config = quick(&workspace, "a", &changes);
     for generation in [1, 2] {
         workspace.done(&format!("generate --config {config} --generation {generation} --output train{generation}"));
     }
-    let arguments = format!("--config {config} {STRONG_WEAK}");
-    let found = check(&workspace, &format!("{arguments} --avoid train1 train2"), "gate", 0);
+    let arguments = format!("--config {config} {WEAK_WEAK}");
+    let found = check(&workspace, &format!("{arguments} --avoid train1 train2"), "gate", 11);
     let openings = openings(&games(&workspace.path("gate")));
     let different: BTreeSet<Position> = openings.iter().map(|position| position.canonical()).collect();
     assert_eq!((openings.len(), different.len()), (30, 30));
@@ -291,8 +283,8 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, 12);
     for position in openings {
         searcher.clear();
-        let score = searcher.search(position, Limits::full_width(Depth(2))).score;
-        assert!(score.abs() <= Score::DISC, "{position:?} has score {score:?}");
+        let score = searcher.search(position, Limits::full_width(Depth(4))).score;
+        assert!(score.abs() <= Score(5000), "{position:?} has score {score:?}");
     }
     let counts = found.openings;
     assert!(0 < counts.in_training && 0 < counts.unbalanced, "{counts:?}");
@@ -303,34 +295,25 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
     refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
     refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "Gate"]);
-    check(&workspace, &format!("{arguments} --avoid train1 train2 --recheck"), "gate", 0);
+    check(&workspace, &format!("{arguments} --avoid train1 train2 --remake"), "gate", 11);
 }
 
 #[test]
 fn too_few_openings_are_an_error_that_names_the_key() {
     let workspace = Workspace::new();
     // There are 60 positions after 4 plies, up to symmetry.
-    for (mode, changes, words) in [
-        ("games", ("gate.opening_plies", "4"), ["gate.opening_plies = 4", "only 60 openings for 200 pairs"]),
-        ("sprt", ("gate.opening_plies", "4"), ["gate.opening_plies = 4", "only 60 openings for 200 pairs"]),
-        ("games", ("gate.balance_discs", "0.0"), ["gate.balance_discs = 0", "raise"]),
-    ] {
-        let mode_value = format!("\"{mode}\"");
-        let all = ("gate.balance_discs", "64.0");
-        let deep = ("gate.opening_plies", "5");
-        let narrow = ("gate.nelo1", "1.0");
-        let config = quick(&workspace, mode, &[("gate.mode", &mode_value), all, deep, narrow, changes]);
-        let output = format!("{mode}{}", changes.0);
-        refused(&workspace, &format!("--config {config} {ALIKE} --output {output}"), 2, &words);
-        let played = files(&workspace.path(&output)).len();
-        assert_eq!(played, if mode == "sprt" { 15 } else { 0 }, "{mode}");
-        assert!(!workspace.path(&output).join("manifest.json").exists());
+    let (short, narrow) = (("gate.opening_plies", "4"), ("gate.nelo1", "1.0"));
+    for (mode, changes) in [("games", &[short, ("gate.mode", "\"games\"")]), ("sprt", &[short, narrow])] {
+        let config = quick(&workspace, mode, changes);
+        let words = ["gate.opening_plies = 4", "only 60 openings for 200 pairs", "raise"];
+        refused(&workspace, &format!("--config {config} {ALIKE} --output {mode}"), 2, &words);
+        let played = files(&workspace.path(mode)).len();
+        assert_eq!(played, if mode == "sprt" { 7 } else { 0 }, "{mode}");
+        assert!(!workspace.path(mode).join("manifest.json").exists());
     }
     // What the openings are enough for is a gate.
-    let few =
-        [("gate.opening_plies", "4"), ("gate.balance_discs", "64.0"), ("gate.games", "120"), ("gate.nelo1", "1.0")];
-    let config = quick(&workspace, "few", &few);
-    let found = check(&workspace, &format!("--config {config} {ALIKE}"), "sprtgate.opening_plies", 11);
+    let config = quick(&workspace, "few", &[short, narrow, ("gate.games", "120")]);
+    let found = check(&workspace, &format!("--config {config} {ALIKE}"), "sprt", 11);
     assert_eq!((found.pairs_done, found.openings.drawn), (60, found.openings.repeated + 60));
 }
 
@@ -348,12 +331,12 @@ fn a_limit_of_nodes_decides_the_games_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_verdict_that_the_games_do_not_lead_to_fails_the_recheck() {
+fn a_verdict_that_the_games_do_not_lead_to_fails_the_remake() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "a", &[]);
     let arguments = format!("--config {config} {STRONG_WEAK}");
     let verdict = check(&workspace, &arguments, "gate", 0);
-    check(&workspace, &format!("{arguments} --recheck"), "gate", 0);
+    check(&workspace, &format!("{arguments} --remake"), "gate", 0);
     let changes: [fn(&mut VerdictFile); 4] = [
         |verdict| verdict.verdict = Verdict::Rejected,
         |verdict| verdict.score.wins += 1,
@@ -364,7 +347,7 @@ fn a_verdict_that_the_games_do_not_lead_to_fails_the_recheck() {
         let mut changed = verdict.clone();
         change(&mut changed);
         workspace.write("gate/verdict.json", seal(&changed));
-        refused(&workspace, &format!("{arguments} --output gate --recheck"), 65, &["gate/verdict.json"]);
+        refused(&workspace, &format!("{arguments} --output gate --remake"), 65, &["gate/verdict.json"]);
     }
     let mut older = serde_json::to_value(&verdict).unwrap();
     older.as_object_mut().unwrap().remove("format");
@@ -382,19 +365,14 @@ fn impossible_settings_are_named() {
     let workspace = Workspace::new();
     for (key, value, words) in [
         ("gate.mode", "\"swiss\"", ["mode", "swiss"]),
-        ("gate.batch_pairs", "0", ["gate.batch_pairs = 0", "expected 1"]),
+        ("gate.games", "1600002", ["gate.games = 1600002", "expected 2 to 1600000"]),
         ("gate.nelo1", "0.0", ["gate.nelo1 = 0", "gate.nelo0 = 0"]),
         ("gate.nelo0", "nan", ["gate.nelo0", "expected -500"]),
-        ("gate.alpha", "0.5", ["gate.alpha = 0.5", "expected"]),
-        ("gate.beta", "0.0", ["gate.beta = 0", "expected"]),
         ("gate.opening_plies", "3", ["gate.opening_plies = 3", "expected 4"]),
-        ("gate.balance_discs", "65.0", ["gate.balance_discs = 65", "expected"]),
         ("gate.nodes", "-1", ["gate.nodes = -1", "expected a whole number"]),
     ] {
         let config = quick(&workspace, "bad", &[(key, value)]);
         refused(&workspace, &format!("--config {config} {ALIKE} --output out"), 2, &words);
     }
-    let many = quick(&workspace, "many", &[("gate.games", "1000000"), ("gate.batch_pairs", "4")]);
-    refused(&workspace, &format!("--config {many} {ALIKE} --output out"), 2, &["gate.batch_pairs = 4", "parts"]);
     assert!(!workspace.path("out").exists());
 }

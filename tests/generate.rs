@@ -272,7 +272,7 @@ fn a_book_that_cannot_be_used_is_an_error_that_names_the_line() {
         let config = quick(&workspace, "book", changes);
         let outcome = workspace.run(&format!("generate --config {config} --output out"));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("generate.book = "), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("generate.book"), "{}", outcome.stderr);
     }
 }
 
@@ -321,7 +321,7 @@ fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
             assert!(!exact || score == i32::from(row.result.unwrap()) * 1000, "{place}: {row:?}");
             let opening = row.ply < changes.random_plies;
             assert!(!opening || random_move, "{place}: an opening move is random");
-            let may_explore = changes.exploration_empties < empties;
+            let may_explore = EXPLORATION_EMPTIES < empties;
             assert!(opening || may_explore || !random_move, "{place}: it is too late to explore");
             let one_search = changes.play_depth == changes.label_depth || exact;
             assert!(random_move || !one_search || row.best_move == row.played_move, "{place}");
@@ -334,10 +334,12 @@ fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
     assert_eq!(game.random_plies, Some(changes.random_plies.min(board.ply().0)), "game {}", game.game_id);
 }
 
+/// Random moves after the opening come while more squares than this are empty.
+const EXPLORATION_EMPTIES: u8 = 14;
+
 /// The keys that decide what the rows of a game must say.
 struct Checked {
     random_plies: u8,
-    exploration_empties: u8,
     play_depth: u8,
     label_depth: u8,
     exact_empties: u8,
@@ -348,15 +350,14 @@ struct Checked {
 fn every_game_replays_to_its_rows() {
     let workspace = Workspace::new();
     for (name, checked) in [
-        ("source", [8, 14, 1, 1, 8, 0]),
-        ("late", [12, 20, 2, 2, 6, 13]),
-        ("apart", [4, 60, 1, 3, 0, 1]),
-        ("random", [60, 60, 0, 0, 0, 0]),
+        ("source", [8, 1, 1, 8, 0]),
+        ("late", [12, 2, 2, 6, 13]),
+        ("apart", [4, 1, 3, 0, 1]),
+        ("random", [60, 0, 0, 0, 0]),
     ] {
-        let [random_plies, exploration_empties, play_depth, label_depth, exact_empties, label_from_ply] = checked;
+        let [random_plies, play_depth, label_depth, exact_empties, label_from_ply] = checked;
         let texts = checked.map(|value| value.to_string());
-        let keys =
-            ["random_plies_min", "exploration_empties", "play_depth", "label_depth", "exact_empties", "label_from_ply"];
+        let keys = ["random_plies_min", "play_depth", "label_depth", "exact_empties", "label_from_ply"];
         let keys = keys.map(|key| format!("generate.{key}"));
         let mut changes: Vec<(&str, &str)> =
             keys.iter().map(String::as_str).zip(texts.iter().map(String::as_str)).collect();
@@ -367,7 +368,6 @@ fn every_game_replays_to_its_rows() {
         let dataset = Dataset::open(&workspace.path(name)).unwrap();
         let checked = Checked {
             random_plies,
-            exploration_empties,
             play_depth,
             // At depth 0 the shortest search that finds a move looks one ply ahead.
             label_depth: label_depth.max(1),

@@ -245,7 +245,7 @@ fn samples_that_no_search_has_found_are_searched_again() {
         ("empties", |row| row.empties = 255),
     ];
     let workspace = Workspace::new();
-    let small = [("fit_mpc.games", "6"), ("fit_mpc.part_games", "3"), ("fit_mpc.compare", "1")];
+    let small = [("fit_mpc.games", "6"), ("fit_mpc.part_games", "3")];
     let config = tiny(&workspace, "mpc", &small);
     let fit = format!("fit-mpc --config {config} --model builtin:square-weights");
     workspace.done(&format!("{fit} --models sound --output sound-mpc"));
@@ -267,7 +267,7 @@ fn samples_that_no_search_has_found_are_searched_again() {
 #[test]
 fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
     let workspace = Workspace::new();
-    let small = [("gate.games", "12"), ("gate.batch_pairs", "2"), ("gate.depth", "1"), ("gate.exact_empties", "2")];
+    let small = [("gate.games", "48"), ("gate.depth", "1"), ("gate.exact_empties", "2")];
     let config = tiny(&workspace, "gate", &small);
     let gate = format!("gate --config {config} --candidate builtin:square-weights --baseline builtin:disc-count");
     let code = workspace.run(&format!("{gate} --output sound")).code;
@@ -334,10 +334,7 @@ fn a_config_of_too_many_parts_names_the_size_that_it_needs() {
             [("fit_mpc.games", "10000000"), ("fit_mpc.part_games", "1")],
             ["fit_mpc.part_games = 1", "10000000 parts", "fit_mpc.part_games to at least 100"],
         ),
-        (
-            [("gate.games", "10000000"), ("gate.batch_pairs", "1")],
-            ["gate.batch_pairs = 1", "5000000 parts", "gate.batch_pairs to at least 50"],
-        ),
+        ([("gate.games", "1600002"), ("gate.depth", "1")], ["gate.games = 1600002", "expected 2 to 1600000", ""]),
     ] {
         let config = tiny(&workspace, "many", &keys);
         for arguments in ["generate --output new", "shard plan new.json --shards 4 --output new"] {
@@ -374,7 +371,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
         ("algorithm 7 of generate, this renma has 1\nmake it again", |plan| plan["algorithm"] = json!(7)),
         ("generation is 0", |plan| plan["generation"] = json!(0)),
         ("generate.mpc_level = 42", |plan| plan["config"]["mpc_level"] = json!(42)),
-        ("generate.table_bits = 32", |plan| plan["config"]["table_bits"] = json!(32)),
+        ("unknown field `table_bits`", |plan| plan["config"]["table_bits"] = json!(32)),
         ("generate.games = 18446744073709551615", |plan| plan["config"]["games"] = json!(u64::MAX)),
         ("generate.part_games = 10000000", |plan| plan["config"]["games"] = json!(1_000_000_000_000_u64)),
         ("its shards make 3 parts, and its games need 4", |plan| plan["config"]["games"] = json!(12)),

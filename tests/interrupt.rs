@@ -127,30 +127,11 @@ fn self_play_ends_in_the_midst_of_any_search() {
 fn fits_of_mpc_end_in_the_midst_of_any_search() {
     let workspace = Workspace::new();
     workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
-    let deep = [
-        ("fit_mpc.depth_max", "16"),
-        ("fit_mpc.empties_min", "30"),
-        ("fit_mpc.empties_max", "50"),
-        ("fit_mpc.random_plies", "8"),
-        ("fit_mpc.tree_share", "0.0"),
-        ("fit_mpc.t", "10.0"),
-    ];
-    for (name, changes) in [
-        ("depths", &[][..]),
-        ("tree", &[("fit_mpc.tree_share", "1.0"), ("fit_mpc.tree_depth_min", "20"), ("fit_mpc.tree_depth_max", "20")]),
-        (
-            "end",
-            &[
-                ("fit_mpc.depth_max", "3"),
-                ("fit_mpc.end_empties", "24"),
-                ("fit_mpc.empties_min", "24"),
-                ("fit_mpc.empties_max", "56"),
-                ("fit_mpc.game_samples", "33"),
-            ],
-        ),
-        ("source", &[("fit_mpc.method", "\"seed\"")]),
-    ] {
-        let config = workspace.config(name, "smoke", &[&deep, changes].concat());
+    let deep = ("fit_mpc.depth_max", "16");
+    for (name, changes) in
+        [("line", &[deep][..]), ("source", &[deep, ("fit_mpc.method", "\"source\""), ("fit_mpc.t", "10.0")])]
+    {
+        let config = workspace.config(name, "smoke", changes);
         let model = "--model builtin:square-weights --models models";
         check_in_the_midst(&workspace, &format!("fit-mpc --config {config} {model} --output data/{name}"));
     }
@@ -160,11 +141,9 @@ fn fits_of_mpc_end_in_the_midst_of_any_search() {
 fn gates_end_in_the_midst_of_any_search() {
     let workspace = Workspace::new();
     workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
-    for (name, changes) in [
-        ("moves", &[("gate.depth", "30")][..]),
-        ("balance", &[("gate.balance_depth", "30")]),
-        ("exact", &[("gate.exact_empties", "30"), ("gate.depth", "1")]),
-    ] {
+    for (name, changes) in
+        [("moves", &[("gate.depth", "30")][..]), ("exact", &[("gate.exact_empties", "30"), ("gate.depth", "1")])]
+    {
         let config = workspace.config(name, "smoke", changes);
         let players = "--candidate builtin:square-weights --baseline builtin:disc-count";
         check_in_the_midst(&workspace, &format!("gate --config {config} {players} --output data/{name}"));

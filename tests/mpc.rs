@@ -25,7 +25,7 @@ const DEPTH_MAX: u8 = 5;
 
 /// Fits the square weights with enough samples for lines of their own.
 fn fit(workspace: &Workspace, changes: &[(&str, &str)], options: &str) -> String {
-    let small = [("fit_mpc.games", "300"), ("fit_mpc.part_games", "70"), ("fit_mpc.end_empties", "13")];
+    let small = [("fit_mpc.games", "300"), ("fit_mpc.part_games", "70")];
     let config = workspace.config("fit", "smoke", &[&small, changes].concat());
     workspace.done(&format!(
         "fit-mpc --config {config} --model builtin:square-weights --models registry --output mpc --report pictures {options}"
@@ -97,11 +97,12 @@ fn a_killed_fit_goes_on_and_more_games_keep_the_samples_that_are_there() {
         assert!(before[part] == after[part], "{part} was made again");
     }
     assert!(before["part-00004.parquet"] != after["part-00004.parquet"] && after.len() == 6);
-    let config = workspace.config("fewer", "smoke", &[("fit_mpc.games", "300"), ("fit_mpc.part_games", "70")]);
+    let fewer = [("fit_mpc.games", "300"), ("fit_mpc.part_games", "70"), ("fit_mpc.depth_max", "4")];
+    let config = workspace.config("fewer", "smoke", &fewer);
     let fewer = format!("fit-mpc --config {config} --model builtin:square-weights --models registry --output mpc");
     let outcome = workspace.run(&fewer);
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("fit_mpc.end_empties"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("fit_mpc.depth_max"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -130,7 +131,7 @@ fn scores_are_those_of_full_width_searches() {
             let (score, _) = searcher.score_at_depth(sample.position, Depth(depth), MpcLevel::FullWidth).unwrap();
             assert_eq!(score, Score(found.score), "{:?} depth {depth}", sample.position);
         }
-        let end = (sample.position.empties() <= 13).then(|| searcher.solve(sample.position).score.0);
+        let end = (sample.position.empties() <= 12).then(|| searcher.solve(sample.position).score.0);
         assert_eq!(end, sample.end.map(|end| end.score), "{:?}", sample.position);
     }
 }
@@ -163,7 +164,8 @@ fn quantiles_hold_their_share_of_the_samples_they_were_fitted_to() {
 #[test]
 fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
     let workspace = Workspace::new();
-    let version = fit(&workspace, &[("fit_mpc.method", "\"seed\""), ("fit_mpc.games", "30")], "");
+    let version =
+        fit(&workspace, &[("fit_mpc.method", "\"source\""), ("fit_mpc.t", "1.4"), ("fit_mpc.games", "30")], "");
     let fitted = LoadedModel::read(&workspace.path("registry").join(&version)).unwrap();
     workspace.done(&format!("model export --model registry/{version} --format mpc-dat --t 1.4 --output mpc.dat"));
     let back = workspace.done("model import mpc.dat --format mpc-dat --model v0001 --t 1.4 --models registry");

@@ -287,7 +287,7 @@ fn pictures_of_a_fit_replace_nothing_but_pictures_of_a_fit() {
     workspace.done(&fit);
     workspace.done(&fit);
     // Those of another fit take --replace.
-    let other = workspace.config("other", "smoke", &[("fit_mpc.games", "5"), ("fit_mpc.compare", "1")]);
+    let other = workspace.config("other", "smoke", &[("fit_mpc.games", "5")]);
     let other = format!("fit-mpc --config {other} --models registry --model v0001 --report report");
     check_refused(&workspace.run(&other), &other, &["report/", ".svg", "--replace"]);
     workspace.done(&format!("{other} --replace"));

@@ -244,7 +244,7 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
 }
 
 #[test]
-fn a_recheck_passes_on_the_games_as_played_and_fails_on_changed_ones() {
+fn a_remake_passes_on_the_games_as_played_and_fails_on_changed_ones() {
     let workspace = copy_of_run();
     let start = workspace.done("status --config configs/smoke.toml --key run.start");
     let gate = "datasets/smoke/gate/generation=0001";
@@ -254,7 +254,7 @@ fn a_recheck_passes_on_the_games_as_played_and_fails_on_changed_ones() {
     );
     let verdict = workspace.run(&arguments).code;
     assert!(matches!(verdict, Some(0 | 10 | 11)), "{verdict:?}");
-    assert_eq!(workspace.run(&format!("{arguments} --recheck")).code, verdict);
+    assert_eq!(workspace.run(&format!("{arguments} --remake")).code, verdict);
     let changes: [fn(&mut Vec<GateGameRow>); 4] = [
         |rows| rows[5].result += 2,
         |rows| rows[6].moves.truncate(20),
@@ -265,13 +265,13 @@ fn a_recheck_passes_on_the_games_as_played_and_fails_on_changed_ones() {
         let copy = workspace.path("copy");
         copy_folder(&folder, &copy);
         change_game(&folder, change);
-        let outcome = workspace.run(&format!("{arguments} --recheck"));
+        let outcome = workspace.run(&format!("{arguments} --remake"));
         assert_eq!(outcome.code, Some(65), "change {number}: {}", outcome.stderr);
         assert!(outcome.stderr.contains("games/part-00000.parquet"), "change {number}: {}", outcome.stderr);
         copy_folder(&copy, &folder);
     }
-    assert_eq!(workspace.run(&format!("{arguments} --recheck")).code, verdict);
-    let missing = workspace.run(&format!("{} --recheck", arguments.replace(gate, "nowhere")));
+    assert_eq!(workspace.run(&format!("{arguments} --remake")).code, verdict);
+    let missing = workspace.run(&format!("{} --remake", arguments.replace(gate, "nowhere")));
     assert_eq!(missing.code, Some(2), "{}", missing.stderr);
 }
 

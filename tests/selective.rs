@@ -70,7 +70,7 @@ fn the_table_is_part_of_what_games_are_and_exact_scores_stay_exact() {
             workspace.run(&format!("generate --config {plain} --model builtin:square-weights --output {name}"));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
         gate(&workspace, &format!("--config {config} {GATE} --output gate-{name}"));
-        gate(&workspace, &format!("--config {config} {GATE} --output gate-{name} --recheck"));
+        gate(&workspace, &format!("--config {config} {GATE} --output gate-{name} --remake"));
     }
     gate(&workspace, &format!("--config {plain} {GATE} --output gate-plain"));
     let games = |name: &str| std::fs::read(workspace.path(&format!("gate-{name}/games/part-00000.parquet"))).unwrap();
@@ -112,16 +112,15 @@ fn a_table_that_cannot_be_is_an_error_that_names_its_key() {
 fn a_level_in_sigmas_is_taken_by_every_stage_and_by_searches_of_positions() {
     let workspace = Workspace::new();
     let sigmas = "{ t = 0.7 }";
-    let changes =
-        [("generate.mpc_level", sigmas), ("gate.mpc_level", sigmas), ("fit_mpc.level", sigmas), ("fit_mpc.t", "9.0")];
+    let changes = [("generate.mpc_level", sigmas), ("gate.mpc_level", sigmas), ("fit_mpc.level", sigmas)];
     let path = config(&workspace, "sigmas", &changes, "");
     let report =
         json(&workspace, &format!("fit-mpc --config {path} --model builtin:square-weights --models models --json"));
     assert_eq!(report["metrics"]["level"], serde_json::json!({"t": 0.7}));
     let levels = report["metrics"]["nodes"]["levels"].as_array().unwrap();
-    // A margin that cuts more than 95 %, and not the 9 sigmas of `t`.
+    // A margin that cuts more than 95 %, and not the 1.4 sigmas of the source.
     let nodes = |level: Value| levels.iter().find(|found| found["level"] == level).unwrap()["nodes"].as_u64().unwrap();
-    assert!(nodes(Value::Null) < nodes(95.into()), "{levels:?}");
+    assert!(nodes(Value::Null) < nodes(73.into()), "{levels:?}");
     let fitted = "--model models/v0001";
     workspace.done(&format!("generate --config {path} {fitted} --output selfplay"));
     workspace.done("dataset verify selfplay --remake 1 --models models");

@@ -83,7 +83,7 @@ fn no_game_can_know_that_it_will_not_be_made_again() {
     let workspace = copy_of_run();
     let data = workspace.path("data");
     // The games that a check with seed 0 passes over by their names: once every check was one.
-    let passed_over = |row: &PositionRow| !belongs(0, Stream::Recheck, &row.game_id.to_le_bytes(), 0.2);
+    let passed_over = |row: &PositionRow| !belongs(0, Stream::Remake, &row.game_id.to_le_bytes(), 0.2);
     for part in 0..5 {
         rewrite(
             &data,

@@ -1,6 +1,7 @@
 //! The command line.
 
 pub(super) mod bench;
+pub(super) mod config;
 pub(super) mod dataset;
 pub(super) mod model;
 pub(super) mod positions;
@@ -12,6 +13,7 @@ use crate::exit_code::MEANINGS;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use config::ConfigCommand;
 use dataset::DatasetCommand;
 use model::ModelCommand;
 use positions::{EvalArguments, SolveArguments};
@@ -77,6 +79,9 @@ pub(super) enum Command {
     Status(StatusArguments),
     /// Remove what a run no longer needs, and the remains of killed processes
     Gc(GcArguments),
+    /// Show a config with everything that it leaves to the default
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check, summarize, import, export and merge datasets
     #[command(subcommand)]
     Dataset(DatasetCommand),

@@ -11,7 +11,7 @@ use crate::config::load_config;
 use crate::exit_code;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::run::gate;
-use crate::pipeline::gate::task::{GateReport, GateTask};
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateReport, GateTask};
 use crate::run::claim::Claim;
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd
         baseline: &baseline,
         avoid: &arguments.avoid,
         output: &arguments.output,
-        recheck: arguments.recheck,
+        remake: arguments.remake,
     };
     let pairs = task.config.games / 2;
     let claim = Claim {
@@ -42,14 +42,14 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd
         recipe: recipe(&task)?.hash,
         tables: &[&GATE_GAMES],
         items: pairs,
-        parts: pairs.div_ceil(task.config.batch_pairs),
+        parts: pairs.div_ceil(BATCH_PAIRS),
     };
     claim_folder("gate", &claim, arguments.replace)?;
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     let report = gate(task, session.context())?;
-    say(&describe(&report, arguments.recheck));
+    say(&describe(&report, arguments.remake));
     if session.json {
         print_json(&report)?;
     }
@@ -61,11 +61,11 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd
     Ok(StageEnd { id: None, skipped: report.skipped, code })
 }
 
-fn describe(report: &GateReport, rechecked: bool) -> String {
+fn describe(report: &GateReport, remade: bool) -> String {
     let verdict = &report.verdict;
     let score = &verdict.score;
     let word = verdict.verdict.name();
-    let how = match (rechecked, report.skipped) {
+    let how = match (remade, report.skipped) {
         (true, _) => " (every game was played again, with the same moves)",
         (false, true) => " (already decided)",
         (false, false) => "",

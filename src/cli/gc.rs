@@ -22,7 +22,7 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     for path in &plan.linked {
         say(&format!("gc: kept {}: it lies behind a symbolic link", path.display()));
     }
-    if config.config.run.keep_generations == 0 {
+    if lineage.config.config.run.keep_generations == 0 {
         say("gc: run.keep_generations = 0: everything stays");
     } else {
         let (count, closed) = (plan.removals.len(), plan.closed.generation);

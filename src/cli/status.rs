@@ -94,7 +94,14 @@ fn describe(status: &RunStatus) -> String {
             status.changes.join("; ")
         );
     }
+    if !status.moved_defaults.is_empty() {
+        text += &format!("\n\n{}", moved_text(&status.moved_defaults));
+    }
     text
+}
+
+fn moved_text(moved: &[String]) -> String {
+    format!("defaults have moved since the run began, and it keeps its own: {}", moved.join("; "))
 }
 
 /// One line per generation, one column per stage, and below the reason for each that is not done.

@@ -9,7 +9,6 @@ use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::recipe::recipe;
-use crate::pipeline::generate::task::OpeningChoice;
 use crate::pipeline::generate::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -107,7 +106,7 @@ impl Plan {
         if self.generation == 0 {
             return Err("generation is 0: generations are counted from 1".into());
         }
-        if (self.config.openings == OpeningChoice::Book) == self.book.is_empty() {
+        if self.config.openings.book().is_some() == self.book.is_empty() {
             return Err("its book is not the one that its config asks for".into());
         }
         let mut next = 0;

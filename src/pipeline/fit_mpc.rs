@@ -10,6 +10,6 @@ pub mod picture;
 pub mod recipe;
 pub mod run;
 pub mod sample;
-mod seed;
+mod source;
 mod sums;
 pub mod task;

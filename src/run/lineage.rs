@@ -3,6 +3,8 @@
 //! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
 //! generations, even if the config file or the champion has changed in the meantime.
 
+use super::defaults::keep_defaults;
+use super::entry::ConfigEntry;
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::dataset::verdict::Verdict;
@@ -13,43 +15,18 @@ use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::ClosedFile;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
-use crate::artifact::step::{Settings, table_settings};
-use crate::config::{LoadedConfig, load_config};
-use crate::pipeline::{StageError, fit_mpc, gate, generate, train};
+use crate::config::LoadedConfig;
+use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::json;
 use std::path::Path;
 
-type LineageFormat = FormatVersion<1, 1>;
+type LineageFormat = FormatVersion<1, 2>;
 
 /// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";
-
-/// The prefix of the version of a stage's algorithm among the keys.
-const ALGORITHM_OF: &str = "the algorithm of ";
-
-/// Keys on which no finished step depends.
-const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
-
-/// A config with everything else that determines what the stages make of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConfigEntry {
-    /// The first generation that it makes.
-    pub from: u32,
-    /// Its tables, as the snapshot has them.
-    pub config: Value,
-    /// The hash of its patterns and phases.
-    pub features: ContentHash,
-    /// The hash of its opening book, if it names one.
-    pub book: Option<ContentHash>,
-    /// The versions of the stages' algorithms, by table.
-    pub algorithms: BTreeMap<String, u32>,
-}
 
 /// A model as given to a stage: a version id of the registry, or the name in `run.start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,8 +86,12 @@ pub enum Change {
 /// A run with its record.
 #[derive(Debug)]
 pub struct Lineage<'a> {
-    /// The user's config.
-    pub config: &'a LoadedConfig,
+    /// The user's config, with the run's own values where a default has moved since.
+    pub config: LoadedConfig,
+    /// The defaults that have moved since the run recorded them.
+    pub moved_defaults: Vec<String>,
+    /// The user's config as the file is read today.
+    pub given: &'a LoadedConfig,
     /// The run's models.
     pub registry: &'a Registry,
     /// The run's datasets.
@@ -125,81 +106,6 @@ pub struct Lineage<'a> {
     pub gates: Vec<RunGate>,
     /// The config of a run that began before lineage was recorded.
     adopted: Option<LoadedConfig>,
-}
-
-impl ConfigEntry {
-    /// The entry of a config, in the form of its snapshot.
-    #[must_use]
-    pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
-        let algorithms = [
-            ("generate", generate::task::ALGORITHM),
-            ("train", train::task::ALGORITHM),
-            ("fit_mpc", fit_mpc::task::ALGORITHM),
-            ("gate", gate::task::ALGORITHM),
-        ];
-        Self {
-            from,
-            config: serde_json::to_value(snapshot::relocated(loaded)).expect("a config is plain data"),
-            features: pattern_set_hash(&loaded.features),
-            book: loaded.book.as_ref().map(|book| book.content()),
-            algorithms: algorithms.map(|(table, version)| (table.to_owned(), version)).into(),
-        }
-    }
-
-    /// The entry of another config in place of this one, with the same algorithms.
-    #[must_use]
-    pub fn of(&self, loaded: &LoadedConfig) -> Self {
-        Self { algorithms: self.algorithms.clone(), ..Self::new(self.from, loaded) }
-    }
-
-    /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
-    #[must_use]
-    pub fn is_current(&self) -> bool {
-        self.algorithms.iter().all(|(table, version)| Some(*version) == current_algorithm(table))
-    }
-
-    /// Every key on which a step depends, with its value.
-    fn settings(&self) -> Settings {
-        let tables = self.config.as_object().into_iter().flatten();
-        let mut settings: Settings = tables.flat_map(|(table, keys)| table_settings(table, keys)).collect();
-        settings.retain(|(name, _)| !FREE_KEYS.contains(&name.as_str()));
-        let contents = [("run.features", Some(self.features)), ("generate.book", self.book)];
-        for (name, content) in contents {
-            let text = content.map_or_else(|| "none".to_owned(), ContentHash::short);
-            settings.iter_mut().filter(|(other, _)| other == name).for_each(|(_, value)| value.clone_from(&text));
-        }
-        let algorithms = self.algorithms.iter();
-        settings.extend(algorithms.map(|(table, version)| (format!("{ALGORITHM_OF}{table}"), version.to_string())));
-        settings
-    }
-
-    /// The keys in which a run's record differs from another config, with both values.
-    #[must_use]
-    pub fn differences(&self, other: &Self) -> Vec<String> {
-        let theirs: BTreeMap<String, String> = other.settings().into_iter().collect();
-        let ours = self.settings();
-        let changed = ours.iter().filter(|(name, value)| theirs.get(name) != Some(value));
-        let mut lines: Vec<String> = changed
-            .map(|(name, value)| {
-                let theirs = theirs.get(name).map_or("nothing", String::as_str);
-                let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
-                format!("{name} is {value} in the run and {theirs} in {place}")
-            })
-            .collect();
-        let added = theirs.iter().filter(|(name, _)| ours.iter().all(|(other, _)| other != *name));
-        lines.extend(added.map(|(name, value)| format!("{name} is nothing in the run and {value} in the config")));
-        lines
-    }
-}
-
-fn current_algorithm(table: &str) -> Option<u32> {
-    match table {
-        "generate" => Some(generate::task::ALGORITHM),
-        "train" => Some(train::task::ALGORITHM),
-        "fit_mpc" => Some(fit_mpc::task::ALGORITHM),
-        "gate" => Some(gate::task::ALGORITHM),
-        _ => None,
-    }
 }
 
 impl LineageFile {
@@ -222,11 +128,18 @@ impl<'a> Lineage<'a> {
     /// # Errors
     ///
     /// A damaged document.
-    pub fn read(config: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
+    pub fn read(given: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
         let folder = registry.folder();
-        let file = read_versioned_or_default(&folder.join(NAME))?;
+        let mut file: LineageFile = read_versioned_or_default(&folder.join(NAME))?;
+        file.format = LineageFormat::CURRENT;
+        let (config, moved_defaults) = match file.configs.last() {
+            Some(last) => keep_defaults(last, given, folder)?,
+            None => (given.clone(), Vec::new()),
+        };
         let mut lineage = Self {
             config,
+            moved_defaults,
+            given,
             registry,
             datasets,
             file,
@@ -249,7 +162,7 @@ impl<'a> Lineage<'a> {
     pub fn write(&self) -> Result<(), StageError> {
         let folder = self.registry.folder();
         for entry in &self.file.configs {
-            let sources = [Some(self.config), self.adopted.as_ref()];
+            let sources = [Some(&self.config), self.adopted.as_ref()];
             let source = sources.into_iter().flatten().find(|loaded| *entry == entry.of(loaded));
             match source {
                 Some(loaded) => snapshot::write(folder, loaded, entry)?,
@@ -300,7 +213,7 @@ impl<'a> Lineage<'a> {
     fn keeps_record(&self) -> bool {
         let first = self.file.configs.first();
         0 < self.finished()
-            || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, self.config)).is_empty())
+            || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, &self.config)).is_empty())
     }
 
     fn start(&self) -> Result<Player, ArtifactError> {
@@ -326,7 +239,7 @@ impl<'a> Lineage<'a> {
     #[must_use]
     pub fn changes(&self) -> Vec<String> {
         match self.file.configs.last() {
-            Some(last) if 0 < self.finished() => last.differences(&ConfigEntry::new(last.from, self.config)),
+            Some(last) if 0 < self.finished() => last.differences(&ConfigEntry::new(last.from, &self.config)),
             _ => Vec::new(),
         }
     }
@@ -339,7 +252,7 @@ impl<'a> Lineage<'a> {
     pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
             Some(entry) if 0 < self.finished() => {
-                let sources = [Some(self.config), self.adopted.as_ref()];
+                let sources = [Some(&self.config), self.adopted.as_ref()];
                 let source =
                     sources.into_iter().flatten().find(|loaded| entry.differences(&entry.of(loaded)).is_empty());
                 source.map_or_else(
@@ -358,13 +271,14 @@ impl<'a> Lineage<'a> {
     /// A change that finished generations forbid, or whatever the system refuses.
     pub fn take_config(&mut self, change: Change) -> Result<(), StageError> {
         let finished = self.finished();
-        let ours = ConfigEntry::new(1, self.config);
+        let ours = ConfigEntry::new(1, &self.config);
         if finished == 0 {
             if !self.keeps_record() || 1 < self.file.configs.len() {
                 self.file.configs = vec![ours];
                 self.file.generations.clear();
             }
-        } else if self.file.configs.last().is_none_or(|last| !last.differences(&ours).is_empty()) {
+        } else if self.file.configs.last().is_none_or(|last| !last.is_current() || !last.differences(&ours).is_empty())
+        {
             self.change_config(change, finished + 1)?;
         }
         let run = &self.config.config.run;
@@ -377,17 +291,18 @@ impl<'a> Lineage<'a> {
 
     /// Uses a different config from the next generation on; one that has begun keeps its config.
     fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
-        let ours = ConfigEntry::new(next, self.config);
+        let ours = ConfigEntry::new(next, &self.config);
         let begun = self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::is_current);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
         // A change with which no generation has begun can be undone.
-        let taken_back = before.is_some_and(|before| before.differences(&ours).is_empty());
-        if change == Change::Refuse && !taken_back {
+        let same = before.is_some_and(|before| before.differences(&ours).is_empty());
+        let written_today = before.is_some_and(ConfigEntry::has_keys_of_today);
+        if change == Change::Refuse && !same {
             return Err(self.refusal(next - 1));
         }
         self.file.configs.retain(|entry| entry.from < from);
-        if !taken_back {
+        if !same || !written_today {
             self.file.configs.push(ConfigEntry { from, ..ours });
         }
         Ok(())
@@ -425,12 +340,12 @@ impl<'a> Lineage<'a> {
     fn adopt(&mut self) -> Result<(), StageError> {
         let snapshot = self.registry.folder().join("config").join(format!("{}.toml", self.config.name));
         let entry = if exists(&snapshot)? {
-            let loaded = load_config(&snapshot).map_err(|error| StageError::Setting(error.to_string()))?;
+            let loaded = snapshot::load_old(&snapshot)?;
             let entry = ConfigEntry::new(1, &loaded);
             self.adopted = Some(loaded);
             entry
         } else {
-            ConfigEntry::new(1, self.config)
+            ConfigEntry::new(1, &self.config)
         };
         let start = entry.config["run"]["start"].as_str().unwrap_or_default().to_owned();
         let content = load_model(&start, self.registry.folder())?.content;

@@ -51,7 +51,7 @@ pub struct Next {
     pub given: PathBuf,
     /// The model that plays its games, and that its candidate challenges.
     pub champion: String,
-    /// Whether results of other inputs may be overwritten: no generation is finished yet.
+    /// Whether results of other inputs may be replaced: no generation is finished, or another config made them.
     pub replace: bool,
     /// The number of finished generations that gc keeps; 0: all.
     pub keep: u32,
@@ -142,7 +142,7 @@ impl Lineage<'_> {
             config: snapshot(from),
             given: snapshot(latest),
             champion: self.player(generation)?.name,
-            replace: finished == 0,
+            replace: finished == 0 || from == generation,
             keep: self.config.config.run.keep_generations,
             datasets,
             verdict: gate.or_else(|| closed.and_then(|line| line.verdict)),

@@ -1,35 +1,19 @@
 //! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry, from that generation on.
 
+use super::entry::{BOOK, ConfigEntry, FEATURES};
 use super::folders::{generation_folder, generations};
-use super::lineage::ConfigEntry;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::features_text;
 use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
-use crate::config::{Config, LoadedConfig, load_config};
+use crate::config::{Config, LoadedConfig, load_config, load_recorded};
 use crate::pipeline::StageError;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The folder of the snapshots in a registry.
 const CONFIG: &str = "config";
 
-/// The files beside the config, by their names in it.
-const FEATURES: &str = "features.toml";
-const BOOK: &str = "book.txt";
-
 const SIZE_MAX: u64 = 1 << 30;
-
-/// The tables of a config as in its snapshot, which has the files they name beside it.
-#[must_use]
-pub fn relocated(loaded: &LoadedConfig) -> Config {
-    let mut config = loaded.config.clone();
-    FEATURES.clone_into(&mut config.run.features);
-    // The table is written once, and shared again when it is read.
-    (config.generate.selective, config.gate.selective) = (None, None);
-    if loaded.book.is_some() {
-        BOOK.clone_into(&mut config.generate.book);
-    }
-    config
-}
 
 /// The file of a snapshot.
 #[must_use]
@@ -50,7 +34,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
         Some(book) => put(&folder.join(BOOK), (book.lines().join("\n") + "\n").as_bytes())?,
         None => remove_file(&folder.join(BOOK))?,
     }
-    Ok(put(&path, text(&loaded.name, entry)?.as_bytes())?)
+    Ok(put(&path, text(&loaded.name, entry).as_bytes())?)
 }
 
 /// Rewrites the config of a snapshot after a change of keys on which no step depends.
@@ -60,7 +44,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
 /// Whatever the system refuses.
 pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
     let path = path(registry, run, entry.from);
-    if exists(&path)? { Ok(put(&path, text(run, entry)?.as_bytes())?) } else { Ok(()) }
+    if exists(&path)? { Ok(put(&path, text(run, entry).as_bytes())?) } else { Ok(()) }
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
@@ -82,6 +66,10 @@ pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
 /// A snapshot that is missing or was edited.
 pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedConfig, StageError> {
     let path = path(registry, run, entry.from);
+    if !entry.has_keys_of_today() {
+        // The record is sealed, so the older file need not be read.
+        return load_recorded(&path, entry.config.clone()).map_err(|error| StageError::Setting(error.to_string()));
+    }
     let loaded = load_config(&path).map_err(|error| StageError::Setting(error.to_string()))?;
     if !entry.differences(&entry.of(&loaded)).is_empty() {
         let reason = "it is not the config that lineage.json records\nrestore it; to change a run, edit its own config";
@@ -90,14 +78,29 @@ pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedCon
     Ok(loaded)
 }
 
-fn text(run: &str, entry: &ConfigEntry) -> Result<String, StageError> {
-    let config: Config = serde_json::from_value(entry.config.clone())
-        .map_err(|error| StageError::Setting(format!("the recorded config of run {run}: {error}")))?;
-    let tables = toml::to_string(&config).expect("a config is plain data");
-    Ok(format!(
-        "# The config of run {run} from generation {} on, as ./pipeline.sh took it. Edit the run's own config instead.\n\n{tables}",
-        entry.from
-    ))
+/// Reads the snapshot of a run that began before there was a record, perhaps with keys that are fixed now.
+///
+/// # Errors
+///
+/// A file that is not a config.
+pub fn load_old(path: &Path) -> Result<LoadedConfig, StageError> {
+    let unfit = |reason: String| ArtifactError::unfit(path, reason);
+    let text = String::from_utf8(read_bounded(path, SIZE_MAX)?).map_err(|error| unfit(error.to_string()))?;
+    let recorded: Value = toml::from_str(&text).map_err(|error| unfit(error.message().to_owned()))?;
+    load_recorded(path, recorded).map_err(|error| StageError::Setting(error.to_string()))
+}
+
+fn text(run: &str, entry: &ConfigEntry) -> String {
+    // In the order of the default, unless an older renma wrote it.
+    let tables = match serde_json::from_value::<Config>(entry.config.clone()) {
+        Ok(config) => toml::to_string(&config),
+        Err(_) => toml::to_string(&entry.config),
+    };
+    format!(
+        "# The config of run {run} from generation {} on, as ./pipeline.sh took it. Edit the run's own config instead.\n\n{}",
+        entry.from,
+        tables.expect("a config is plain data")
+    )
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {

@@ -1,7 +1,8 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
+use super::entry::ConfigEntry;
 use super::folders::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
-use super::lineage::{ConfigEntry, Lineage, Player};
+use super::lineage::{Lineage, Player};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
@@ -21,7 +22,7 @@ use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate;
-use crate::pipeline::gate::task::GateTask;
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
 use crate::pipeline::generate;
 use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::train;
@@ -156,37 +157,65 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let documents = lineage.registry.documents()?;
     let (mut stages, mut next) = (Vec::new(), first);
     for generation in first..=last {
-        let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
-        let done = if generation <= finished && !walk.can_be_computed()? {
-            stages.extend(walk.recorded());
+        let done = if generation <= finished && !can_be_computed(lineage, generation)? {
+            stages.extend(recorded(lineage, &documents, generation));
             true
         } else {
-            walk.generation(generation <= next, &mut stages)?
+            let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
+            walk.generation(generation <= next, &mut stages)? && (generation <= finished || !walk.awaits_promotion())
         };
-        if done && next == generation && (generation <= finished || !walk.awaits_promotion()) {
+        if done && next == generation {
             next += 1;
         }
     }
     Ok(RunSteps { stages, first, next })
 }
 
-impl Walk<'_> {
-    /// Whether this program makes the generation's steps: it has the algorithms, the formats and the player that made it.
-    fn can_be_computed(&self) -> Result<bool, StageError> {
-        for (stage, kind) in
-            [("selfplay", DatasetKind::Selfplay), ("mpc", DatasetKind::Mpc), ("gate", DatasetKind::Gate)]
-        {
-            if self.manifest(stage, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
-                return Ok(false);
-            }
+/// Whether this program makes a generation's steps: it has the keys, the algorithms, the formats and the player that made it.
+fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
+    for (stage, kind) in [("selfplay", DatasetKind::Selfplay), ("mpc", DatasetKind::Mpc), ("gate", DatasetKind::Gate)] {
+        let folder = generation_folder(lineage.datasets, stage, generation);
+        if manifest_in(&folder, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
+            return Ok(false);
         }
-        let entry = self.lineage.file.config_of(self.generation);
-        let player = self.lineage.player(self.generation)?;
-        let loaded = load_model(&player.name, self.lineage.registry.folder())?;
-        // A built-in model may differ between releases.
-        Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
     }
+    let entry = lineage.file.config_of(generation);
+    let player = lineage.player(generation)?;
+    let loaded = load_model(&player.name, lineage.registry.folder())?;
+    // A built-in model may differ between releases.
+    Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
+}
 
+fn manifest_in(folder: &Path, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
+    exists(&folder.join("manifest.json"))?.then(|| Manifest::read(folder, kind)).transpose()
+}
+
+/// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
+fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32) -> [StageState; 4] {
+    let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
+    let of_content = |content| documents.iter().find(|document| document.content == content);
+    let candidate = gate.and_then(|gate| of_content(gate.verdict.candidate.content));
+    let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
+    Stage::ALL.map(|stage| {
+        let made = match stage {
+            Stage::Train => draft,
+            Stage::FitMpc => candidate,
+            Stage::Generate | Stage::Gate => None,
+        };
+        let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
+        StageState {
+            generation,
+            stage,
+            state: State::Done,
+            because: None,
+            parts: None,
+            step: made.map(|document| document.origin.step).or(verdict_step),
+            version: made.map(|document| document.id.to_string()),
+        }
+    })
+}
+
+impl Walk<'_> {
     /// The four stages of the generation, and whether all are done. Its player is known once the previous one is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
@@ -235,31 +264,6 @@ impl Walk<'_> {
         let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
         gate.is_some_and(|gate| {
             gate.verdict.verdict == Verdict::Accepted && !self.lineage.champions.acted.contains(&gate.verdict.step)
-        })
-    }
-
-    /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
-    fn recorded(&self) -> [StageState; 4] {
-        let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
-        let of_content = |content| self.documents.iter().find(|document| document.content == content);
-        let candidate = gate.and_then(|gate| of_content(gate.verdict.candidate.content));
-        let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
-        Stage::ALL.map(|stage| {
-            let made = match stage {
-                Stage::Train => draft,
-                Stage::FitMpc => candidate,
-                Stage::Generate | Stage::Gate => None,
-            };
-            let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
-            StageState {
-                generation: self.generation,
-                stage,
-                state: State::Done,
-                because: None,
-                parts: None,
-                step: made.map(|document| document.origin.step).or(verdict_step),
-                version: made.map(|document| document.id.to_string()),
-            }
         })
     }
 
@@ -417,12 +421,12 @@ impl Walk<'_> {
             baseline,
             avoid: &avoid,
             output: &output,
-            recheck: false,
+            remake: false,
         })?;
         let Some(verdict) = verdict else {
             let (mut state, made) = self.found(Stage::Gate, State::Missing, None, Some(&step), None);
             let config = &self.config.config.gate;
-            state.parts = self.parts(&output, &GATE_GAMES, config.games / 2, config.batch_pairs)?;
+            state.parts = self.parts(&output, &GATE_GAMES, config.games / 2, BATCH_PAIRS)?;
             return Ok((state, made));
         };
         let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);
@@ -438,8 +442,7 @@ impl Walk<'_> {
     }
 
     fn manifest(&self, stage: &str, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
-        let folder = self.folder(stage);
-        exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
+        manifest_in(&self.folder(stage), kind)
     }
 
     /// The newest version that a stage made in this generation.

@@ -50,6 +50,8 @@ pub struct RunStatus {
     pub bytes_on_disk: u64,
     /// What the config changes for generations that are finished; `pipeline.sh` refuses it.
     pub changes: Vec<String>,
+    /// The defaults that have moved since the run began, of which it keeps its own.
+    pub moved_defaults: Vec<String>,
     /// The ratings of all players of its gates, best first.
     pub ladder: Vec<Standing>,
 }
@@ -67,6 +69,7 @@ impl RunStatus {
             rejected_in_a_row: 0,
             bytes_on_disk: 0,
             changes: Vec::new(),
+            moved_defaults: Vec::new(),
             ladder: Vec::new(),
         }
     }
@@ -106,6 +109,7 @@ impl RunStatus {
             generations,
             stage_states: steps.stages,
             changes: lineage.changes(),
+            moved_defaults: lineage.moved_defaults.clone(),
             ladder: standings(lineage.datasets)?,
         })
     }

@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
 }
 
 /// What makes a run of the smoke config take a fraction of a second. It is then too small to promote its models.
-const TINY: [(&str, &str); 13] = [
+const TINY: [(&str, &str); 12] = [
     ("generate.games", "60"),
     ("generate.part_games", "20"),
     ("generate.exploration", "0.01"),
@@ -38,7 +38,6 @@ const TINY: [(&str, &str); 13] = [
     ("train.epochs", "4"),
     ("gate.mode", "\"games\""),
     ("gate.games", "40"),
-    ("gate.batch_pairs", "10"),
     ("gate.exact_empties", "6"),
 ];
 
@@ -112,10 +111,10 @@ pub(crate) const ONE_PLY: [(&str, &str); 12] = [
     ("generate.play_depth", "1"),
     ("generate.label_depth", "1"),
     ("generate.exact_empties", "3"),
-    ("fit_mpc.method", "\"seed\""),
+    ("fit_mpc.method", "\"source\""),
     ("fit_mpc.games", "4"),
     ("fit_mpc.part_games", "4"),
-    ("fit_mpc.compare", "1"),
+    ("fit_mpc.t", "1.4"),
     ("fit_mpc.depth_max", "3"),
     ("gate.games", "6"),
     ("gate.depth", "1"),
@@ -200,9 +199,17 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     for (name, value) in changes {
         let (table, key) = name.split_once('.').unwrap();
-        let begin = lines.iter().position(|line| *line == format!("[{table}]")).unwrap();
-        let place = (begin..lines.len()).find(|&place| lines[place].starts_with(&format!("{key} = "))).unwrap();
-        lines[place] = format!("{key} = {value}");
+        let head = format!("[{table}]");
+        let begin = lines.iter().position(|line| *line == head).unwrap_or_else(|| {
+            lines.push(head);
+            lines.len() - 1
+        });
+        let end = (begin + 1..lines.len()).find(|&place| lines[place].starts_with('[')).unwrap_or(lines.len());
+        let line = format!("{key} = {value}");
+        match (begin..end).find(|&place| lines[place].starts_with(&format!("{key} = "))) {
+            Some(place) => lines[place] = line,
+            None => lines.insert(begin + 1, line),
+        }
     }
     lines.join("\n") + "\n"
 }

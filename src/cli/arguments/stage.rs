@@ -95,7 +95,7 @@ pub(in crate::cli) struct FitMpcArguments {
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(in crate::cli) report: Option<PathBuf>,
     /// Overwrite a result of other inputs in the output folder, and pictures in the report folder
-    #[arg(long, hide = true)]
+    #[arg(long)]
     pub(in crate::cli) replace: bool,
     #[command(flatten)]
     pub(in crate::cli) work: WorkArguments,
@@ -125,7 +125,7 @@ pub(in crate::cli) struct GateArguments {
     pub(in crate::cli) output: PathBuf,
     /// Play the games of a finished gate again and compare
     #[arg(long, conflicts_with = "replace")]
-    pub(in crate::cli) recheck: bool,
+    pub(in crate::cli) remake: bool,
     /// Overwrite a result of other inputs in the output folder
     #[arg(long, hide = true)]
     pub(in crate::cli) replace: bool,

@@ -1,5 +1,6 @@
 //! `renma status --next`: what the next generation's lines of pipeline.sh need.
 
+use super::moved_text;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::cli::arguments::run::PipelineArguments;
 use crate::cli::output::{print, print_json, say, thousands};
@@ -19,7 +20,10 @@ pub(super) fn run(session: &Session, arguments: &PipelineArguments, mut lineage:
             (false, None) => Change::Refuse,
         };
         // Before the lock another call may have been at work.
-        lineage = Lineage::read(lineage.config, lineage.registry, lineage.datasets)?;
+        lineage = Lineage::read(lineage.given, lineage.registry, lineage.datasets)?;
+        if !lineage.moved_defaults.is_empty() {
+            say(&moved_text(&lineage.moved_defaults));
+        }
         lineage.begin_next(change, arguments.generations.unwrap_or(Generations::Configured), announce)?
     } else {
         lineage.look_ahead()?

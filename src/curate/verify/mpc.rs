@@ -7,7 +7,7 @@ use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::error::ArtifactError;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
-use crate::pipeline::fit_mpc::task::FitMpcConfig;
+use crate::pipeline::fit_mpc::task::{FitMpcConfig, Sampling};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 
@@ -24,11 +24,19 @@ pub struct MpcVerified {
 
 /// Checks every sample.
 pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerified, StageError> {
-    let config: FitMpcConfig = config_of(dataset)?;
+    let (config, retired): (FitMpcConfig, _) = config_of(dataset, "fit_mpc")?;
     config.check()?;
+    let today = config.sampling();
+    let number = |key, today: u8| Ok::<_, ArtifactError>(retired.get(key, today.into(), 0.0, 60.0)? as u8);
+    let sampling = Sampling {
+        game_samples: number("game_samples", today.game_samples)?,
+        empties: [number("empties_min", today.empties[0])?, number("empties_max", today.empties[1])?],
+        end_empties: number("end_empties", today.end_empties)?,
+        ..today
+    };
     let parts = over_parts(context, "verify", dataset, |index| {
         check_footer(dataset, &MPC_SAMPLES, index, ("fit_mpc", "game"))?;
-        Ok(verify_part(dataset, index, &config)?)
+        Ok(verify_part(dataset, index, (config.depth_max, &sampling))?)
     })?;
     let mut total = MpcVerified::default();
     for part in parts {
@@ -39,14 +47,19 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
     Ok(total)
 }
 
-fn verify_part(dataset: &Dataset, index: usize, config: &FitMpcConfig) -> Result<MpcVerified, ArtifactError> {
+fn verify_part(
+    dataset: &Dataset,
+    index: usize,
+    (depth_max, sampling): (u8, &Sampling),
+) -> Result<MpcVerified, ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
-    let samples = Sample::from_rows(&rows, config.depth_max).map_err(&damaged)?;
-    check_ids(part, &samples, config.game_samples.into()).map_err(&damaged)?;
+    let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
+    check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
     for sample in &samples {
-        check_sample(sample, config).map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))?;
+        check_sample(sample, depth_max, sampling)
+            .map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))?;
     }
     Ok(MpcVerified { games: part.count, samples: samples.len() as u64, rows: rows.len() as u64 })
 }
@@ -67,15 +80,15 @@ fn check_ids(part: &Part, samples: &[Sample], game_samples: u64) -> Result<(), S
     Ok(())
 }
 
-fn check_sample(sample: &Sample, config: &FitMpcConfig) -> Result<(), String> {
+fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(), String> {
     let empties = sample.position.empties();
     if sample.position.legal_moves() == 0 {
         return Err("the side to move has no move".into());
     }
     // A node of a search tree lies below a position of its game.
-    let empties_min = if sample.met.is_some() { config.depth_max } else { config.empties_min };
-    if !(empties_min..=config.empties_max).contains(&empties) {
-        return Err(format!("it has {empties} empty squares, {empties_min} to {} expected", config.empties_max));
+    let empties_min = if sample.met.is_some() { depth_max } else { sampling.empties[0] };
+    if !(empties_min..=sampling.empties[1]).contains(&empties) {
+        return Err(format!("it has {empties} empty squares, {empties_min} to {} expected", sampling.empties[1]));
     }
     if let Some(MetIn { depth, alpha }) = sample.met {
         if depth == 0 {
@@ -86,8 +99,8 @@ fn check_sample(sample: &Sample, config: &FitMpcConfig) -> Result<(), String> {
         }
     }
     match sample.end {
-        Some(_) if config.end_empties < empties => {
-            Err(format!("it was solved, and has more than {} empty squares", config.end_empties))
+        Some(_) if sampling.end_empties < empties => {
+            Err(format!("it was solved, and has more than {} empty squares", sampling.end_empties))
         }
         Some(end) if end.score % Score::DISC.0 != 0 => {
             Err(format!("exact score {} is not a whole number of discs", end.score))

@@ -11,8 +11,8 @@ use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::curate::merge::check_recipe;
-use crate::pipeline::generate::recheck::{GameSample, Remake, config_of, player_of, resolve_part};
 use crate::pipeline::generate::recipe::origin_of;
+use crate::pipeline::generate::remake::{GameSample, Remake, config_of, player_of, resolve_part};
 use crate::pipeline::{Context, StageError};
 use std::path::{Path, PathBuf};
 

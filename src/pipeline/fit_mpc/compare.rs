@@ -21,7 +21,7 @@ const DEPTH_GAINED_MAX: u8 = 8;
 /// Some of the samples, evenly spread.
 pub(super) fn some_positions(task: FitMpcTask<'_>, parts: &[Vec<Sample>]) -> Vec<Position> {
     let count: usize = parts.iter().map(Vec::len).sum();
-    let wanted = task.config.compare as usize;
+    let wanted = task.config.compared() as usize;
     let stride = (count / wanted).max(1);
     parts.iter().flatten().map(|sample| sample.position).step_by(stride).take(wanted).collect()
 }
@@ -36,8 +36,8 @@ pub(super) fn compare(
     let depth = task.config.depth_max;
     let full = search_all(task, table, positions, (depth, MpcLevel::FullWidth), context)?;
     let full_width = full.iter().map(|found| found.nodes).sum();
-    let (own, margin) = match task.config.level {
-        LevelSetting::Percent(percent) => (Some(percent), task.config.t),
+    let (own, margin) = match task.config.level() {
+        LevelSetting::Percent(percent) => (Some(percent), task.config.margin()),
         LevelSetting::Sigmas { t } => (None, t),
     };
     let level = |percent| MpcLevel::from_percent(percent).expect("the config was checked");
@@ -62,7 +62,7 @@ pub(super) fn compare(
     levels.dedup_by_key(|found| found.level);
     let mut depth_gained = 0;
     for gained in 1..=DEPTH_GAINED_MAX {
-        let deeper = (depth + gained, task.config.level.checked());
+        let deeper = (depth + gained, task.config.level().checked());
         let found = search_all(task, table, positions, deeper, context)?;
         if full_width < found.iter().map(|found| found.nodes).sum::<u64>() {
             break;
@@ -80,7 +80,7 @@ pub(super) fn costs(
     context: Context<'_>,
 ) -> Result<Vec<u64>, StageError> {
     let mean = |depth: u8| {
-        let found = search_all(task, table, positions, (depth, task.config.level.checked()), context)?;
+        let found = search_all(task, table, positions, (depth, task.config.level().checked()), context)?;
         Ok((found.iter().map(|found| found.nodes).sum::<u64>() / found.len().max(1) as u64).max(1))
     };
     (0..=task.config.depth_max).map(mean).collect()
@@ -102,7 +102,7 @@ fn search_all(
     context: Context<'_>,
 ) -> Result<Vec<Found>, StageError> {
     let evaluation = &task.model.model.evaluation;
-    let new_searcher = || Searcher::new(evaluation, table, task.config.table_bits).stopped_by(context.stop);
+    let new_searcher = || Searcher::new(evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop);
     let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
     positions
         .par_iter()

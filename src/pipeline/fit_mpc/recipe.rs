@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const SAMPLES_ALGORITHM: u32 = 1;
 
 /// Keys on which no sample of `method = "line"` depends.
-const FREE_KEYS: [&str; 6] = ["games", "level", "t", "folds", "probes_max", "compare"];
+const FREE_KEYS: [&str; 2] = ["games", "level"];
 
 /// The recipe of a task's samples.
 #[must_use]
@@ -23,10 +23,7 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
         ("weights".to_owned(), task.model.model.weights_hash().to_string()),
     ];
     // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
-    let free = match task.config.method {
-        Method::Line => &FREE_KEYS[..],
-        Method::Seed => &FREE_KEYS[3..],
-    };
+    let free = if matches!(task.config.method, Method::Line { .. }) { &FREE_KEYS[..] } else { &[] };
     let config = serde_json::to_value(task.config).expect("a config is plain data");
     let is_free = |name: &str| name.strip_prefix("fit_mpc.").is_some_and(|key| free.contains(&key));
     settings.extend(table_settings("fit_mpc", &config).into_iter().filter(|(name, _)| !is_free(name)));

@@ -8,8 +8,8 @@ use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::{find_part, write_part};
 use super::recipe::{recipe, step};
 use super::sample::{Sample, Sampler};
-use super::task::{ALGORITHM, FitMpcReport, FitMpcTask, Method};
-use super::{picture, seed};
+use super::task::{ALGORITHM, FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
+use super::{picture, source};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
@@ -49,14 +49,14 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     }
     context.check_border()?;
     let fitted = context.pool()?.install(|| match task.config.method {
-        Method::Seed => fit_seed(task, &recipe, context),
-        Method::Line => fit_line(task, &recipe, context),
+        Method::Source { .. } => fit_source(task, &recipe, context),
+        Method::Line { .. } => fit_line(task, &recipe, context),
     });
     let (depths, held_out, parts) = fitted?;
     let table = table_of(&depths)?;
     let positions = some_positions(task, &parts);
     let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
-    let metrics = FitMpcMetrics { level: task.config.level, t: task.config.t, depths, held_out, nodes };
+    let metrics = FitMpcMetrics { level: task.config.level(), t: task.config.margin(), depths, held_out, nodes };
     let model = Model {
         mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
         mpc: table,
@@ -95,9 +95,9 @@ pub(super) fn sweep_dead(task: &FitMpcTask<'_>) -> Result<(), ArtifactError> {
 
 pub(super) type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
 
-pub(super) fn fit_seed(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
+pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
     context.progress.begin("fit-mpc", task.config.games, "games");
-    let fitted = seed::fit(task, context);
+    let fitted = source::fit(task, context);
     context.progress.end();
     let (fits, samples) = fitted?;
     if let Some(output) = task.output {
@@ -119,16 +119,16 @@ pub(super) fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'
     let parts = make_parts(task, recipe, context);
     context.progress.end();
     let parts = parts?;
-    let folds = Folds { seed: task.seed, count: task.config.folds };
+    let folds = Folds { seed: task.seed, count: FOLDS };
     let folds_of_samples = folds_of(&parts, folds, context.stop)?;
     let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None, stop: context.stop };
     let fits = fit_pairs(pool, task.config.depth_max)?;
     let first = table_of(&first_choice(&fits))?;
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
-    let level = task.config.level.checked();
-    let chosen = choose(&parts, &fits, &costs, level, task.config.probes_max, context.stop)?;
-    let held_out = held_out(pool, task.config.folds, &chosen)?;
+    let level = task.config.level().checked();
+    let chosen = choose(&parts, &fits, &costs, level, PROBES_MAX, context.stop)?;
+    let held_out = held_out(pool, FOLDS, &chosen)?;
     Ok((chosen, held_out, parts))
 }
 

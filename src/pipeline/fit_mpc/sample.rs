@@ -1,7 +1,7 @@
 //! Positions to measure, from games that the model plays against itself and from the trees of its searches, with their
 //! full-width scores.
 
-use super::task::{FitMpcConfig, FitMpcTask};
+use super::task::{FitMpcTask, PLAY_DEPTH, RANDOM_PLIES, Sampling};
 use crate::artifact::dataset::mpc_samples::MpcSampleRow;
 use crate::engine::board::position::{Opponent, Player, Position};
 use crate::engine::board::square::Squares;
@@ -137,6 +137,7 @@ impl Sample {
 /// Makes samples, one game after another.
 pub(super) struct Sampler<'t> {
     task: FitMpcTask<'t>,
+    sampling: Sampling,
     /// Plays as the model is.
     player: Searcher<'t>,
     /// Searches full width.
@@ -146,8 +147,9 @@ pub(super) struct Sampler<'t> {
 impl<'t> Sampler<'t> {
     pub(super) fn new(task: FitMpcTask<'t>, no_table: &'t MpcTable, stop: &'t AtomicBool) -> Self {
         let model = &task.model.model;
-        let new = |mpc| Searcher::new(&model.evaluation, mpc, task.config.table_bits).stopped_by(stop);
-        Self { task, player: new(&model.mpc), scorer: new(no_table) }
+        let sampling = task.config.sampling();
+        let new = |mpc| Searcher::new(&model.evaluation, mpc, sampling.table_bits).stopped_by(stop);
+        Self { task, sampling, player: new(&model.mpc), scorer: new(no_table) }
     }
 
     /// The samples of a game with their scores.
@@ -171,12 +173,11 @@ impl<'t> Sampler<'t> {
         samples.collect()
     }
 
-    /// One position in each of equal ranges of empty squares; a game that ends before the last is played anew.
+    /// One position in each of equal ranges of empty squares; a game that ends before the last is played again.
     fn game_positions(&mut self, rng: &mut RandomStream) -> Result<Vec<Position>, Stopped> {
-        let config = self.task.config;
         loop {
-            let wanted = wanted_empties(config, rng);
-            let exploration = config.exploration * rng.unit();
+            let wanted = wanted_empties(&self.sampling, rng);
+            let exploration = self.sampling.exploration * rng.unit();
             let mut positions = Vec::new();
             let mut game = Game::new();
             self.player.clear();
@@ -188,11 +189,11 @@ impl<'t> Sampler<'t> {
                         return Ok(positions);
                     }
                 }
-                let random = game.ply() < Ply(config.random_plies) || rng.chance(exploration);
+                let random = game.ply() < Ply(RANDOM_PLIES) || rng.chance(exploration);
                 let square = if random {
                     rng.pick(Squares(position.legal_moves()))
                 } else {
-                    let limits = Limits::full_width(Depth(config.play_depth));
+                    let limits = Limits::full_width(Depth(PLAY_DEPTH));
                     self.player.search(position, limits).unless_stopped()?.best_move
                 };
                 game.play(square.expect("the side to move has a move")).expect("both choices are legal");
@@ -202,20 +203,20 @@ impl<'t> Sampler<'t> {
 
     /// A node of the tree below a position, if the sample is to be one, and there is one deep enough.
     fn met(&mut self, rng: &mut RandomStream, root: Position) -> Result<Option<(Position, Option<MetIn>)>, Stopped> {
-        let config = self.task.config;
+        let depth_max = self.task.config.depth_max;
         let between = |rng: &mut RandomStream, [min, max]: [u8; 2]| min + rng.below(u32::from(max - min) + 1) as u8;
-        let chosen = rng.chance(config.tree_share);
-        let depth = between(rng, [config.tree_depth_min, config.tree_depth_max]);
+        let chosen = rng.chance(self.sampling.tree_share);
+        let depth = between(rng, self.sampling.tree_depths);
         let above = between(rng, PLIES_BELOW_ROOT);
         let choice = u64::from(rng.below(u32::MAX)) << 32 | u64::from(rng.below(u32::MAX));
-        if !chosen || root.empties() < config.depth_max + above {
+        if !chosen || root.empties() < depth_max + above {
             return Ok(None);
         }
         self.scorer.clear();
         let request = NodeRequest { depth: Depth(depth), choice };
         let met = self.scorer.sample_node(root, Depth(depth + above), request)?;
         // Passes and earlier iterations may lead nearer to the end.
-        let met = met.filter(|met| config.depth_max <= met.position.empties());
+        let met = met.filter(|met| depth_max <= met.position.empties());
         Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha.0 }))))
     }
 
@@ -229,7 +230,7 @@ impl<'t> Sampler<'t> {
                 Ok(Searched { score: score.0, nodes })
             })
             .collect::<Result<_, Stopped>>()?;
-        if position.empties() <= self.task.config.end_empties {
+        if position.empties() <= self.sampling.end_empties {
             let limits = Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) };
             let result = self.scorer.search(position, limits).unless_stopped()?;
             sample.end = Some(Searched { score: result.score.0, nodes: result.nodes });
@@ -239,13 +240,14 @@ impl<'t> Sampler<'t> {
 }
 
 /// One number of empty squares in each of equal ranges, descending.
-fn wanted_empties(config: &FitMpcConfig, rng: &mut RandomStream) -> Vec<u8> {
-    let count = u32::from(config.game_samples);
-    let width = u32::from(config.empties_max - config.empties_min) + 1;
+fn wanted_empties(sampling: &Sampling, rng: &mut RandomStream) -> Vec<u8> {
+    let count = u32::from(sampling.game_samples);
+    let [min, max] = sampling.empties;
+    let width = u32::from(max - min) + 1;
     let edge = |index: u32| index * width / count;
     let wanted = (0..count).rev().map(|index| {
         let offset = edge(index) + rng.below((edge(index + 1) - edge(index)).max(1));
-        config.empties_min + offset as u8
+        min + offset as u8
     });
     wanted.collect()
 }

@@ -1,6 +1,6 @@
 //! What fitting MPC statistics is asked to do, and what it reports.
 
-use super::metrics::{END_RANGES, FitMpcMetrics};
+use super::metrics::FitMpcMetrics;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
@@ -21,42 +21,71 @@ pub(super) const SHALLOW_FIRST: u8 = 3;
 /// The last depth with statistics: that of [`SHALLOW_DEPTHS`].
 pub(super) const DEEP_MAX: u8 = SHALLOW_FIRST + SHALLOW_DEPTHS.len() as u8 - 1;
 
-/// The `[fit_mpc]` table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
-pub struct FitMpcConfig {
-    pub method: Method,
-    pub level: LevelSetting,
-    pub t: f64,
-    pub depth_max: u8,
-    pub end_empties: u8,
-    pub games: u64,
-    pub part_games: u64,
+/// The source's margin, in sigmas.
+const SOURCE_T: f64 = 1.4;
+
+/// Random plies at the start of the games that samples are from, the source's 8 and two more: hardly two games share a position.
+pub(in crate::pipeline) const RANDOM_PLIES: u8 = 10;
+
+/// The search that plays those games. Their quality matters little, for what is measured is the search of what they reach.
+pub(in crate::pipeline) const PLAY_DEPTH: u8 = 1;
+
+/// Games are held out in this many turns to count misses, the usual number of folds.
+pub(in crate::pipeline) const FOLDS: u32 = 5;
+
+/// Shallow searches to try at one depth, besides the static value. Every probe is another chance to err: on 300 midgame positions
+/// two at 87 % took 13,458 nodes for an error of 3.80 discs, and one at 80 % took 11,890 for 3.79.
+pub(in crate::pipeline) const PROBES_MAX: u8 = 1;
+
+/// The most positions that are searched with and without the table. The table does not depend on them, except by the costs of
+/// searches, of which only ratios count.
+const COMPARED_MAX: u64 = 100;
+
+/// One sample in four at most is searched so: in a small fit the comparison is not to take longer than the samples.
+const COMPARED_PART: u64 = 4;
+
+/// Which positions a method measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// Samples per game, one in each of equal ranges of empty squares.
     pub game_samples: u8,
-    pub random_plies: u8,
+    /// A game's share of random moves after its random plies is drawn from 0 to this.
     pub exploration: f64,
-    pub play_depth: u8,
-    pub empties_min: u8,
-    pub empties_max: u8,
+    /// The fewest and the most empty squares of a sample.
+    pub empties: [u8; 2],
+    /// The share of samples that a search met below the position of the game, in a null window.
     pub tree_share: f64,
-    pub tree_depth_min: u8,
-    pub tree_depth_max: u8,
-    pub folds: u32,
-    pub probes_max: u8,
-    pub compare: u64,
+    /// The least and the greatest remaining depth at which it met them; every depth between is equally likely.
+    pub tree_depths: [u8; 2],
+    /// Samples with at most this many empty squares are also solved.
+    pub end_empties: u8,
+    /// Each search has a table of 2^n entries.
     pub table_bits: u8,
 }
 
+/// The `[fit_mpc]` table.
+///
+/// The keys of the method stand in the same table; unknown keys are an error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
+pub struct FitMpcConfig {
+    #[serde(flatten)]
+    pub method: Method,
+    pub depth_max: u8,
+    pub games: u64,
+    pub part_games: u64,
+}
+
 /// The form of the fitted relation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "method", rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub enum Method {
     /// The source's: slope 1, offset the mean difference, one sigma for all phases; from depth 3.
-    Seed,
+    Source { t: f64 },
     /// Least-squares lines with quantiles for each range of empty squares, from the static value and from shallow depths
     /// chosen by what they save; from depth 1.
-    Line,
+    Line { level: LevelSetting },
 }
 
 impl FitMpcConfig {
@@ -66,33 +95,71 @@ impl FitMpcConfig {
     ///
     /// The first key that is out of range.
     pub fn check(&self) -> Result<(), StageError> {
-        self.level.level("fit_mpc.level")?;
-        check_range("fit_mpc.t", self.t, 0.0, 10.0)?;
+        match self.method {
+            Method::Source { t } => check_range("fit_mpc.t", t, 0.0, 10.0)?,
+            Method::Line { level } => level.level("fit_mpc.level").map(|_| ())?,
+        }
         check_range("fit_mpc.depth_max", self.depth_max, SHALLOW_FIRST, DEEP_MAX)?;
-        check_range("fit_mpc.end_empties", self.end_empties, 0, END_RANGES[END_RANGES.len() - 1][1])?;
         if self.games == 0 {
             return Err(StageError::NoRows("fit_mpc.games = 0: at least one game is needed for positions".into()));
         }
         check_range("fit_mpc.games", self.games, 1, 10_000_000)?;
-        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))?;
-        check_range("fit_mpc.random_plies", self.random_plies, 0, 40)?;
-        check_range("fit_mpc.exploration", self.exploration, 0.0, 1.0)?;
-        check_range("fit_mpc.play_depth", self.play_depth, 1, 10)?;
-        check_range("fit_mpc.empties_max", self.empties_max, self.depth_max, 56)?;
-        check_range("fit_mpc.empties_min", self.empties_min, self.depth_max, self.empties_max)?;
-        check_range("fit_mpc.game_samples", self.game_samples, 1, self.empties_max - self.empties_min + 1)?;
-        check_range("fit_mpc.tree_share", self.tree_share, 0.0, 1.0)?;
-        check_range("fit_mpc.tree_depth_max", self.tree_depth_max, 2, 20)?;
-        check_range("fit_mpc.tree_depth_min", self.tree_depth_min, 2, self.tree_depth_max)?;
-        check_range("fit_mpc.folds", self.folds, 2, 100)?;
-        check_range("fit_mpc.probes_max", self.probes_max, 0, DEEP_MAX)?;
-        check_range("fit_mpc.compare", self.compare, 1, self.games * u64::from(self.game_samples))?;
-        check_range("fit_mpc.table_bits", self.table_bits, 8, 28)
+        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))
+    }
+
+    /// How sure the searches are for which the statistics are fitted.
+    pub(super) const fn level(&self) -> LevelSetting {
+        match self.method {
+            Method::Source { t } => LevelSetting::Sigmas { t },
+            Method::Line { level } => level,
+        }
+    }
+
+    /// The margin in sigmas that the statistics are compared at, besides percentages.
+    pub(super) const fn margin(&self) -> f64 {
+        if let Method::Source { t } = self.method { t } else { SOURCE_T }
+    }
+
+    /// Which positions are measured.
+    ///
+    /// A sample has at least as many empty squares as the deepest search has plies. Those of `line` cover what searches meet:
+    /// games of any quality, and nodes of trees at a remaining depth below the deepest statistics. The deeper the statistics,
+    /// the earlier the end of the game is solved: from 12 empty squares on, where cuts to the end begin, to 18, where solving
+    /// still takes a moment. All shipped configs had these numbers. Samples of `source` are positions of games alone.
+    #[must_use]
+    pub fn sampling(&self) -> Sampling {
+        let depth_max = self.depth_max;
+        match self.method {
+            Method::Line { .. } => Sampling {
+                game_samples: 4,
+                exploration: 0.5,
+                empties: [depth_max.max(12), 54],
+                tree_share: 0.75,
+                tree_depths: [3, 6].map(|depth: u8| depth.min(depth_max.saturating_sub(1))),
+                end_empties: depth_max.saturating_mul(2).saturating_sub(2).clamp(12, 18),
+                table_bits: 18,
+            },
+            Method::Source { .. } => Sampling {
+                game_samples: 1,
+                exploration: 0.0,
+                empties: [depth_max.max(14), 50],
+                tree_share: 0.0,
+                tree_depths: [3, 6],
+                end_empties: 0,
+                table_bits: 16,
+            },
+        }
+    }
+
+    /// How many positions are searched with and without the table.
+    pub(in crate::pipeline) fn compared(&self) -> u64 {
+        let samples = self.games.saturating_mul(u64::from(self.sampling().game_samples));
+        (samples / COMPARED_PART).clamp(1, COMPARED_MAX)
     }
 
     /// The rows that the samples of a game can have: one for each depth, and one for the end of the game.
     pub(super) fn game_rows_max(&self) -> u64 {
-        u64::from(self.game_samples) * (u64::from(self.depth_max) + 2)
+        u64::from(self.sampling().game_samples) * (u64::from(self.depth_max) + 2)
     }
 }
 

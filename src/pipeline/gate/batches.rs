@@ -1,7 +1,7 @@
 //! Batches: the pairs between two looks at the score, one Parquet part each; finished work is found by looking.
 
 use super::recipe::GateIdentity;
-use super::task::GateTask;
+use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::Part;
@@ -56,7 +56,7 @@ pub(super) fn find_batches(
         }
     }
     let beyond = part_path(task.output, &GATE_GAMES, ranges.len());
-    match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * task.config.batch_pairs)) {
+    match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS)) {
         Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(found),
         Err(error) => Err(error.into()),
         Ok((entry, ..)) => {

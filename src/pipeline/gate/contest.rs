@@ -6,7 +6,7 @@ use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
 use super::rule::Rule;
 use super::score::pair_counts;
-use super::task::GateTask;
+use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
@@ -58,7 +58,6 @@ pub(super) fn contest(
     let games = PartItems::new(&missing);
     let mut looks = Looks {
         ranges,
-        batch_pairs: task.config.batch_pairs,
         rule: Rule::new(task.config),
         found,
         played: BTreeMap::new(),
@@ -75,7 +74,7 @@ pub(super) fn contest(
     let schedule = Mutex::new(Schedule {
         openings,
         games: &games,
-        batch_games: 2 * task.config.batch_pairs,
+        batch_games: 2 * BATCH_PAIRS,
         next: 0,
         whole: !looks.rule.is_sequential(),
     });
@@ -122,7 +121,6 @@ struct PlayedGame {
 /// The batches so far and what they say.
 struct Looks<'a, S> {
     ranges: &'a [PartRange],
-    batch_pairs: u64,
     rule: Rule,
     found: BTreeMap<usize, Batch>,
     played: BTreeMap<usize, BTreeMap<u64, PlayedGame>>, // by batch and game
@@ -139,7 +137,7 @@ impl<S: Sink> Looks<'_, S> {
     fn add(&mut self, game: PlayedGame) -> Result<(), StageError> {
         self.outcome.games_played += 1;
         self.context.progress.advance(1, 0);
-        let batch = (game.row.pair / self.batch_pairs) as usize;
+        let batch = (game.row.pair / BATCH_PAIRS) as usize;
         self.played.entry(batch).or_default().insert(game.row.game_id, game);
         self.advance()
     }

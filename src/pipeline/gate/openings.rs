@@ -1,12 +1,11 @@
 //! Openings: random, different up to symmetry, new to the candidate, and balanced.
 
 use super::avoided::Positions;
-use super::task::{GateConfig, GateTask};
+use super::task::{BALANCE_DISCS, GateConfig, GateTask};
 use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::game::Game;
-use crate::engine::score::Score;
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,12 +148,11 @@ impl<'a> Openings<'a> {
         let different = self.seen.len();
         format!(
             "gate.opening_plies = {}: only {} openings for {} pairs: of {different} different ones {in_training} are in the \
-             datasets to avoid and {unbalanced} are more than gate.balance_discs = {} apart\nraise gate.opening_plies or \
-             gate.balance_discs, or lower gate.games",
+             datasets to avoid and {unbalanced} favor a side by more than {BALANCE_DISCS} discs\nraise gate.opening_plies, or \
+             lower gate.games",
             self.config.opening_plies,
             self.found.len(),
             self.config.games / 2,
-            self.config.balance_discs,
         )
     }
 
@@ -168,9 +166,4 @@ impl<'a> Openings<'a> {
         }
         game
     }
-}
-
-/// The greatest score of a balanced opening.
-pub(super) fn balance_score(config: &GateConfig) -> Score {
-    Score((config.balance_discs * f64::from(Score::DISC.0)) as i32).min(Score::MAX)
 }

@@ -1,10 +1,11 @@
 //! Gate games: each opening is played once with each color, by the same search with two models.
 
-use super::openings::{Candidate, balance_score};
-use super::task::{GateConfig, GateTask};
+use super::openings::Candidate;
+use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateMode, GateTask, TABLE_BITS};
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
+use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::result::Stopped;
@@ -14,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Both sides of a match, with what one thread needs to play them.
 pub(super) struct Players<'m> {
-    config: GateConfig,
+    mode: GateMode,
     limits: Limits,
     candidate: Searcher<'m>,
     baseline: Searcher<'m>,
@@ -25,7 +26,7 @@ impl<'m> Players<'m> {
         let config = task.config;
         let [candidate, baseline] = [task.candidate, task.baseline].map(|loaded| {
             let model = &loaded.model;
-            Searcher::new(&model.evaluation, &model.mpc, config.table_bits).stopped_by(stop)
+            Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop)
         });
         let limits = Limits {
             depth: Depth(config.depth),
@@ -35,16 +36,19 @@ impl<'m> Players<'m> {
             mpc: config.mpc_level.checked(),
             selective: selective(config.selective.as_ref()),
         };
-        Self { config: config.clone(), limits, candidate, baseline }
+        Self { mode: config.mode, limits, candidate, baseline }
     }
 
-    /// Whether the baseline thinks that a position favors nobody too much.
+    /// Whether the mode takes a position as an opening: a sequential test wants one that favors nobody too much.
     pub(super) fn balanced(&mut self, candidate: &Candidate) -> Result<bool, Stopped> {
+        if let GateMode::Games {} = self.mode {
+            return Ok(true);
+        }
         let Limits { mpc, selective, .. } = self.limits;
-        let limits = Limits { mpc, selective, ..Limits::full_width(Depth(self.config.balance_depth)) };
+        let limits = Limits { mpc, selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
         self.baseline.clear();
         let result = self.baseline.search(candidate.position, limits).unless_stopped()?;
-        Ok(result.score.abs() <= balance_score(&self.config))
+        Ok(f64::from(result.score.abs().0) <= BALANCE_DISCS * f64::from(Score::DISC.0))
     }
 
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.

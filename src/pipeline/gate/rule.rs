@@ -1,6 +1,6 @@
 //! The rule by which a gate's games become a verdict.
 
-use super::task::{GateConfig, GateMode};
+use super::task::{Constants, GateConfig, GateMode};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::statistics::elo::interval_of;
 use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
@@ -9,16 +9,19 @@ use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
 pub(super) enum Rule {
     /// As soon as the test is decided.
     Sequential(Hypotheses),
-    /// After all games, by where the Elo interval of so many standard errors lies.
+    /// After all games, by where the Elo interval of this many standard errors lies.
     Interval(f64),
 }
 
 impl Rule {
     pub(super) fn new(config: &GateConfig) -> Self {
-        let &GateConfig { nelo0, nelo1, alpha, beta, .. } = config;
+        Self::with(config, Constants::TODAY)
+    }
+
+    pub(super) const fn with(config: &GateConfig, Constants { alpha, beta, interval }: Constants) -> Self {
         match config.mode {
-            GateMode::Sprt => Self::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }),
-            GateMode::Games => Self::Interval(config.interval),
+            GateMode::Sprt { nelo0, nelo1 } => Self::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }),
+            GateMode::Games {} => Self::Interval(interval),
         }
     }
 

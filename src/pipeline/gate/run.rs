@@ -3,9 +3,9 @@
 use super::avoided::Avoided;
 use super::batches::{find_batches, finished, withdraw, write_batch};
 use super::contest::contest;
-use super::recheck::recheck;
 use super::recipe::GateIdentity;
-use super::task::{GateReport, GateTask};
+use super::remake::remake;
+use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
@@ -27,8 +27,8 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     check_candidate(task.candidate)?;
     let avoided = Avoided::open(task.avoid)?;
     let identity = GateIdentity::new(&task, avoided.contents());
-    if task.recheck {
-        return recheck(&task, &identity, &avoided, context);
+    if task.remake {
+        return remake(&task, &identity, &avoided, context);
     }
     let _lock = FolderLock::take(task.output)?;
     sweep_dataset(task.output, &[&GATE_GAMES])?;
@@ -36,7 +36,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_border()?;
-    let ranges = PartRange::all(task.config.games / 2, task.config.batch_pairs);
+    let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
     let found = find_batches(&task, &identity.recipe, &ranges, context)?;
     withdraw(task.output)?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {

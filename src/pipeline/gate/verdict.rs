@@ -4,7 +4,7 @@ use super::contest::Outcome;
 use super::recipe::GateIdentity;
 use super::rule::Rule;
 use super::score::score;
-use super::task::GateTask;
+use super::task::{GateTask, INTERVAL};
 use crate::artifact::dataset::manifest::content_of;
 use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
@@ -22,7 +22,7 @@ pub(super) fn verdict_of(task: &GateTask<'_>, identity: &GateIdentity, outcome: 
         baseline: task.baseline.as_reference(),
         pairs_asked: task.config.games / 2,
         pairs_done: outcome.pairs.iter().sum(),
-        score: score(&outcome.rows, task.config.interval),
+        score: score(&outcome.rows, INTERVAL),
         test: rule.test(outcome.pairs),
         openings: outcome.openings,
         avoided: identity.avoided.clone(),

@@ -21,9 +21,9 @@ pub(super) enum Openings<'a> {
 impl<'a> Openings<'a> {
     pub(super) fn new(config: &GenerateConfig, book: Option<&'a Book>) -> Result<Self, StageError> {
         let openings = match config.openings {
-            OpeningChoice::Random => Cow::Owned(Vec::new()),
-            OpeningChoice::All => Cow::Owned(all_openings(config.random_plies_min)),
-            OpeningChoice::Book => {
+            OpeningChoice::Random { .. } => Cow::Owned(Vec::new()),
+            OpeningChoice::All { random_plies_min } => Cow::Owned(all_openings(random_plies_min)),
+            OpeningChoice::Book { .. } => {
                 let book = book.ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
                 Cow::Borrowed(&book.openings[..])
             }

@@ -1,7 +1,7 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
 use super::openings::Openings;
-use super::task::{GenerateConfig, OpeningChoice};
+use super::task::{Fixed, GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;
@@ -30,6 +30,7 @@ pub(super) struct SelfplayGame {
 /// Plays games, one after another, with one search table.
 pub(super) struct Player<'a> {
     config: &'a GenerateConfig,
+    fixed: Fixed,
     openings: &'a Openings<'a>,
     seed: u64,
     generation: u32,
@@ -47,15 +48,15 @@ struct Choice {
 
 impl<'a> Player<'a> {
     pub(super) fn new(
-        config: &'a GenerateConfig,
+        (config, fixed): (&'a GenerateConfig, Fixed),
         openings: &'a Openings<'a>,
         seed: u64,
         generation: u32,
         model: &'a Model,
         stop: &'a AtomicBool,
     ) -> Self {
-        let searcher = Searcher::new(&model.evaluation, &model.mpc, config.table_bits).stopped_by(stop);
-        Self { config, openings, seed, generation, model, searcher, nodes: 0 }
+        let searcher = Searcher::new(&model.evaluation, &model.mpc, fixed.table_bits).stopped_by(stop);
+        Self { config, fixed, openings, seed, generation, model, searcher, nodes: 0 }
     }
 
     /// Plays a game, unless one of its searches is stopped: then there is no game.
@@ -133,7 +134,7 @@ impl<'a> Player<'a> {
         label: Option<&SearchResult>,
         rng: &mut RandomStream,
     ) -> Result<Choice, Stopped> {
-        let exploring = self.config.exploration_empties < position.empties();
+        let exploring = self.fixed.exploration_empties < position.empties();
         if exploring && rng.chance(self.config.exploration) {
             return if 0.0 < self.config.exploration_discs {
                 self.any_good_move(position, rng)
@@ -184,8 +185,11 @@ impl<'a> Player<'a> {
 /// How many random plies end the opening.
 fn random_plies(config: &GenerateConfig, rng: &mut RandomStream) -> u8 {
     match config.openings {
-        OpeningChoice::All => 0,
-        _ => between(config.random_plies_min, config.random_plies_max, rng),
+        OpeningChoice::All { .. } => 0,
+        OpeningChoice::Random { random_plies_min, random_plies_max }
+        | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => {
+            between(random_plies_min, random_plies_max, rng)
+        }
     }
 }
 

@@ -43,7 +43,8 @@ pub fn step(task: &GenerateTask<'_>) -> Step {
 /// The `[generate]` table, in which a book is known by its lines, wherever it lies.
 fn resolved_config(task: &GenerateTask<'_>) -> Value {
     let book = task.book.map_or_else(String::new, |book| book.content().to_string());
-    serde_json::to_value(GenerateConfig { book, ..task.config.clone() }).expect("a config is plain data")
+    let openings = task.config.openings.clone().with_book(book);
+    serde_json::to_value(GenerateConfig { openings, ..task.config.clone() }).expect("a config is plain data")
 }
 
 /// Everything in a recipe, by name.

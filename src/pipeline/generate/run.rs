@@ -2,8 +2,8 @@
 
 use super::book::Book;
 use super::parts::Parts;
-use super::recheck::{GameSample, Remake};
 use super::recipe::{origin_of, recipe};
+use super::remake::{GameSample, Remake};
 use super::task::{FinishReport, GeneratePartsReport, GenerateReport, GenerateTask, TABLES};
 use super::workers::{Written, play_missing};
 use crate::artifact::dataset::folder::{Dataset, sweep_dataset};

@@ -19,38 +19,54 @@ pub(super) const ALL_PLIES_MAX: u8 = 7;
 /// What a dataset of self-play consists of.
 pub(super) const TABLES: [&Table; 2] = [&GAMES, &POSITIONS];
 
+/// What is the same for all games of today. Datasets of older versions have recorded other numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fixed {
+    pub(super) table_bits: u8,
+    pub(super) exploration_empties: u8,
+}
+
+impl Fixed {
+    pub(super) const TODAY: Self = Self { table_bits: TABLE_BITS, exploration_empties: EXPLORATION_EMPTIES };
+}
+
+/// The table of each thread's search has 2^16 entries of 16 bytes: all shipped configs but the smallest had it, and it stays in
+/// a core's second cache.
+pub(in crate::pipeline) const TABLE_BITS: u8 = 16;
+
+/// Moves are explored while more squares than this are empty. It is the source's number: fewer are left to exact search.
+pub(in crate::pipeline) const EXPLORATION_EMPTIES: u8 = 14;
+
 /// How games begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "openings", rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub enum OpeningChoice {
     /// Random plies, as many as a number drawn for the game.
-    Random,
-    /// The positions that can be after so many plies, one up to symmetry, in turn.
-    All,
+    Random { random_plies_min: u8, random_plies_max: u8 },
+    /// The positions that can be after some plies, one up to symmetry, in turn.
+    All { random_plies_min: u8 },
     /// The lines of a book in turn, then random plies.
-    Book,
+    Book { book: String, random_plies_min: u8, random_plies_max: u8 },
 }
 
 /// The `[generate]` table.
+///
+/// The keys of the openings stand in the same table; unknown keys are an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct GenerateConfig {
     pub games: u64,
     pub part_games: u64,
+    #[serde(flatten)]
     pub openings: OpeningChoice,
-    pub book: String,
-    pub random_plies_min: u8,
-    pub random_plies_max: u8,
     pub exploration: f64,
-    pub exploration_empties: u8,
     pub exploration_discs: f64,
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
     pub mpc_level: LevelSetting,
     pub label_from_ply: u8,
-    pub table_bits: u8,
     /// The table `[selective]` of the config; without it recipes are what they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selective: Option<SelectiveConfig>,
@@ -68,28 +84,13 @@ impl GenerateConfig {
         }
         check_range("generate.games", self.games, 1, 1 << 40)?;
         check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
-        match (self.openings == OpeningChoice::Book, self.book.is_empty()) {
-            (true, true) => {
-                let reason = "generate.book = \"\": generate.openings = \"book\" needs a file of openings";
-                return Err(StageError::Setting(reason.into()));
-            }
-            (false, false) => {
-                let reason = format!("generate.book = \"{}\": only generate.openings = \"book\" reads one", self.book);
-                return Err(StageError::Setting(reason));
-            }
-            _ => {}
-        }
-        check_range("generate.random_plies_max", self.random_plies_max, 0, 60)?;
-        let plies_max = if self.openings == OpeningChoice::All { ALL_PLIES_MAX } else { self.random_plies_max };
-        check_range("generate.random_plies_min", self.random_plies_min, 0, plies_max)?;
+        self.openings.check()?;
         check_range("generate.exploration_discs", self.exploration_discs, 0.0, 64.0)?;
         check_range("generate.exploration", self.exploration, 0.0, 1.0)?;
-        check_range("generate.exploration_empties", self.exploration_empties, 0, 60)?;
         check_range("generate.play_depth", self.play_depth, 0, 30)?;
         check_range("generate.label_depth", self.label_depth, 0, 30)?;
         check_range("generate.exact_empties", self.exact_empties, 0, 30)?;
         check_range("generate.label_from_ply", self.label_from_ply, 0, 60)?;
-        check_range("generate.table_bits", self.table_bits, 8, 28)?;
         self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
         self.mpc_level.level("generate.mpc_level").map(|_| ())
     }
@@ -101,12 +102,46 @@ impl GenerateConfig {
     }
 }
 
+impl OpeningChoice {
+    fn check(&self) -> Result<(), StageError> {
+        match self {
+            Self::All { random_plies_min } => {
+                check_range("generate.random_plies_min", *random_plies_min, 0, ALL_PLIES_MAX)
+            }
+            Self::Book { book, .. } if book.is_empty() => {
+                let reason = "generate.book = \"\": generate.openings = \"book\" needs a file of openings";
+                Err(StageError::Setting(reason.into()))
+            }
+            Self::Random { random_plies_min, random_plies_max }
+            | Self::Book { random_plies_min, random_plies_max, .. } => {
+                check_range("generate.random_plies_max", *random_plies_max, 0, 60)?;
+                check_range("generate.random_plies_min", *random_plies_min, 0, *random_plies_max)
+            }
+        }
+    }
+
+    /// The path of the book, if the games take their openings from one.
+    #[must_use]
+    pub fn book(&self) -> Option<&str> {
+        if let Self::Book { book, .. } = self { Some(book) } else { None }
+    }
+
+    /// The same openings with their book, if there is one, named so.
+    #[must_use]
+    pub fn with_book(mut self, name: String) -> Self {
+        if let Self::Book { book, .. } = &mut self {
+            *book = name;
+        }
+        self
+    }
+}
+
 /// One call of the stage.
 #[derive(Clone, Copy, Debug)]
 pub struct GenerateTask<'a> {
     /// The `[generate]` table.
     pub config: &'a GenerateConfig,
-    /// What `generate.book` names.
+    /// The book that the openings name.
     pub book: Option<&'a Book>,
     /// The run's seed.
     pub seed: u64,

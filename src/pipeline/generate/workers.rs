@@ -2,7 +2,7 @@
 
 use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
-use super::task::GenerateTask;
+use super::task::{Fixed, GenerateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::manifest::Part;
@@ -108,7 +108,8 @@ pub(super) fn play_games(
     (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
-    let mut player = Player::new(task.config, openings, task.seed, task.generation, &task.model.model, context.stop);
+    let mut player =
+        Player::new((task.config, Fixed::TODAY), openings, task.seed, task.generation, &task.model.model, context.stop);
     let mut lot = Lot::with_capacity(LOT_GAMES);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
         let Some(id) = claims.next(context) else { break };

@@ -59,7 +59,7 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
         all.validation.extend(set.validation);
         all.unlabeled += set.unlabeled;
     }
-    if task.config.deduplicate {
+    if 0 < task.config.multiplicity_max {
         let before = all.training.len();
         all.training =
             context.pool()?.install(|| distinct(&all.training, task.config.multiplicity_max, context.stop))?;
@@ -141,10 +141,10 @@ fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
 fn target(config: &TrainConfig, row: &PositionRow) -> Option<i32> {
     let result = row.result.map(|result| Score::from(Discs(result.into())).0);
     match config.target {
-        Target::Result => result,
-        Target::Score => row.score,
-        Target::Blend => {
-            let blend = config.blend * f64::from(result?) + (1.0 - config.blend) * f64::from(row.score?);
+        Target::Result {} => result,
+        Target::Score {} => row.score,
+        Target::Blend { blend } => {
+            let blend = blend * f64::from(result?) + (1.0 - blend) * f64::from(row.score?);
             Some(blend.round() as i32)
         }
     }
@@ -181,38 +181,38 @@ mod tests {
 
     #[test]
     fn targets_are_the_labels_and_a_blend_is_rounded_half_away_from_zero() {
-        let config = |target, blend| TrainConfig {
+        let config = |target| TrainConfig {
             rule: Rule::Delta,
             ratio: 0.003,
             ratio_decay: 1.0,
             clip: 20_000,
             target,
-            blend,
             start: Start::Parent,
             epochs: 1,
             shuffle: false,
             validation: 0.0,
             empties_min: 0,
             empties_max: 60,
-            deduplicate: false,
-            multiplicity_max: 1,
+            multiplicity_max: 0,
         };
         let row =
             |score, result| PositionRow { score, result, ..PositionRow::unlabeled(ColoredPosition::START, Ply(0)) };
-        for (target_is, blend, score, result, expected) in [
-            (Target::Score, 0.0, Some(-1501), Some(3), Some(-1501)),
-            (Target::Score, 0.0, None, Some(3), None),
-            (Target::Result, 0.0, None, Some(-3), Some(-3000)),
-            (Target::Result, 0.0, Some(7), None, None),
-            (Target::Blend, 0.5, Some(1), Some(3), Some(1501)),
-            (Target::Blend, 0.5, Some(-1), Some(-3), Some(-1501)),
-            (Target::Blend, 0.25, Some(1001), Some(0), Some(751)),
-            (Target::Blend, 0.25, Some(0), Some(1), Some(250)),
-            (Target::Blend, 0.5, None, Some(3), None),
-            (Target::Blend, 0.5, Some(1), None, None),
+        let [result, score, half, quarter] =
+            [Target::Result {}, Target::Score {}, Target::Blend { blend: 0.5 }, Target::Blend { blend: 0.25 }];
+        for (target_is, found_score, found_result, expected) in [
+            (score, Some(-1501), Some(3), Some(-1501)),
+            (score, None, Some(3), None),
+            (result, None, Some(-3), Some(-3000)),
+            (result, Some(7), None, None),
+            (half, Some(1), Some(3), Some(1501)),
+            (half, Some(-1), Some(-3), Some(-1501)),
+            (quarter, Some(1001), Some(0), Some(751)),
+            (quarter, Some(0), Some(1), Some(250)),
+            (half, None, Some(3), None),
+            (half, Some(1), None, None),
         ] {
-            let found = target(&config(target_is, blend), &row(score, result));
-            assert_eq!(found, expected, "{target_is:?} {blend} {score:?} {result:?}");
+            let found = target(&config(target_is), &row(found_score, found_result));
+            assert_eq!(found, expected, "{target_is:?} {found_score:?} {found_result:?}");
         }
     }
 

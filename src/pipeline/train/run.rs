@@ -70,9 +70,9 @@ pub(super) fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
     let mut text = format!("cannot train: {} has no rows with {min} to {max} empty squares", names.join(", "));
     if 0 < set.unlabeled {
         let (target, column) = match task.config.target {
-            Target::Result => ("result", "`result`"),
-            Target::Score => ("score", "`score`"),
-            Target::Blend => ("blend", "`score` and `result`"),
+            Target::Result {} => ("result", "`result`"),
+            Target::Score {} => ("score", "`score`"),
+            Target::Blend { .. } => ("blend", "`score` and `result`"),
         };
         text += &format!(
             " and a value in {column}, which train.target = \"{target}\" needs: {} rows lack it\n\

@@ -21,15 +21,16 @@ pub enum Rule {
 }
 
 /// What the weights learn to predict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "target", rename_all = "kebab-case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub enum Target {
     /// The final disc difference.
-    Result,
+    Result {},
     /// The deep-search score.
-    Score,
+    Score {},
     /// `blend` parts result and the rest score.
-    Blend,
+    Blend { blend: f64 },
 }
 
 /// With which weights training begins.
@@ -43,23 +44,23 @@ pub enum Start {
 }
 
 /// The `[train]` table.
+///
+/// The keys of the target stand in the same table; unknown keys are an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct TrainConfig {
     pub rule: Rule,
     pub ratio: f64,
     pub ratio_decay: f64,
     pub clip: i32,
+    #[serde(flatten)]
     pub target: Target,
-    pub blend: f64,
     pub start: Start,
     pub epochs: u32,
     pub shuffle: bool,
     pub validation: f64,
     pub empties_min: u8,
     pub empties_max: u8,
-    pub deduplicate: bool,
     pub multiplicity_max: u32,
 }
 
@@ -73,10 +74,12 @@ impl TrainConfig {
         check_range("train.ratio", self.ratio, 0.0, 1.0)?;
         check_range("train.ratio_decay", self.ratio_decay, 0.0, 1.0)?;
         check_range("train.clip", self.clip, 1, i32::from(i16::MAX))?;
-        check_range("train.blend", self.blend, 0.0, 1.0)?;
+        if let Target::Blend { blend } = self.target {
+            check_range("train.blend", blend, 0.0, 1.0)?;
+        }
         check_range("train.epochs", self.epochs, 1, 100_000)?;
         check_range("train.validation", self.validation, 0.0, 0.9)?;
-        check_range("train.multiplicity_max", self.multiplicity_max, 1, 1_000_000)?;
+        check_range("train.multiplicity_max", self.multiplicity_max, 0, 1_000_000)?;
         check_range("train.empties_max", self.empties_max, 0, 60)?;
         check_range("train.empties_min", self.empties_min, 0, self.empties_max)
     }

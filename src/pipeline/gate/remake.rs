@@ -4,7 +4,7 @@ use super::avoided::Avoided;
 use super::batches::finished;
 use super::contest::contest;
 use super::recipe::GateIdentity;
-use super::task::{GateReport, GateTask};
+use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
@@ -16,7 +16,7 @@ use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 
 /// The verdict, if every game plays out the same again and leads to it.
-pub(super) fn recheck(
+pub(super) fn remake(
     task: &GateTask<'_>,
     identity: &GateIdentity,
     avoided: &Avoided,
@@ -31,7 +31,7 @@ pub(super) fn recheck(
         return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
     };
     let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
-    let ranges = PartRange::all(task.config.games / 2, task.config.batch_pairs);
+    let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
     let compare = |range: &PartRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
     let outcome = contest(task, avoided, &ranges, BTreeMap::new(), compare, context)?;
     if outcome.parts != manifest.parts {

@@ -7,7 +7,7 @@ use super::sums::{LineSums, ScorePair, Tails};
 use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::{DEEP_MAX, MpcTable};
-use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
+use crate::engine::search::mpc_level::LEVELS;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
@@ -47,9 +47,10 @@ fn search(
     depth: u8,
     context: Context<'_>,
 ) -> Result<(), StageError> {
-    let level = MpcLevel::Sigmas(task.config.t);
-    let new_searcher =
-        || Searcher::new(&task.model.model.evaluation, table, task.config.table_bits).stopped_by(context.stop);
+    let level = task.config.level().checked();
+    let new_searcher = || {
+        Searcher::new(&task.model.model.evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop)
+    };
     samples.par_iter_mut().try_for_each_init(new_searcher, |searcher, sample| {
         context.check()?;
         searcher.clear();

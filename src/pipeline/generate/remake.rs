@@ -4,7 +4,7 @@ use super::book::Book;
 use super::openings::Openings;
 use super::play::Player;
 use super::recipe::origin_of;
-use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
+use super::task::{ALGORITHM, Fixed, GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
@@ -12,6 +12,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
 use crate::engine::search::searcher::Searcher;
+use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs, number_below};
 use std::ops::Range;
@@ -37,12 +38,27 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
 ///
 /// A table that is not `[generate]`, or a key that is out of range.
 pub fn config_of(dataset: &Dataset) -> Result<GenerateConfig, ArtifactError> {
+    recorded(dataset).map(|(config, _)| config)
+}
+
+fn recorded(dataset: &Dataset) -> Result<(GenerateConfig, Fixed), ArtifactError> {
     let bad =
         |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {reason}"));
-    let config: GenerateConfig =
-        serde_json::from_value(dataset.manifest().config.clone()).map_err(|error| bad(error.to_string()))?;
+    let mut table = dataset.manifest().config.clone();
+    let others = table.as_object_mut().map(|keys| modernize("generate", keys)).unwrap_or_default();
+    let mut fixed = Fixed::TODAY;
+    for (key, value) in others {
+        let (place, [min, max]) = match key.as_str() {
+            "table_bits" => (&mut fixed.table_bits, [8, 28]),
+            _ => (&mut fixed.exploration_empties, [0, 60]),
+        };
+        let number = value.as_u64().filter(|number| (min..=max).contains(number));
+        let number = number.and_then(|number| u8::try_from(number).ok());
+        *place = number.ok_or_else(|| bad(format!("generate.{key} = {value}: expected {min} to {max}")))?;
+    }
+    let config: GenerateConfig = serde_json::from_value(table).map_err(|error| bad(error.to_string()))?;
     config.check().map_err(|error| bad(error.to_string()))?;
-    Ok(config)
+    Ok((config, fixed))
 }
 
 /// The share of false games or rows that `count` of them, drawn at random, find with this probability.
@@ -87,7 +103,7 @@ impl GameSample {
         let ranges = scaled(ids.start, self.games, self.count)..self.count;
         let drawn = ranges.map(move |range| {
             let (begin, end) = (scaled(range, self.count, self.games), scaled(range + 1, self.count, self.games));
-            begin + number_below(self.seed, Stream::Recheck, &range.to_le_bytes(), end - begin)
+            begin + number_below(self.seed, Stream::Remake, &range.to_le_bytes(), end - begin)
         });
         drawn.skip_while(move |id| *id < ids.start).take_while(move |id| *id < ids.end)
     }
@@ -98,6 +114,7 @@ impl GameSample {
 pub struct Remake<'a> {
     dataset: &'a Dataset,
     config: GenerateConfig,
+    fixed: Fixed,
     /// A book is not kept with the games: without it each begins again with the moves that its row says it took from there.
     book: Option<&'a Book>,
     model: &'a Model,
@@ -116,10 +133,10 @@ impl<'a> Remake<'a> {
         model: &'a Model,
         sample: GameSample,
     ) -> Result<Self, ArtifactError> {
-        let config = config_of(dataset)?;
+        let (config, fixed) = recorded(dataset)?;
         let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
         match origin_of(dataset)? {
-            Some((ALGORITHM, _)) => Ok(Self { dataset, config, book, model, sample }),
+            Some((ALGORITHM, _)) => Ok(Self { dataset, config, fixed, book, model, sample }),
             Some((algorithm, _)) => {
                 let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
                 Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
@@ -141,12 +158,18 @@ impl<'a> Remake<'a> {
             return Ok(0);
         }
         let games = self.dataset.game_rows(index)?.unwrap_or_default();
-        let openings = match (self.config.openings, self.book) {
-            (OpeningChoice::Book, None) => Openings::Played(&games),
+        let openings = match (&self.config.openings, self.book) {
+            (OpeningChoice::Book { .. }, None) => Openings::Played(&games),
             (_, book) => Openings::new(&self.config, book)?,
         };
-        let mut player =
-            Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
+        let mut player = Player::new(
+            (&self.config, self.fixed),
+            &openings,
+            manifest.seed,
+            manifest.generation,
+            self.model,
+            context.stop,
+        );
         let positions = self.dataset.rows(index)?;
         let mut rest = &positions[..];
         let mut count = 0;
@@ -211,7 +234,7 @@ pub fn resolve_part(
     let mut count = 0;
     for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
         let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
-        if row.exact != Some(true) || !belongs(seed, Stream::Recheck, &name, share) {
+        if row.exact != Some(true) || !belongs(seed, Stream::Remake, &name, share) {
             continue;
         }
         let damaged = |reason: String| ArtifactError::damaged(&path, format!("row {number}: {reason}"));

@@ -1,0 +1,142 @@
+//! A config as a run records it: with everything else that determines what the stages make of it.
+
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::version::pattern_set_hash;
+use crate::artifact::step::{Settings, table_settings};
+use crate::config::{Config, LoadedConfig, modernize_tables};
+use crate::pipeline::{fit_mpc, gate, generate, train};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The files beside the config, by their names in it.
+pub(super) const FEATURES: &str = "features.toml";
+pub(super) const BOOK: &str = "book.txt";
+
+/// The prefix of the version of a stage's algorithm among the keys.
+const ALGORITHM_OF: &str = "the algorithm of ";
+
+/// Keys on which no finished step depends.
+pub(super) const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
+
+/// A config with everything else that determines what the stages make of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigEntry {
+    /// The first generation that it makes.
+    pub from: u32,
+    /// Its tables, as the snapshot has them.
+    pub config: Value,
+    /// The hash of its patterns and phases.
+    pub features: ContentHash,
+    /// The hash of its opening book, if it names one.
+    pub book: Option<ContentHash>,
+    /// The versions of the stages' algorithms, by table.
+    pub algorithms: BTreeMap<String, u32>,
+    /// The keys, as `table.key`, that the user's file did not name: their values were the defaults.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defaults: Vec<String>,
+}
+
+impl ConfigEntry {
+    /// The entry of a config, in the form of its snapshot.
+    #[must_use]
+    pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
+        let algorithms = [
+            ("generate", generate::task::ALGORITHM),
+            ("train", train::task::ALGORITHM),
+            ("fit_mpc", fit_mpc::task::ALGORITHM),
+            ("gate", gate::task::ALGORITHM),
+        ];
+        let config = serde_json::to_value(relocated(loaded)).expect("a config is plain data");
+        let defaults =
+            all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.lines.contains_key(name)).collect();
+        Self {
+            from,
+            config,
+            defaults,
+            features: pattern_set_hash(&loaded.features),
+            book: loaded.book.as_ref().map(|book| book.content()),
+            algorithms: algorithms.map(|(table, version)| (table.to_owned(), version)).into(),
+        }
+    }
+
+    /// The entry of another config in place of this one, with the same algorithms.
+    #[must_use]
+    pub fn of(&self, loaded: &LoadedConfig) -> Self {
+        let (algorithms, defaults) = (self.algorithms.clone(), self.defaults.clone());
+        Self { algorithms, defaults, ..Self::new(self.from, loaded) }
+    }
+
+    /// Whether this program still computes the step ids of this entry: a newer algorithm or other keys have others.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        let mut algorithms = self.algorithms.iter();
+        algorithms.all(|(table, version)| Some(*version) == current_algorithm(table)) && self.has_keys_of_today()
+    }
+
+    /// Whether its config has the keys of today, and no others.
+    #[must_use]
+    pub fn has_keys_of_today(&self) -> bool {
+        serde_json::from_value::<Config>(self.config.clone()).is_ok()
+    }
+
+    /// Every key on which a step depends, with its value.
+    fn settings(&self) -> Settings {
+        let mut config = self.config.clone();
+        let others = modernize_tables(&mut config);
+        let mut settings: Settings = all_keys(&config).collect();
+        settings.extend(others.into_iter().map(|(name, value)| (name, value.to_string())));
+        settings.retain(|(name, _)| !FREE_KEYS.contains(&name.as_str()));
+        let contents = [("run.features", Some(self.features)), ("generate.book", self.book)];
+        for (name, content) in contents {
+            let text = content.map_or_else(|| "none".to_owned(), ContentHash::short);
+            settings.iter_mut().filter(|(other, _)| other == name).for_each(|(_, value)| value.clone_from(&text));
+        }
+        let algorithms = self.algorithms.iter();
+        settings.extend(algorithms.map(|(table, version)| (format!("{ALGORITHM_OF}{table}"), version.to_string())));
+        settings
+    }
+
+    /// The keys in which a run's record differs from another config, with both values.
+    #[must_use]
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let theirs: BTreeMap<String, String> = other.settings().into_iter().collect();
+        let ours = self.settings();
+        let changed = ours.iter().filter(|(name, value)| theirs.get(name) != Some(value));
+        let mut lines: Vec<String> = changed
+            .map(|(name, value)| {
+                let theirs = theirs.get(name).map_or("nothing", String::as_str);
+                let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
+                format!("{name} is {value} in the run and {theirs} in {place}")
+            })
+            .collect();
+        let added = theirs.iter().filter(|(name, _)| ours.iter().all(|(other, _)| other != *name));
+        lines.extend(added.map(|(name, value)| format!("{name} is nothing in the run and {value} in the config")));
+        lines
+    }
+}
+
+/// Every key of a config with its value.
+fn all_keys(config: &Value) -> impl Iterator<Item = (String, String)> + '_ {
+    let tables = config.as_object().into_iter().flatten();
+    tables.flat_map(|(table, keys)| table_settings(table, keys))
+}
+
+fn current_algorithm(table: &str) -> Option<u32> {
+    match table {
+        "generate" => Some(generate::task::ALGORITHM),
+        "train" => Some(train::task::ALGORITHM),
+        "fit_mpc" => Some(fit_mpc::task::ALGORITHM),
+        "gate" => Some(gate::task::ALGORITHM),
+        _ => None,
+    }
+}
+
+/// A config as its snapshot has it: every key, and what they name lies beside them.
+fn relocated(loaded: &LoadedConfig) -> Config {
+    let mut config = loaded.config.shared_once();
+    FEATURES.clone_into(&mut config.run.features);
+    config.generate.openings = config.generate.openings.with_book(BOOK.to_owned());
+    config
+}
