@@ -34,11 +34,28 @@ pub(super) const fn games_of(pairs: &PartRange) -> PartRange {
 
 /// The verdict in the folder, if it is that of this step. One on fewer games than may be played now is not.
 pub(super) fn finished(task: &GateTask<'_>, identity: &GateIdentity) -> Result<Option<VerdictFile>, ArtifactError> {
+    check_models(task)?;
     let manifest = identity.recipe.manifest_in(task.output, task.config.games / 2)?;
     if manifest.is_none() || !exists(&task.output.join("verdict.json"))? {
         return Ok(None);
     }
     Ok(Some(read_verdict(task.output)?).filter(|verdict| verdict.step == identity.step.id))
+}
+
+/// Refuses the match of other models by their names, which a recipe does not have.
+fn check_models(task: &GateTask<'_>) -> Result<(), ArtifactError> {
+    // Without a sound verdict the recipe names their hashes.
+    let Ok(verdict) = read_verdict(task.output) else { return Ok(()) };
+    for (role, theirs, ours) in
+        [("candidate", &verdict.candidate, task.candidate), ("baseline", &verdict.baseline, task.baseline)]
+    {
+        if theirs.content != ours.content {
+            let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
+            let reason = format!("{reason}\nchoose another --output, or remove the folder");
+            return Err(ArtifactError::Conflict { path: task.output.to_owned(), reason });
+        }
+    }
+    Ok(())
 }
 
 /// The batches that are there, of a gate that was stopped or may now play more games.
