@@ -1,4 +1,4 @@
--- Views and macros over the self-play datasets, for DuckDB 2.0 or later. docs/datasets.md shows them at work.
+-- Views and macros over the self-play datasets, for DuckDB 1.1 or later. docs/datasets.md shows them at work.
 --
 --     duckdb -init docs/renma.sql
 --
@@ -7,26 +7,39 @@
 --     SET VARIABLE datasets = '/data/datasets';
 --     .read docs/renma.sql
 --
--- At least one self-play dataset must be there. Scores are millidiscs from the side to move; columns and macros whose
--- names say `discs` are discs. Every query is a macro over a table of positions: all of them, or a view of your own,
+-- At least one self-play dataset must be finished. Datasets without a manifest, which are being made, are left out; read
+-- this file again to see those that were finished since. Scores are millidiscs from the side to move; columns and macros
+-- whose names say `discs` are discs. Every query is a macro over a table of positions: all of them, or a view of your own,
 --
 --     CREATE VIEW middle_game AS FROM positions WHERE 20 <= empties AND empties <= 40;
 --     FROM duplicates(source := 'middle_game');
 
 SET VARIABLE datasets = coalesce(getvariable('datasets'), 'datasets');
 
--- Tables. A game is named by run, generation and game_id.
+-- The files of finished datasets: those in folders with a manifest.
+
+CREATE OR REPLACE MACRO finished_files(pattern) AS TABLE
+SELECT file
+FROM glob(getvariable('datasets') || '/*/selfplay/*/' || pattern)
+WHERE regexp_replace(file, '[^/\\]+[/\\][^/\\]+$', 'manifest.json')
+    IN (SELECT file FROM glob(getvariable('datasets') || '/*/selfplay/*/manifest.json'));
+
+SET VARIABLE position_files = (SELECT list(file ORDER BY file) FROM finished_files('positions/*.parquet'));
+SET VARIABLE game_files = (SELECT list(file ORDER BY file) FROM finished_files('games/*.parquet'));
+
+-- Tables. A game is named by run, generation and game_id. Files of format 1 have narrower integers: `union_by_name` widens
+-- them.
 
 CREATE OR REPLACE VIEW positions AS
 SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
 FROM read_parquet(
-    getvariable('datasets') || '/*/selfplay/*/positions/*.parquet',
+    getvariable('position_files'), union_by_name = true,
     hive_partitioning = true, hive_types = {'generation': UINTEGER}, filename = true);
 
 CREATE OR REPLACE VIEW games AS
 SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)
 FROM read_parquet(
-    getvariable('datasets') || '/*/selfplay/*/games/*.parquet',
+    getvariable('game_files'), union_by_name = true,
     hive_partitioning = true, hive_types = {'generation': UINTEGER}, filename = true);
 
 -- Notation.
@@ -87,7 +100,7 @@ CREATE OR REPLACE MACRO transpose(board) AS
 CREATE OR REPLACE MACRO boards(black, white) AS {'black': black, 'white': white};
 
 -- The rows with `canonical`, the smallest of a position's eight images: positions that are the same up to symmetry
--- have the same one. One step a symmetry, because a macro within a macro is copied out for each use.
+-- have the same one. One step per symmetry, because a macro within a macro is copied out for each use.
 CREATE OR REPLACE MACRO with_canonical(source := 'positions') AS TABLE
 WITH one AS (SELECT *, boards(black, white) AS i1 FROM query_table(source)),
 two AS (SELECT *, boards(transpose(i1.black), transpose(i1.white)) AS i2 FROM one),
@@ -108,7 +121,7 @@ FROM eight;
 
 -- The five queries.
 
--- How scores spread and how well they foretell the result.
+-- How scores spread and how well they predict the result.
 CREATE OR REPLACE MACRO score_by_empties(source := 'positions') AS TABLE
 SELECT
     run, generation, empties,
@@ -135,7 +148,7 @@ FROM errors
 GROUP BY run, generation, empties, exact
 ORDER BY run, generation, empties, exact;
 
--- Rows whose board and side to move another row has too, as they are and up to symmetry.
+-- Rows whose board and side to move occur in another row, as they are and up to symmetry.
 CREATE OR REPLACE MACRO duplicates(source := 'positions') AS TABLE
 WITH keys AS (
     SELECT run, generation, hash(black, white, black_to_move) AS board, hash(canonical, black_to_move) AS image

@@ -1,4 +1,5 @@
-//! Talks to people: arguments, progress, reports and exit codes. The only printer.
+//! Talks to people: arguments, progress and reports. A command loads, calls one function and prints; nothing is computed
+//! here.
 
 mod arguments;
 mod bench;
@@ -17,14 +18,14 @@ mod progress;
 mod promote;
 mod session;
 mod shard;
+mod stage;
 mod status;
 mod train;
-mod work;
 
 use crate::artifact::table::is_decoding;
+use crate::exit_code;
 use arguments::{Arguments, Command};
 use clap::Parser;
-use failure::exit_code;
 use session::Session;
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ pub fn main() -> ExitCode {
             default_hook(panic);
         }
     }));
-    let session = match Session::start(&arguments.common) {
+    let session = match Session::start(&arguments.global) {
         Ok(session) => session,
         Err(error) => return failure::report(&error),
     };

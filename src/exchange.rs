@@ -1,6 +1,7 @@
 //! Files of other programs, one file per format.
 
 pub mod board_text;
+mod columns;
 pub mod csv;
 pub mod es_cube_eval;
 pub mod models;

@@ -1,6 +1,7 @@
 //! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
 //! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
+pub mod claim;
 mod defaults;
 pub mod entry;
 pub mod folders;
@@ -9,7 +10,9 @@ pub mod lineage;
 pub mod log;
 pub mod models;
 pub mod next;
+pub mod record;
 pub mod restart;
+pub mod script_lock;
 pub mod snapshot;
 pub mod standings;
 pub mod state;

@@ -1,24 +1,31 @@
-//! The shape of the source: dependencies point one way, and only the command line prints or reads the clock.
+//! The shape of the source: dependencies point one way and never in a circle, and only what talks to people prints or
+//! reads the clock.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::collections::BTreeMap;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path};
+use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 12] = [
+const RANKS: [(&str, u8); 15] = [
     ("engine", 0),
     ("random", 0),
+    ("exit_code", 0),
     ("statistics", 1),
     ("artifact", 2),
     ("exchange", 3),
     ("pipeline", 3),
-    ("config", 4),
-    ("run", 5),
-    ("cluster", 6),
-    ("report", 6),
-    ("play", 6),
-    ("cli", 7),
+    ("curate", 4),
+    ("config", 5),
+    ("run", 6),
+    ("cluster", 7),
+    ("report", 7),
+    ("play", 7),
+    ("serve", 8),
+    ("cli", 9),
 ];
 
 /// What each part of the engine may name besides itself.
@@ -32,6 +39,13 @@ const ENGINE: [(&str, &[&str]); 5] = [
 
 /// Stages meet on disk: none names another.
 const STAGES: [&str; 5] = ["generate", "train", "fit_mpc", "gate", "promote"];
+
+/// What a stage is asked for and what it reports: data, which names no worker.
+const STAGE_DATA: [(&str, &[&str]); 4] =
+    [("generate", &["task", "book"]), ("train", &["task"]), ("fit_mpc", &["task", "metrics"]), ("gate", &["task"])];
+
+/// Who prints and reads the clock.
+const TALKERS: [&str; 3] = ["cli", "play", "serve"];
 
 /// The engine plays Othello and knows nothing of these.
 const ENGINE_STRANGERS: [&[&str]; 13] = [
@@ -69,349 +83,379 @@ const VAGUE_NAMES: [&str; 8] = ["util", "utils", "common", "misc", "helper", "he
 /// What one source file says, as far as the rules care.
 #[derive(Debug, Default)]
 struct Facts {
-    /// Every path, from the crate's root or from a foreign crate, with the line it is on.
-    paths: Vec<(usize, Origin, Vec<String>)>,
+    paths: Vec<Named>,
     macros: Vec<(usize, String)>,
     globs: Vec<usize>,
     public_uses: Vec<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
-    Crate,
-    Foreign,
+/// A path that a source file names.
+#[derive(Clone, Debug)]
+struct Named {
+    line: usize,
+    in_tests: bool,
+    place: Place,
 }
 
+/// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Word(String),
-    Colons,
-    Mark(char),
+enum Place {
+    /// From the crate's root.
+    Crate(Vec<String>),
+    /// To another crate, or to something that the file itself defines.
+    Foreign(Vec<String>),
 }
 
-impl Token {
-    fn is(&self, text: &str) -> bool {
-        matches!(self, Self::Word(word) if word == text)
-    }
-}
-
-/// The words and marks of a Rust source with their lines; comments, texts and lifetimes are left out.
-fn tokens(source: &str) -> Vec<(usize, Token)> {
-    let characters: Vec<char> = source.chars().collect();
-    let at = |index: usize| characters.get(index).copied().unwrap_or('\0');
-    let mut tokens = Vec::new();
-    let (mut index, mut line) = (0, 1);
-    while index < characters.len() {
-        let begin = index;
-        match at(index) {
-            '/' if at(index + 1) == '/' => {
-                while index < characters.len() && at(index) != '\n' {
-                    index += 1;
-                }
-            }
-            '/' if at(index + 1) == '*' => {
-                let mut depth = 1;
-                index += 2;
-                while 0 < depth && index < characters.len() {
-                    let step = match (at(index), at(index + 1)) {
-                        ('/', '*') => (1, 2),
-                        ('*', '/') => (-1, 2),
-                        _ => (0, 1),
-                    };
-                    depth += step.0;
-                    index += step.1;
-                }
-            }
-            'r' if at(index + 1) == '"' || (at(index + 1) == '#' && matches!(at(index + 2), '"' | '#')) => {
-                let hashes = characters[index + 1..].iter().take_while(|&&letter| letter == '#').count();
-                index += hashes + 2;
-                let closes = |index: usize| at(index) == '"' && (1..=hashes).all(|place| at(index + place) == '#');
-                while index < characters.len() && !closes(index) {
-                    index += 1;
-                }
-                index += hashes + 1;
-            }
-            '"' => {
-                index += 1;
-                while index < characters.len() && at(index) != '"' {
-                    index += if at(index) == '\\' { 2 } else { 1 };
-                }
-                index += 1;
-            }
-            '\'' if at(index + 1) == '\\' => {
-                index += 3;
-                while index < characters.len() && at(index) != '\'' {
-                    index += 1;
-                }
-                index += 1;
-            }
-            '\'' if at(index + 2) == '\'' => index += 3,
-            '\'' => index += 1,
-            ':' if at(index + 1) == ':' => {
-                tokens.push((line, Token::Colons));
-                index += 2;
-            }
-            letter if letter.is_alphabetic() || letter == '_' => {
-                while at(index).is_alphanumeric() || at(index) == '_' {
-                    index += 1;
-                }
-                tokens.push((line, Token::Word(characters[begin..index].iter().collect())));
-            }
-            letter if letter.is_ascii_digit() => {
-                while at(index).is_alphanumeric() || at(index) == '_' {
-                    index += 1;
-                }
-            }
-            letter => {
-                if !letter.is_whitespace() {
-                    tokens.push((line, Token::Mark(letter)));
-                }
-                index += 1;
-            }
+impl Place {
+    fn join(&self, rest: &[String]) -> Self {
+        match self {
+            Self::Crate(path) => Self::Crate([path, rest].concat()),
+            Self::Foreign(path) => Self::Foreign([path, rest].concat()),
         }
-        line += characters[begin..index.min(characters.len())].iter().filter(|&&letter| letter == '\n').count();
     }
-    tokens
+
+    fn text(&self) -> String {
+        let (Self::Crate(path) | Self::Foreign(path)) = self;
+        path.join("::")
+    }
 }
 
-/// Reads one file; `module` is its path from the crate's root.
-struct Reader<'a> {
-    tokens: &'a [(usize, Token)],
-    index: usize,
+/// One module of a file: the file's own, or one written inside it.
+#[derive(Debug, Default)]
+struct Scope {
     module: Vec<String>,
-    /// The brace depth at which each module written inside the file ends.
-    inner: Vec<usize>,
-    imports: BTreeMap<String, (Origin, Vec<String>)>,
-    /// The macros that the file defines.
-    macros: Vec<String>,
+    imports: BTreeMap<String, Place>,
+    macros: BTreeSet<String>,
+    in_tests: bool,
+}
+
+/// Reads a file; its scopes are the file's module and those around the place that is being read.
+struct Reader {
+    scopes: Vec<Scope>,
     facts: Facts,
 }
 
-impl Reader<'_> {
-    fn peek(&self, ahead: usize) -> Option<&Token> {
-        self.tokens.get(self.index + ahead).map(|(_, token)| token)
+fn line(span: Span) -> usize {
+    span.start().line
+}
+
+impl Reader {
+    fn read(module: Vec<String>, file: &syn::File) -> Facts {
+        let mut reader = Self { scopes: Vec::new(), facts: Facts::default() };
+        reader.scopes.push(scope(module, &file.items, false));
+        reader.visit_file(file);
+        reader.facts
     }
 
-    fn word(&self, ahead: usize) -> Option<&str> {
-        match self.peek(ahead) {
-            Some(Token::Word(word)) => Some(word),
-            _ => None,
+    fn scope(&self) -> &Scope {
+        self.scopes.last().unwrap()
+    }
+
+    fn name(&mut self, line: usize, place: Place) {
+        let in_tests = self.scope().in_tests;
+        self.facts.paths.push(Named { line, in_tests, place });
+    }
+
+    /// A path of two or more words; one word alone names an import, which was seen.
+    fn name_path(&mut self, line: usize, path: &[String]) {
+        if 1 < path.len() {
+            let place = self.resolve(path);
+            self.name(line, place);
         }
     }
 
-    fn line(&self) -> usize {
-        self.tokens.get(self.index).map_or(0, |(line, _)| *line)
+    fn resolve(&self, path: &[String]) -> Place {
+        let found = self.scopes.iter().rev().find_map(|scope| scope.imports.get(&path[0]));
+        match found {
+            Some(import) => import.join(&path[1..]),
+            None => from_root(&self.scope().module, path),
+        }
     }
 
-    fn read(mut self) -> Facts {
-        let mut depth = 0;
-        while let Some(token) = self.peek(0).cloned() {
-            match token {
-                Token::Word(word) if word == "use" => self.read_use(),
-                Token::Word(word) if word == "mod" && self.peek(2) == Some(&Token::Mark('{')) => {
-                    let name = self.word(1).unwrap_or_default().to_owned();
-                    self.module.push(name);
-                    self.inner.push(depth);
-                    depth += 1;
-                    self.index += 3;
-                }
-                Token::Word(_) if self.peek(1) == Some(&Token::Colons) => self.read_path(),
-                Token::Word(word) if self.peek(1) == Some(&Token::Mark('!')) => {
-                    if word == "macro_rules" {
-                        self.macros.extend(self.word(2).map(str::to_owned));
-                    }
-                    self.facts.macros.push((self.line(), word));
-                    self.index += 1;
-                }
-                Token::Mark('{') => {
-                    depth += 1;
-                    self.index += 1;
-                }
-                Token::Mark('}') => {
-                    depth = depth.saturating_sub(1);
-                    if self.inner.last() == Some(&depth) {
-                        self.inner.pop();
-                        self.module.pop();
-                    }
-                    self.index += 1;
-                }
-                _ => self.index += 1,
+    fn read_use_tree(&mut self, mut path: Vec<String>, tree: &UseTree) {
+        let (name, known_as) = match tree {
+            UseTree::Path(tree) => {
+                path.push(tree.ident.to_string());
+                return self.read_use_tree(path, &tree.tree);
             }
-        }
-        self.facts
-    }
-
-    fn read_use(&mut self) {
-        let before = self.index.checked_sub(1).map(|index| &self.tokens[index].1);
-        let public = before.is_some_and(|token| token.is("pub") || *token == Token::Mark(')'));
-        let (line, known) = (self.line(), self.facts.paths.len());
-        self.index += 1;
-        self.read_use_tree(&[]);
-        // A macro has no other way to be named by its path.
-        let own_macro = |path: &[String]| path.len() == 1 && self.macros.contains(&path[0]);
-        if public && !self.facts.paths[known..].iter().all(|(_, _, path)| own_macro(path)) {
-            self.facts.public_uses.push(line);
-        }
-    }
-
-    fn read_use_tree(&mut self, prefix: &[String]) {
-        let line = self.line();
-        let mut path = prefix.to_vec();
-        loop {
-            match self.peek(0).cloned() {
-                Some(Token::Word(word)) => {
-                    self.index += 1;
-                    if word != "self" || path.is_empty() {
-                        path.push(word);
-                    }
+            UseTree::Group(group) => return group.items.iter().for_each(|tree| self.read_use_tree(path.clone(), tree)),
+            UseTree::Glob(glob) => {
+                if !(self.scope().in_tests && path == ["super"]) {
+                    self.facts.globs.push(line(glob.star_token.spans[0]));
                 }
-                Some(Token::Colons) => self.index += 1,
-                Some(Token::Mark('*')) => {
-                    self.index += 1;
-                    let of_tests = self.module.last().is_some_and(|name| name == "tests");
-                    if !(of_tests && path == ["super"]) {
-                        self.facts.globs.push(line);
+                let place = self.resolve(&path);
+                return self.name(line(glob.star_token.spans[0]), place);
+            }
+            UseTree::Name(tree) => (&tree.ident, &tree.ident),
+            UseTree::Rename(tree) => (&tree.ident, &tree.rename),
+        };
+        if name != "self" {
+            path.push(name.to_string());
+        }
+        let place = self.resolve(&path);
+        self.name(line(name.span()), place.clone());
+        let known_as = if known_as == "self" { path.pop().unwrap() } else { known_as.to_string() };
+        self.scopes.last_mut().unwrap().imports.insert(known_as, place);
+    }
+
+    /// The paths among tokens that no rule of the grammar has read, as in the arguments of a macro.
+    fn read_tokens(&mut self, tokens: TokenStream) {
+        let (mut path, mut colons, mut begin) = (Vec::new(), 0, 0);
+        for token in tokens {
+            match &token {
+                TokenTree::Ident(word) => {
+                    if colons != 2 {
+                        self.name_path(begin, &std::mem::take(&mut path));
+                        begin = line(word.span());
                     }
-                    return self.import(line, path, None);
+                    path.push(word.to_string());
+                    colons = 0;
+                    continue;
                 }
-                Some(Token::Mark('{')) => {
-                    self.index += 1;
-                    while !matches!(self.peek(0), None | Some(Token::Mark('}'))) {
-                        self.read_use_tree(&path);
-                        if self.peek(0) == Some(&Token::Mark(',')) {
-                            self.index += 1;
-                        }
-                    }
-                    self.index += 1;
-                    return;
+                TokenTree::Punct(mark) if mark.as_char() == ':' && !path.is_empty() => {
+                    colons += 1;
+                    continue;
                 }
-                _ => break,
+                TokenTree::Punct(mark) if mark.as_char() == '!' && !path.is_empty() => {
+                    self.facts.macros.push((line(mark.span()), path.pop().unwrap()));
+                }
+                TokenTree::Group(group) => self.read_tokens(group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
-            if self.peek(0).is_some_and(|token| token.is("as")) {
-                let name = self.word(1).map(str::to_owned);
-                self.index += 2;
-                return self.import(line, path, name);
-            }
+            self.name_path(begin, &std::mem::take(&mut path));
+            colons = 0;
         }
-        let name = path.last().cloned();
-        self.import(line, path, name);
-    }
-
-    fn import(&mut self, line: usize, path: Vec<String>, name: Option<String>) {
-        let resolved = self.resolve(&path);
-        if let Some(name) = name {
-            self.imports.insert(name, resolved.clone());
-        }
-        self.facts.paths.push((line, resolved.0, resolved.1));
-    }
-
-    fn read_path(&mut self) {
-        let line = self.line();
-        let mut path = Vec::new();
-        while let Some(word) = self.word(0).map(str::to_owned) {
-            path.push(word);
-            self.index += 1;
-            if self.peek(0) != Some(&Token::Colons) {
-                break;
-            }
-            self.index += 1;
-        }
-        let (origin, path) = self.resolve(&path);
-        self.facts.paths.push((line, origin, path));
-    }
-
-    /// A path from the crate's root, or as it is written if it begins elsewhere.
-    fn resolve(&self, path: &[String]) -> (Origin, Vec<String>) {
-        let supers = path.iter().take_while(|word| *word == "super").count();
-        match path.first().map(String::as_str) {
-            Some("crate") => (Origin::Crate, path[1..].to_vec()),
-            Some("super") => {
-                let kept = self.module.len().saturating_sub(supers);
-                (Origin::Crate, [&self.module[..kept], &path[supers..]].concat())
-            }
-            Some("self") => (Origin::Crate, [&self.module, &path[1..]].concat()),
-            Some(first) => match self.imports.get(first) {
-                Some((origin, import)) => (*origin, [import, &path[1..]].concat()),
-                None => (Origin::Foreign, path.to_vec()),
-            },
-            None => (Origin::Foreign, Vec::new()),
-        }
+        self.name_path(begin, &path);
     }
 }
 
-/// Everything in which a file, named from `src/`, breaks a rule.
-fn violations(name: &str, source: &str) -> Vec<String> {
-    let stem = name.strip_suffix(".rs").unwrap_or(name);
-    let module: Vec<String> = match stem {
+/// The module of some items: what it imports is known wherever in it a path stands.
+fn scope(module: Vec<String>, items: &[Item], in_tests: bool) -> Scope {
+    let mut scope = Scope { in_tests, ..Scope::default() };
+    for item in items {
+        match item {
+            Item::Mod(item) => {
+                let child = [&module[..], &[item.ident.to_string()]].concat();
+                scope.imports.insert(item.ident.to_string(), Place::Crate(child));
+            }
+            Item::Macro(item) => scope.macros.extend(item.ident.as_ref().map(ToString::to_string)),
+            _ => {}
+        }
+    }
+    scope.module = module;
+    let mut reader = Reader { scopes: vec![scope], facts: Facts::default() };
+    for item in items {
+        if let Item::Use(item) = item {
+            reader.read_use_tree(Vec::new(), &item.tree);
+        }
+    }
+    reader.scopes.pop().unwrap()
+}
+
+/// A path from the crate's root, or as it is written if it begins elsewhere.
+fn from_root(module: &[String], path: &[String]) -> Place {
+    let supers = path.iter().take_while(|word| *word == "super").count();
+    match path[0].as_str() {
+        "crate" | "$crate" => Place::Crate(path[1..].to_vec()),
+        "super" => Place::Crate([&module[..module.len().saturating_sub(supers)], &path[supers..]].concat()),
+        "self" => Place::Crate([module, &path[1..]].concat()),
+        _ => Place::Foreign(path.to_vec()),
+    }
+}
+
+fn is_cfg_test(attribute: &Attribute) -> bool {
+    matches!(&attribute.meta, Meta::List(list) if list.path.is_ident("cfg") && list.tokens.to_string() == "test")
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let known = self.facts.paths.len();
+        self.read_use_tree(Vec::new(), &item.tree);
+        let is_public = !matches!(item.vis, Visibility::Inherited);
+        let own_macro = |named: &Named| self.scope().macros.contains(&named.place.text());
+        // A macro has no other way to be named by its path.
+        if is_public && !self.facts.paths[known..].iter().all(own_macro) {
+            self.facts.public_uses.push(line(item.use_token.span));
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast ItemMod) {
+        let Some((_, items)) = &item.content else { return };
+        let outer = self.scope();
+        let module = [&outer.module[..], &[item.ident.to_string()]].concat();
+        let in_tests = outer.in_tests || item.ident == "tests" || item.attrs.iter().any(is_cfg_test);
+        self.scopes.push(scope(module, items, in_tests));
+        visit_item_mod(self, item);
+        self.scopes.pop();
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let words: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.name_path(line(path.segments[0].ident.span()), &words);
+        visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, item: &'ast Macro) {
+        let name = &item.path.segments.last().unwrap().ident;
+        self.facts.macros.push((line(name.span()), name.to_string()));
+        self.read_tokens(item.tokens.clone());
+        visit_macro(self, item);
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Meta::List(list) = &attribute.meta {
+            self.read_tokens(list.tokens.clone());
+        }
+        visit_attribute(self, attribute);
+    }
+
+    /// Who may see an item is not a use of it.
+    fn visit_vis_restricted(&mut self, _: &'ast VisRestricted) {}
+}
+
+/// A source file, named from `src/`.
+struct Source {
+    name: String,
+    module: Vec<String>,
+    lines: usize,
+    facts: Facts,
+}
+
+impl Source {
+    fn new(name: &str, text: &str) -> Self {
+        let module = module_of(name);
+        let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let facts = Reader::read(module.clone(), &file);
+        Self { name: name.to_owned(), module, lines: text.lines().count(), facts }
+    }
+
+    /// Everything in which the file alone breaks a rule.
+    fn violations(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut tell = |line: usize, what: String| found.push(format!("src/{}:{line}: {what}", self.name));
+        if self.module.iter().any(|part| part == "mod" || VAGUE_NAMES.contains(&part.as_str())) {
+            tell(1, "a file and its folder say what they hold".into());
+        }
+        if LINES_MAX < self.lines {
+            tell(self.lines, format!("the file is longer than {LINES_MAX} lines"));
+        }
+        if self.name != "lib.rs" {
+            self.facts.public_uses.iter().for_each(|&line| tell(line, "only lib.rs re-exports".into()));
+        }
+        self.facts.globs.iter().for_each(|&line| tell(line, "names are imported one by one".into()));
+        let Some(own) = self.module.first() else { return found };
+        if rank(own).is_none() {
+            tell(1, format!("`{own}` has no place in the order of modules"));
+            return found;
+        }
+        let talks = TALKERS.contains(&own.as_str());
+        for (line, name) in &self.facts.macros {
+            if !talks && PRINTING_MACROS.contains(&name.as_str()) {
+                tell(*line, format!("only cli, play and serve print, not {name}!"));
+            }
+        }
+        for named in &self.facts.paths {
+            let what = match &named.place {
+                Place::Foreign(path) => foreign_violation(own, talks, path),
+                Place::Crate(path) => order_violation(&self.module, path),
+            };
+            what.into_iter().for_each(|what| tell(named.line, what));
+        }
+        found
+    }
+}
+
+/// The module of a file, from the crate's root.
+fn module_of(name: &str) -> Vec<String> {
+    match name.strip_suffix(".rs").unwrap() {
         "lib" | "main" => Vec::new(),
-        _ => stem.split('/').map(str::to_owned).collect(),
-    };
-    let tokens = tokens(source);
-    let reader = Reader {
-        tokens: &tokens,
-        index: 0,
-        module: module.clone(),
-        inner: Vec::new(),
-        imports: BTreeMap::new(),
-        macros: Vec::new(),
-        facts: Facts::default(),
-    };
-    let facts = reader.read();
+        stem => stem.split('/').map(str::to_owned).collect(),
+    }
+}
+
+fn rank(name: &str) -> Option<u8> {
+    RANKS.iter().find(|(other, _)| *other == name).map(|(_, rank)| *rank)
+}
+
+fn foreign_violation(own: &str, talks: bool, path: &[String]) -> Option<String> {
+    let text = path.join("::");
+    let begins = |with: &&[&str]| path.iter().map(String::as_str).take(with.len()).eq(with.iter().copied());
+    if own == "engine" && ENGINE_STRANGERS.iter().any(&begins) {
+        return Some(format!("the engine knows no {text}"));
+    }
+    let prints = !talks && PRINTERS.iter().any(begins);
+    prints.then(|| format!("only cli, play and serve print or read the clock, not {text}"))
+}
+
+/// How the module `own` may not name the path `other`.
+fn order_violation(own: &[String], other: &[String]) -> Option<String> {
+    let text = other.join("::");
+    let root = other.first()?;
+    if *root != own[0] {
+        let is_lower = rank(root).is_some_and(|rank_of_other| rank_of_other < rank(&own[0]).unwrap());
+        return (!is_lower).then(|| format!("{} may not name {text}", own[0]));
+    }
+    let (own_part, part) = (own.get(1)?.as_str(), other.get(1)?.as_str());
+    if own[0] == "engine" && own_part != part {
+        let allowed = ENGINE.iter().find(|(name, _)| *name == own_part).map_or(&[][..], |(_, allowed)| allowed);
+        return (!allowed.contains(&part)).then(|| format!("engine::{own_part} may not name {text}"));
+    }
+    if own[0] != "pipeline" || !STAGES.contains(&own_part) {
+        return None;
+    }
+    if own_part != part {
+        let meets = STAGES.contains(&part);
+        return meets.then(|| format!("stage {own_part} may not name stage {part}: they meet on disk"));
+    }
+    let (own_file, file) = (own.get(2)?.as_str(), other.get(2)?.as_str());
+    let data = STAGE_DATA.iter().find(|(stage, _)| *stage == part).map_or(&[][..], |(_, data)| data);
+    let is_data = |file: &str| data.contains(&file);
+    match file {
+        _ if own_file == file => None,
+        "run" => Some(format!("nothing inside stage {part} may name its run: {text}")),
+        _ => (is_data(own_file) && !is_data(file))
+            .then(|| format!("{own_file} of stage {part} is data and may not name {text}")),
+    }
+}
+
+/// The circles among files, each as the files on the way. Tests are left out, and so is what a file in a folder takes
+/// from the folder's own file: the two are one subject, and only the way down can close a circle.
+fn circles(sources: &[Source]) -> Vec<String> {
+    let files: BTreeMap<&[String], &str> = sources
+        .iter()
+        .map(|source| (&source.module[..], source.name.as_str()))
+        .filter(|(module, _)| !module.is_empty())
+        .collect();
+    // A path leads to the file of the longest module in it.
+    let file_of = |path: &[String]| (1..=path.len()).rev().find_map(|length| files.get(&path[..length]).copied());
+    let mut uses: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for source in sources.iter().filter(|source| !source.module.is_empty()) {
+        let named = source.facts.paths.iter().filter(|named| !named.in_tests);
+        let used = named.filter_map(|named| match &named.place {
+            Place::Crate(path) => file_of(path),
+            Place::Foreign(_) => None,
+        });
+        let is_above = |used: &str| source.module.starts_with(&module_of(used));
+        uses.insert(&source.name, used.filter(|used| !is_above(used)).collect());
+    }
     let mut found = Vec::new();
-    let mut tell = |line: usize, what: String| found.push(format!("src/{name}:{line}: {what}"));
-    if stem.split('/').any(|part| part == "mod" || VAGUE_NAMES.contains(&part)) {
-        tell(1, "a file and its folder say what they hold".into());
-    }
-    let lines = source.lines().count();
-    if LINES_MAX < lines {
-        tell(lines, format!("the file is longer than {LINES_MAX} lines"));
-    }
-    if stem != "lib" {
-        facts.public_uses.iter().for_each(|&line| tell(line, "only lib.rs re-exports".into()));
-    }
-    facts.globs.iter().for_each(|&line| tell(line, "names are imported one by one".into()));
-    let Some(own) = module.first() else { return found };
-    let rank = |name: &str| RANKS.iter().find(|(other, _)| *other == name).map(|(_, rank)| *rank);
-    let Some(own_rank) = rank(own) else {
-        tell(1, format!("`{own}` has no place in the order of modules"));
-        return found;
-    };
-    let talks = own == "cli" || own == "play";
-    for (line, name) in &facts.macros {
-        if !talks && PRINTING_MACROS.contains(&name.as_str()) {
-            tell(*line, format!("only cli and play print, not {name}!"));
+    loop {
+        // What uses nothing that is left is in no circle.
+        while let Some(name) =
+            uses.iter().find(|(_, used)| used.iter().all(|used| !uses.contains_key(used))).map(|(name, _)| *name)
+        {
+            uses.remove(name);
         }
+        let Some(mut name) = uses.keys().next().copied() else { return found };
+        let mut way = Vec::new();
+        while !way.contains(&name) {
+            way.push(name);
+            name = uses[name].iter().find(|used| uses.contains_key(*used)).unwrap();
+        }
+        let circle = &way[way.iter().position(|other| *other == name).unwrap()..];
+        found.push(format!("a circle: {} -> {name}", circle.join(" -> ")));
+        circle.iter().for_each(|name| drop(uses.remove(name)));
     }
-    for (line, origin, path) in &facts.paths {
-        let text = path.join("::");
-        let begins = |with: &&[&str]| path.iter().map(String::as_str).take(with.len()).eq(with.iter().copied());
-        if *origin == Origin::Foreign {
-            if own == "engine" && ENGINE_STRANGERS.iter().any(&begins) {
-                tell(*line, format!("the engine knows no {text}"));
-            }
-            if !talks && PRINTERS.iter().any(begins) {
-                tell(*line, format!("only cli and play print or read the clock, not {text}"));
-            }
-            continue;
-        }
-        let Some(other) = path.first() else { continue };
-        let lower = rank(other).is_some_and(|rank| rank < own_rank);
-        if other != own && !lower {
-            tell(*line, format!("{own} may not name {text}"));
-        }
-        let (Some(own_part), Some(part)) = (module.get(1), path.get(1)) else { continue };
-        if own == "engine" && other == "engine" && own_part != part {
-            let allowed = ENGINE.iter().find(|(name, _)| name == own_part).map_or(&[][..], |(_, allowed)| allowed);
-            if !allowed.contains(&part.as_str()) {
-                tell(*line, format!("engine::{own_part} may not name {text}"));
-            }
-        }
-        let stage = |name: &String| STAGES.contains(&name.as_str());
-        if own == "pipeline" && other == "pipeline" && own_part != part && stage(own_part) && stage(part) {
-            tell(*line, format!("stage {own_part} may not name stage {part}: they meet on disk"));
-        }
-    }
-    found
 }
 
 fn source_files(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -432,18 +476,19 @@ fn the_source_keeps_every_rule_of_its_shape() {
     source_files(&root, &mut files);
     files.sort();
     assert!(40 < files.len(), "only {} files found", files.len());
-    let found: Vec<String> = files
+    let sources: Vec<Source> = files
         .iter()
-        .flat_map(|path| {
+        .map(|path| {
             let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-            violations(&name, &std::fs::read_to_string(path).unwrap())
+            Source::new(&name, &std::fs::read_to_string(path).unwrap())
         })
         .collect();
+    let found: Vec<String> = sources.iter().flat_map(Source::violations).chain(circles(&sources)).collect();
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
 fn check(name: &str, source: &str, expected: Option<&str>) {
-    let found = violations(name, source);
+    let found = Source::new(name, source).violations();
     match expected {
         Some(expected) => {
             assert!(found.iter().any(|violation| violation.contains(expected)), "{name}: {source}: {found:?}");
@@ -462,6 +507,8 @@ fn a_dependency_against_the_order_is_noticed_however_it_is_written() {
         ("artifact/step.rs", "use crate::{engine, exchange::obf};", "artifact may not name exchange::obf"),
         ("exchange/obf.rs", "use crate::pipeline::Context;", "exchange may not name pipeline"),
         ("pipeline/train.rs", "use crate::cli;", "pipeline may not name cli"),
+        ("pipeline/train.rs", "use crate::curate::merge;", "pipeline may not name curate"),
+        ("curate/import.rs", "use crate::config::Config;", "curate may not name config"),
         ("config.rs", "type A = crate::cli::arguments::Common;", "config may not name cli"),
         ("report.rs", "use crate::play::gtp::Gtp;", "report may not name play"),
         ("random.rs", "use super::engine::board::Square;", "random may not name engine"),
@@ -504,10 +551,49 @@ fn a_stage_that_names_another_is_noticed() {
 }
 
 #[test]
+fn a_wrong_turn_inside_a_stage_is_noticed() {
+    for (name, source, expected) in [
+        ("pipeline/gate/play.rs", "use super::run::gate;", "may name its run"),
+        ("pipeline/gate/task.rs", "fn f() { crate::pipeline::gate::run::gate(); }", "may name its run"),
+        ("pipeline/train/rows/blend.rs", "use super::super::run::fit;", "may name its run"),
+        ("pipeline/gate/task.rs", "use super::play::play;", "task of stage gate is data"),
+        ("pipeline/fit_mpc/metrics.rs", "use super::sample::Sample;", "metrics of stage fit_mpc is data"),
+    ] {
+        check(name, source, Some(expected));
+    }
+}
+
+#[test]
+fn a_circle_among_files_is_noticed() {
+    let check = |files: &[(&str, &str)], expected: Option<&str>| {
+        let sources: Vec<Source> = files.iter().map(|(name, text)| Source::new(name, text)).collect();
+        let found = circles(&sources);
+        assert_eq!(found.first().map(String::as_str), expected, "{files:?}: {found:?}");
+    };
+    let two = Some("a circle: run/gc.rs -> run/log.rs -> run/gc.rs");
+    check(&[("run/gc.rs", "use super::log::Call;"), ("run/log.rs", "fn f() { crate::run::gc::plan(); }")], two);
+    check(&[("run/gc.rs", "use super::log::Call;"), ("run/log.rs", "fn f() { vec![super::gc::plan()]; }")], two);
+    let three = Some("a circle: run/a.rs -> run/b.rs -> run/b/c.rs -> run/a.rs");
+    check(
+        &[
+            ("run/a.rs", "use super::b::B;"),
+            ("run/b.rs", "mod c; use c::C;"),
+            ("run/b/c.rs", "use super::super::a::A;"),
+        ],
+        three,
+    );
+    // Tests and what lies above close no circle.
+    check(&[("run/a.rs", "use super::b::B;"), ("run/b.rs", "#[cfg(test)] mod t { use super::super::a::A; }")], None);
+    check(&[("run.rs", "mod a; fn f() { a::f(); }"), ("run/a.rs", "use super::Run;")], None);
+}
+
+#[test]
 fn printing_clocks_globs_and_vague_names_are_noticed() {
     let long = "\n".repeat(LINES_MAX + 1);
     for (name, source, expected) in [
         ("pipeline/train.rs", "fn f() { println!(\"x\"); }", "not println!"),
+        ("pipeline/train.rs", "fn f() { assert!({ eprintln!(\"x\"); true }); }", "not eprintln!"),
+        ("pipeline/train.rs", "fn f() { vec![std::time::Instant::now()]; }", "not std::time::Instant"),
         ("artifact/publish.rs", "use std::io::{self, Write}; fn f() { io::stderr(); }", "not std::io::stderr"),
         ("pipeline.rs", "use std::time::{Duration, Instant};", "not std::time::Instant"),
         ("pipeline.rs", "use super::engine::*;", "one by one"),
@@ -536,6 +622,9 @@ fn what_the_rules_allow_passes() {
         ("engine/board.rs", "macro_rules! kernel { () => {}; } pub(in crate::engine) use {kernel};"),
         ("pipeline.rs", "pub mod gate; fn f() { gate::gate(); } use std::time::Duration;"),
         ("cli/progress.rs", "use std::time::Instant; fn f() { eprintln!(\"x\"); }"),
+        ("pipeline/gate/play.rs", "use super::task::GateTask; use super::rule::Rule;"),
+        ("pipeline/gate/task.rs", "use super::task::GateConfig; use crate::pipeline::StageError;"),
+        ("play/analysis.rs", "use std::time::Instant; use crate::pipeline::Context;"),
         ("config.rs", "use crate::pipeline::gate::GateConfig; mod tests { use super::*; } fn g() { self::f(); }"),
     ] {
         check(name, source, None);

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
 use parquet::arrow::ArrowWriter;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::registry::Registry;
 use renma::artifact::model::version::Model;
@@ -500,11 +500,11 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
 
 /// The rows of the second part, written anew with a manifest that vouches for them.
 fn rewrite_rows(folder: &Path, change: impl Fn(&mut PositionRow)) {
-    let mut rows = Dataset::open(folder).unwrap().positions(1).unwrap();
+    let mut rows = Dataset::open(folder).unwrap().rows(1).unwrap();
     change(&mut rows[7]);
     let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
     let path = folder.join("positions/part-00001.parquet");
-    let entry = POSITIONS.write(&path, &positions::to_batch(&rows), &Footer::new()).unwrap();
+    let entry = POSITIONS.write_rows(&path, &rows, &Footer::new()).unwrap();
     manifest.parts[1].files.insert(POSITIONS.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(folder).unwrap();
@@ -518,9 +518,9 @@ fn rows_that_cannot_be_are_refused_even_if_their_hashes_fit() {
     let lies: [(&str, Change); 5] = [
         ("two discs on a square", |row| row.white |= row.black),
         ("a wrong count of empty squares", |row| row.empties = 61),
-        ("a score beyond 64 discs", |row| row.score = i32::MAX),
-        ("a score below -64 discs", |row| row.score = i32::MIN),
-        ("a result beyond 64 discs", |row| row.result = 127),
+        ("a score beyond 64 discs", |row| row.score = Some(i32::MAX)),
+        ("a score below -64 discs", |row| row.score = Some(i32::MIN)),
+        ("a result beyond 64 discs", |row| row.result = Some(127)),
     ];
     for (what, change) in lies {
         let workspace = copy_of_run();

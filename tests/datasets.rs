@@ -7,7 +7,7 @@ mod workspace;
 
 use renma::artifact::dataset::bounds::PARTS_MAX;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of, part_name};
+use renma::artifact::dataset::manifest::{DatasetKind, Manifest, Part, RULES, content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
 use renma::artifact::hash::ContentHash;
 use renma::artifact::table::FileEntry;
@@ -28,7 +28,7 @@ const QUICK: [(&str, &str); 5] = [
     ("generate.exact_empties", "3"),
 ];
 
-/// A manifest of so many parts, each as large as can be.
+/// A manifest with this many parts, each as large as possible.
 fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
     let games = 100_000;
     let entry = FileEntry {
@@ -41,7 +41,7 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
     let part = |index: u64| Part { first: index * games, count: games, files: files.clone() };
     let parts: Vec<Part> = (0..parts as u64).map(part).collect();
     Manifest {
-        format: FORMAT,
+        format: DatasetKind::Imported.format(),
         kind: DatasetKind::Imported,
         rules: RULES.to_owned(),
         recipe: ContentHash::of(b"recipe"),

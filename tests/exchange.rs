@@ -10,7 +10,8 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::rows::{DatasetGame, DatasetRow};
+use renma::artifact::dataset::games::GameRow;
+use renma::artifact::dataset::positions::PositionRow;
 use renma::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
 use renma::engine::game::Game;
 use std::path::Path;
@@ -37,12 +38,12 @@ fn expected_games() -> Vec<ExpectedGame> {
     GAMES.lines().skip(1).map(game).collect()
 }
 
-fn games(folder: &Path) -> Vec<DatasetGame> {
+fn games(folder: &Path) -> Vec<GameRow> {
     let dataset = Dataset::open(folder).unwrap();
     (0..dataset.part_count()).flat_map(|part| dataset.game_rows(part).unwrap().unwrap()).collect()
 }
 
-fn rows(folder: &Path) -> Vec<DatasetRow> {
+fn rows(folder: &Path) -> Vec<PositionRow> {
     let dataset = Dataset::open(folder).unwrap();
     (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
 }
@@ -162,7 +163,7 @@ fn a_bad_wthor_record_is_named_with_its_byte() {
         (changed(&[(at(2, 6), 65)]), 2, at(2, 6), "65 discs"),
         (changed(&[(at(3, 6), WTHOR[at(3, 6)] + 1)]), 3, at(3, 6), "moves lead to"),
         (changed(&[(at(4, 8), 11)]), 4, at(4, 8), "illegal"),
-        (changed(&[(at(5, 10), 89)]), 5, at(5, 10), "no square"),
+        (changed(&[(at(5, 10), 89)]), 5, at(5, 10), "not a square"),
         (changed(&[(at(6, 20), 0)]), 6, at(6, 21), "follows the end"),
         (changed(&(0..68).map(|byte| (at(7, byte), 0)).collect::<Vec<_>>()), 7, at(7, 8), "no moves"),
         (changed(&[(4, 16)]), 16, WTHOR.len(), "claims 16 games"),
@@ -214,10 +215,10 @@ fn transcripts_hold_the_same_games_as_wthor() {
     workspace.done("dataset verify transcripts");
     let good = lines[0].clone();
     workspace.write("bad.txt", format!("{good}\nf5d6zz\n"));
-    let place = format!("record 2, byte {}: ", good.len() + 1 + 4);
+    let place = format!("line 2, byte {}: ", good.len() + 1 + 4);
     check_refused(&workspace, "dataset import bad.txt --format transcripts --output out", 65, &["bad.txt", &place]);
     workspace.write("bad.txt", [good.as_bytes(), b"\n\xff\n"].concat());
-    check_refused(&workspace, "dataset import bad.txt --format transcripts --output out", 65, &["record 2"]);
+    check_refused(&workspace, "dataset import bad.txt --format transcripts --output out", 65, &["line 2"]);
 }
 
 #[test]
@@ -240,7 +241,7 @@ fn text_lines_become_scored_positions() {
     let result = seed_config(&workspace, "result", "\"result\"");
     check_refused(&workspace, &format!("train --config {result} --dataset text --models registry"), 65, &["`result`"]);
     workspace.write("bad.txt", format!("{board} 4\n{board} 99\n"));
-    check_refused(&workspace, "dataset import bad.txt --format text --output out", 65, &["record 2, byte 132: "]);
+    check_refused(&workspace, "dataset import bad.txt --format text --output out", 65, &["line 2, byte 132: "]);
 }
 
 fn write_parquet(workspace: &Workspace, name: &str, columns: Vec<(&str, ArrayRef)>) {
@@ -324,8 +325,8 @@ fn anybodys_parquet_becomes_a_dataset() {
         ]
     };
     for (columns, words) in [
-        (both(1, 1, 0), ["record 2", "column black", "share a square"]),
-        (both(early.0, early.1, 70_000), ["record 2", "column score", "beyond"]),
+        (both(1, 1, 0), ["record 2: ", "share a square", "bad.parquet"]),
+        (both(early.0, early.1, 70_000), ["record 2: ", "score 70000", "beyond"]),
         (both(early.0, early.1, i64::MAX), ["record 2", "column score", "out of range"]),
         (both(early.0, early.1, 0)[..3].to_vec(), ["bad.parquet", "`score`", "`result`"]),
         (both(early.0, early.1, 0)[1..].to_vec(), ["bad.parquet", "no column", "`black`"]),
@@ -384,12 +385,49 @@ fn rows_that_share_a_game_id_are_one_game_or_are_left_out() {
     }
 }
 
-#[test]
-fn exported_positions_come_back() {
-    let workspace = Workspace::new();
+/// A dataset of self-play in three parts, one of games with labels, and one of games without.
+fn datasets(workspace: &Workspace) -> [&'static str; 3] {
+    let quick = [("generate.games", "12"), ("generate.part_games", "5"), ("generate.label_depth", "1")];
+    let config = workspace.config("quick", "smoke", &quick);
+    workspace.done(&format!("generate --config {config} --output selfplay"));
     workspace.write("games.wtb", WTHOR);
     workspace.done("dataset import games.wtb --format wthor --output labeled --label-depth 1");
     workspace.done("dataset import games.wtb --format wthor --output bare");
+    ["selfplay", "labeled", "bare"]
+}
+
+#[test]
+fn exported_positions_come_back() {
+    let workspace = Workspace::new();
+    for name in datasets(&workspace) {
+        let expected = rows(&workspace.path(name));
+        for format in ["csv", "parquet"] {
+            let (file, copy) = (format!("{name}.{format}"), format!("{name}-{format}"));
+            workspace.done(&format!("dataset export {name} --format {format} --output {file}"));
+            workspace.done(&format!("dataset import {file} --format {format} --output {copy}"));
+            assert!(rows(&workspace.path(&copy)) == expected, "{copy}");
+            workspace.done(&format!("dataset verify {copy}"));
+            let before = std::fs::read(workspace.path(&file)).unwrap();
+            let again = format!("dataset export {copy} --format {format} --output {file}");
+            check_refused(&workspace, &again, 2, &[&file, "--force"]);
+            workspace.done(&format!("{again} --force"));
+            // Parquet names the recipe of the dataset and says whether labels may be missing.
+            let same = std::fs::read(workspace.path(&file)).unwrap() == before;
+            assert_eq!(same, format == "csv", "{file}");
+        }
+    }
+    check_refused(&workspace, "dataset export bare --format parquet --output bare.csv --force", 2, &["bare.csv"]);
+    check_refused(&workspace, "dataset export nowhere --format csv --output out.csv", 2, &["nowhere"]);
+    let stdout = ["dataset", "export", "labeled", "--format", "parquet", "--output", "-"];
+    let printed = workspace.command(&stdout).output().unwrap().stdout;
+    workspace.done("dataset export labeled --format parquet --output labeled-again.parquet");
+    assert!(printed == std::fs::read(workspace.path("labeled-again.parquet")).unwrap());
+}
+
+#[test]
+fn obf_keeps_positions_and_their_best_moves() {
+    let workspace = Workspace::new();
+    datasets(&workspace);
     let expected = rows(&workspace.path("labeled"));
     workspace.done("dataset export labeled --format obf --output labeled.obf");
     let obf = std::fs::read_to_string(workspace.path("labeled.obf")).unwrap();
@@ -400,12 +438,81 @@ fn exported_positions_come_back() {
         let discs = (f64::from(row.score.unwrap()) / 1000.0).round() as i32;
         assert!(line.ends_with(&format!(" {}:{discs:+};", value["move"].as_str().unwrap())), "{line}");
     }
-    workspace.done("dataset export bare --format csv --output bare.csv");
-    let csv = std::fs::read_to_string(workspace.path("bare.csv")).unwrap();
-    let first = format!("0,0,60,{},{},true,,,,,,", expected[0].black, expected[0].white);
-    assert!(csv.lines().nth(1).unwrap().starts_with(&first), "{csv}");
-    assert_eq!(csv.lines().count(), expected.len() + 1);
-    check_refused(&workspace, "dataset export nowhere --format csv --output out.csv", 2, &["nowhere"]);
+}
+
+#[test]
+fn csv_is_read_by_the_names_of_its_columns() {
+    let workspace = Workspace::new();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
+    let (black, white) = (black.to_string(), white.to_string());
+    // Bit 63 makes a signed number negative.
+    let corner = (1_u64 << 63 | 1 << 61).cast_signed();
+    let edge = 1_u64 << 60 | 1 << 62;
+    workspace.write(
+        "good.csv",
+        format!(
+            "\u{feff}\"white\",black,result, black_to_move ,game_id\r\n{white},{black},-2,True,7\r\n\r\n\
+             {white},\"{black}\",,0,7\n{edge},{corner},64,true,18446744073709551615"
+        ),
+    );
+    workspace.done("dataset import good.csv --format csv --output good");
+    let found = rows(&workspace.path("good"));
+    assert_eq!(found.iter().map(|row| row.result).collect::<Vec<_>>(), [Some(-2), None, Some(64)]);
+    assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 0, 1]);
+    assert_eq!(found.iter().map(|row| row.black_to_move).collect::<Vec<_>>(), [true, false, true]);
+    assert_eq!((found[2].black, found[2].white), (corner.cast_unsigned(), edge));
+    workspace.done("dataset verify good");
+    let import = "dataset import bad.csv --format csv --output out";
+    let head = "black,white,black_to_move,score,best_move,exact";
+    let good = format!("{black},{white},true,0,19,false");
+    for (text, words) in [
+        (
+            format!("black,white,black_to_mov,score\n{good}"),
+            ["line 1: ", "`black_to_mov`", "did you mean black_to_move?"],
+        ),
+        (format!("black,white,black_to_move,elo\n{good}"), ["line 1: ", "`elo`", "the columns are game_id, ply, "]),
+        (format!("black,white,white,score\n{good}"), ["line 1: ", "`white`", "twice"]),
+        ("black,white,score\n".to_owned(), ["line 1: ", "no column", "`black_to_move`"]),
+        ("black,white,black_to_move\n".to_owned(), ["line 1: ", "`score`", "--label-depth"]),
+        (String::new(), ["line 1: ", "no column", "``"]),
+        (format!("{head}\n{good}\n\n{black},{white},true"), ["line 4: ", "3 values", "6 columns"]),
+        (format!("{head}\n{good}\n{black},{white},true,0.5,,"), ["line 3, column score: ", "`0.5`", "an integer"]),
+        (format!("{head}\n{good}\n{black},{white},maybe,,,"), ["line 3, column black_to_move: ", "`maybe`", "true or"]),
+        (format!("{head}\n{good}\n{black},{white},,,,"), ["line 3, column black_to_move: ", "missing", ""]),
+        (format!("{head}\n{good}\n{black},,true,,,"), ["line 3, column white: ", "missing", ""]),
+        (format!("{head}\n{good}\n{black},{white},true,,0,"), ["line 3: ", "best_move 0", "not legal"]),
+        (format!("{head}\n{good}\n{black},{white},true,,256,"), ["line 3, column best_move: ", "256", "range"]),
+        (format!("{head}\n{good}\n{black},{white},true,,19,2"), ["line 3, column exact: ", "2 is neither", ""]),
+        (format!("{head}\n{good}\n{black},{black},true,,,"), ["line 3: ", "share a square", ""]),
+    ] {
+        workspace.write("bad.csv", &text);
+        check_refused(&workspace, import, 65, &[words[0], words[1], words[2], "bad.csv"]);
+    }
+    workspace.write("bad.csv", [format!("{head}\n{good}\n").as_bytes(), b"\xff\n"].concat());
+    check_refused(&workspace, import, 65, &["bad.csv", "line 3: ", "not text"]);
+    let kept = workspace.done(&format!("{import} --keep-going --json"));
+    assert!(kept.contains("\"bad_records\":1,"), "{kept}");
+}
+
+#[test]
+fn positions_without_labels_can_be_labeled() {
+    let workspace = Workspace::new();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
+    workspace.write("boards.csv", format!("black,white,black_to_move\n{black},{white},1\n"));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("black", Arc::new(UInt64Array::from(vec![black]))),
+        ("white", Arc::new(UInt64Array::from(vec![white]))),
+        ("black_to_move", Arc::new(BooleanArray::from(vec![true]))),
+    ];
+    write_parquet(&workspace, "boards.parquet", columns);
+    for format in ["csv", "parquet"] {
+        let import = format!("dataset import boards.{format} --format {format} --output {format}");
+        check_refused(&workspace, &import, 65, &["`score`", "--label-depth"]);
+        workspace.done(&format!("{import} --label-depth 2 --model builtin:disc-count"));
+    }
+    let found = rows(&workspace.path("csv"));
+    assert_eq!(found, rows(&workspace.path("parquet")));
+    assert_eq!((found[0].depth, found[0].exact), (Some(2), Some(false)));
 }
 
 #[test]
@@ -439,8 +546,8 @@ fn a_merged_dataset_keeps_its_games_and_names_its_parents() {
         let parents = names.split(' ').map(|name| Dataset::open(&workspace.path(name)).unwrap().manifest().content);
         assert_eq!(merged.manifest().parents, parents.collect::<Vec<_>>(), "{names}");
         let unnumbered =
-            |folder: &str| rows(&workspace.path(folder)).into_iter().map(|row| DatasetRow { game_id: 0, ..row });
-        let expected: Vec<DatasetRow> = names.split(' ').flat_map(unnumbered).collect();
+            |folder: &str| rows(&workspace.path(folder)).into_iter().map(|row| PositionRow { game_id: 0, ..row });
+        let expected: Vec<PositionRow> = names.split(' ').flat_map(unnumbered).collect();
         assert_eq!(unnumbered(&output).collect::<Vec<_>>(), expected, "{names}");
         let result = seed_config(&workspace, "result", "\"result\"");
         workspace.done(&format!("train --config {result} --dataset {output} --models registry-{output}"));

@@ -7,11 +7,12 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{Dataset, part_path};
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, from_batch};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::seal::seal;
+use renma::artifact::table::row::TableRow;
 use renma::engine::board::notation::parse_moves;
 use renma::engine::board::position::Position;
 use renma::engine::game::Game;
@@ -66,7 +67,7 @@ fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
 fn games(folder: &Path) -> Vec<GateGameRow> {
     let parts = Manifest::read(folder, DatasetKind::Gate).unwrap().parts;
     let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part), |_| Ok(1_000)).unwrap().2;
-    (0..parts.len()).flat_map(|part| from_batch(&read(part)).collect::<Vec<_>>()).collect()
+    (0..parts.len()).flat_map(|part| GateGameRow::from_batch(&read(part)).unwrap()).collect()
 }
 
 /// The position after the opening of each pair.
@@ -290,7 +291,7 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     assert_eq!(counts.drawn, counts.repeated + counts.in_training + counts.unbalanced + 30, "{counts:?}");
     // The order of the datasets and a second mention mean nothing; to leave one out is another gate.
     let again = workspace.run(&format!("gate {arguments} --avoid train2 --avoid train1 train2 --output gate"));
-    assert!(again.stderr.contains("decided already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already decided"), "{}", again.stderr);
     refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
     refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
     refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "Gate"]);

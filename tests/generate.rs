@@ -10,6 +10,7 @@ use renma::artifact::dataset::games::GameRow;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::lock::FolderLock;
 use renma::artifact::model::builtin::Builtin;
+use renma::artifact::table::row::TableRow;
 use renma::engine::board::notation::{Black, White, parse_moves};
 use renma::engine::game::Game;
 use std::collections::BTreeSet;
@@ -245,7 +246,7 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
         assert!(game.moves.starts_with(line), "{} begins with {line}", game.moves);
         let moves = parse_moves(line).unwrap();
         let plies = Game::from_moves(&moves).unwrap().ply().0;
-        assert!((plies + 1..=plies + 4).contains(&game.random_plies), "{line}: {} plies", game.random_plies);
+        assert!((plies + 1..=plies + 4).contains(&game.random_plies.unwrap()), "{line}: {game:?}");
     }
     workspace.write("configs/book.txt", "f5d6c3\nf5f6\n");
     let outcome = workspace.run(&format!("generate --config {config} --output here"));
@@ -257,7 +258,7 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
 fn a_book_that_cannot_be_used_is_an_error_that_names_the_line() {
     let workspace = Workspace::new();
     for (book, code, words) in [
-        ("f5d6\nf5f5\n", 2, ["book.txt", "record 2, byte 7"]),
+        ("f5d6\nf5f5\n", 2, ["book.txt", "line 2, byte 7"]),
         ("f5d6\ne6f4e3f6g5d6e7f5c5\n", 2, ["book.txt", "opening 2: it is a whole game"]),
         ("# nothing\n", 2, ["book.txt", "no opening"]),
     ] {
@@ -305,29 +306,32 @@ fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
             assert_eq!((row.game_id, row.ply, row.empties), (game.game_id, ply, empties), "{place}");
             assert_eq!((Black(row.black), White(row.white)), current.boards(), "{place}");
             assert_eq!(row.black_to_move, current.black_to_move, "{place}");
-            assert_eq!(row.played_move, square.number(), "{place}");
-            assert!(current.position.legal_moves() >> row.best_move & 1 == 1, "{place}: the best move is illegal");
-            let result = if row.black_to_move { game.result } else { -game.result };
+            assert_eq!(row.missing(), [false; 8], "{place}");
+            let (exact, score, random_move) = (row.exact.unwrap(), row.score.unwrap(), row.random_move.unwrap());
+            assert_eq!(row.played_move, Some(square.number()), "{place}");
+            let best_is_legal = current.position.legal_moves() >> row.best_move.unwrap() & 1 == 1;
+            assert!(best_is_legal, "{place}: the best move is illegal");
+            let result = game.result.map(|result| if row.black_to_move { result } else { -result });
             assert_eq!(row.result, result, "{place}");
-            assert_eq!(row.static_score, evaluation.static_value(current.position).0, "{place}");
-            assert!(row.score.abs() <= 64_000, "{place}");
-            assert_eq!(row.exact, empties <= changes.exact_empties.max(changes.label_depth), "{place}");
-            assert_eq!(row.depth, if row.exact { empties } else { changes.label_depth }, "{place}");
+            assert_eq!(row.static_score, Some(evaluation.static_value(current.position).0), "{place}");
+            assert!(score.abs() <= 64_000, "{place}");
+            assert_eq!(exact, empties <= changes.exact_empties.max(changes.label_depth), "{place}");
+            assert_eq!(row.depth, Some(if exact { empties } else { changes.label_depth }), "{place}");
             // Once solved, both sides play perfectly: exploration has ended before.
-            assert!(!row.exact || row.score == i32::from(row.result) * 1000, "{place}: {row:?}");
+            assert!(!exact || score == i32::from(row.result.unwrap()) * 1000, "{place}: {row:?}");
             let opening = row.ply < changes.random_plies;
-            assert!(!opening || row.random_move, "{place}: an opening move is random");
+            assert!(!opening || random_move, "{place}: an opening move is random");
             let may_explore = EXPLORATION_EMPTIES < empties;
-            assert!(opening || may_explore || !row.random_move, "{place}: it is too late to explore");
-            let one_search = changes.play_depth == changes.label_depth || row.exact;
-            assert!(row.random_move || !one_search || row.best_move == row.played_move, "{place}");
+            assert!(opening || may_explore || !random_move, "{place}: it is too late to explore");
+            let one_search = changes.play_depth == changes.label_depth || exact;
+            assert!(random_move || !one_search || row.best_move == row.played_move, "{place}");
         }
         board.play(square).unwrap();
     }
     assert!(board.is_over() && rows.next().is_none(), "game {}", game.game_id);
-    assert_eq!(i32::from(game.result), board.black_discs().0, "game {}", game.game_id);
+    assert_eq!(i32::from(game.result.unwrap()), board.black_discs().0, "game {}", game.game_id);
     assert_eq!(usize::from(game.positions), written, "game {}", game.game_id);
-    assert_eq!(game.random_plies, changes.random_plies.min(board.ply().0), "game {}", game.game_id);
+    assert_eq!(game.random_plies, Some(changes.random_plies.min(board.ply().0)), "game {}", game.game_id);
 }
 
 /// Random moves after the opening come while more squares than this are empty.
@@ -373,9 +377,9 @@ fn every_game_replays_to_its_rows() {
         let mut ids = Vec::new();
         let mut passes = 0;
         for part in 0..dataset.part_count() {
-            let rows = dataset.positions(part).unwrap();
+            let rows = dataset.rows(part).unwrap();
             let mut begin = 0;
-            for game in dataset.games(part).unwrap() {
+            for game in dataset.game_rows(part).unwrap().unwrap() {
                 let end = begin + usize::from(game.positions);
                 check(&game, &rows[begin..end], &checked);
                 passes += usize::from(rows[end - 1].ply) + 1 - (60 - usize::from(rows[end - 1].empties) + 1);
@@ -391,7 +395,7 @@ fn every_game_replays_to_its_rows() {
 
 fn games(workspace: &Workspace, folder: &str) -> Vec<GameRow> {
     let dataset = Dataset::open(&workspace.path(folder)).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.games(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.game_rows(part).unwrap().unwrap()).collect()
 }
 
 #[test]
@@ -411,21 +415,22 @@ fn games_begin_and_explore_as_the_config_says() {
         check_same(&workspace.path(name), &workspace.path(&format!("{name}-1")), name);
         workspace.done(&format!("dataset verify {name} --remake 100%"));
     }
-    let spread: BTreeSet<u8> = games(&workspace, "spread").iter().map(|game| game.random_plies).collect();
+    let spread: BTreeSet<u8> = games(&workspace, "spread").iter().filter_map(|game| game.random_plies).collect();
     assert!(10 <= spread.len() && spread.iter().all(|plies| (3..=20).contains(plies)), "{spread:?}");
     let all = games(&workspace, "all");
     let openings: BTreeSet<&str> = all.iter().map(|game| &game.moves[..6]).collect();
     assert_eq!(openings.len(), 14, "positions after 3 plies, up to symmetry");
     assert!(all.iter().zip(&all[14..]).all(|(first, second)| first.moves[..6] == second.moves[..6]));
-    assert!(all.iter().all(|game| game.random_plies == 3));
+    assert!(all.iter().all(|game| game.random_plies == Some(3)));
     // With a low temperature the random moves are nearly as good as the best.
     let loss = |name: &str| {
         let dataset = Dataset::open(&workspace.path(name)).unwrap();
-        let rows: Vec<PositionRow> =
-            (0..dataset.part_count()).flat_map(|part| dataset.positions(part).unwrap()).collect();
-        let same =
-            rows.iter().filter(|row| row.random_move && 8 <= row.ply && row.played_move == row.best_move).count();
-        let random = rows.iter().filter(|row| row.random_move && 8 <= row.ply).count();
+        let rows: Vec<PositionRow> = (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect();
+        let same = rows
+            .iter()
+            .filter(|row| row.random_move == Some(true) && 8 <= row.ply && row.played_move == row.best_move)
+            .count();
+        let random = rows.iter().filter(|row| row.random_move == Some(true) && 8 <= row.ply).count();
         assert!(300 < random, "{name}: {random} random moves");
         same as f64 / random as f64
     };

@@ -9,15 +9,16 @@ use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::games::{self, GAMES};
-use renma::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
+use renma::artifact::dataset::games::GAMES;
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::mpc_samples::{self, MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::dataset::positions::{self, POSITIONS};
+use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
+use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -182,8 +183,8 @@ fn footer_of(path: &Path) -> Footer {
 
 /// The bytes of the second part with `count` equal rows in place of its own.
 fn equal_rows(count: usize) -> Vec<u8> {
-    let row = Dataset::open(&RUN.path("data")).unwrap().positions(1).unwrap()[0];
-    let batch = positions::to_batch(&vec![row; 1 << 16]);
+    let row = Dataset::open(&RUN.path("data")).unwrap().rows(1).unwrap()[0];
+    let batch = POSITIONS.batch(PositionRow::to_columns(&vec![row; 1 << 16]));
     let footer = footer_of(&RUN.path("data/positions/part-00001.parquet"));
     let pairs = footer.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
     let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
@@ -223,10 +224,10 @@ fn a_part_whose_texts_unpack_to_more_than_games_can_have_is_refused_before_they_
     let workspace = copy_of_run();
     let folder = workspace.path("data");
     let mut manifest = Manifest::read(&folder, DatasetKind::Selfplay).unwrap();
-    let mut rows = Dataset::open(&folder).unwrap().games(2).unwrap();
+    let mut rows = Dataset::open(&folder).unwrap().game_rows(2).unwrap().unwrap();
     rows[1].moves = "f5".repeat(64 << 20);
     let path = folder.join("games/part-00002.parquet");
-    let entry = GAMES.write(&path, &games::to_batch(&rows), &footer_of(&path)).unwrap();
+    let entry = GAMES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
     manifest.parts[2].files.insert(GAMES.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(&folder).unwrap();
@@ -253,9 +254,9 @@ fn samples_that_no_search_has_found_are_searched_again() {
         std::fs::remove_file(workspace.path(what).join("manifest.json")).unwrap();
         let path = workspace.path(what).join("samples/part-00001.parquet");
         let batch = MPC_SAMPLES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
-        let mut rows: Vec<MpcSampleRow> = mpc_samples::from_batch(&batch).collect();
+        let mut rows: Vec<MpcSampleRow> = MpcSampleRow::from_batch(&batch).unwrap();
         rows.iter_mut().for_each(change);
-        MPC_SAMPLES.write(&path, &mpc_samples::to_batch(&rows), &footer_of(&path)).unwrap();
+        MPC_SAMPLES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
         let outcome = run_bounded(&workspace, &format!("{fit} --models registry-{what} --output {what}"));
         assert_eq!(outcome.code, Some(0), "{what}: {}", outcome.stderr);
         check_same(&workspace.path(what), &workspace.path("sound-mpc"), what);
@@ -282,9 +283,9 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
         }
         let path = workspace.path(what).join("games/part-00001.parquet");
         let batch = GATE_GAMES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
-        let mut rows: Vec<GateGameRow> = gate_games::from_batch(&batch).collect();
+        let mut rows: Vec<GateGameRow> = GateGameRow::from_batch(&batch).unwrap();
         change(&mut rows);
-        GATE_GAMES.write(&path, &gate_games::to_batch(&rows), &footer_of(&path)).unwrap();
+        GATE_GAMES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
         let outcome = run_bounded(&workspace, &format!("{gate} --output {what}"));
         assert_eq!(outcome.code, code, "{what}: {}", outcome.stderr);
         check_same(&workspace.path(what), &workspace.path("sound"), what);

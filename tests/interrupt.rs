@@ -9,7 +9,7 @@ use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::games::GAMES;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
 use renma::artifact::dataset::positions::POSITIONS;
-use renma::artifact::dataset::rows::DatasetRow;
+use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
@@ -22,11 +22,12 @@ use renma::engine::search::mpc_level::MpcLevel;
 use renma::engine::search::sampling::NodeRequest;
 use renma::engine::search::searcher::Searcher;
 use renma::random::{Stream, stream};
+use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use workspace::{Outcome, Workspace, check_same, files, reached};
+use workspace::{Outcome, Workspace, check_same, files, reached, signal_group, start_pipeline};
 
 /// Two seconds are the promise; a busy machine may take longer, and searches that did not listen took minutes.
 const SECONDS_MAX: u64 = 10;
@@ -175,8 +176,8 @@ fn hard_dataset(folder: &Path) {
     while game.current().position.empties() != 50 {
         game.play(rng.pick(Squares(game.current().position.legal_moves())).unwrap()).unwrap();
     }
-    let row = DatasetRow::unlabeled(game.current(), game.ply());
-    let row = DatasetRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
+    let row = PositionRow::unlabeled(game.current(), game.ply());
+    let row = PositionRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
     let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
     writer.finish(Provenance::default()).unwrap();
@@ -257,6 +258,24 @@ fn games_in_flight_are_dropped_whole_and_played_again_to_the_same_bytes() {
     assert!(0 < stops, "the games were over before any signal");
     workspace.done(&call("stopped"));
     check_same(&workspace.path("stopped"), &workspace.path("whole"), "interrupted games");
+}
+
+#[test]
+fn a_pipeline_that_a_signal_ends_is_recorded_as_interrupted() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "run", &[("generate.label_depth", "30"), ("generate.play_depth", "30")]);
+    let record =
+        || -> Value { serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap() };
+    // `timeout` ends the script and its stages with SIGTERM; a terminal with SIGINT.
+    for signal in ["-TERM", "-INT"] {
+        let mut child = start_pipeline(&workspace, &format!("--config {config}"));
+        let lock = workspace.path("datasets/run/selfplay/generation=0001/.lock");
+        assert!(reached(&mut child, || lock.exists()), "{signal}: the pipeline ended before its first stage");
+        assert_eq!(record()["outcome"], "running", "{signal}");
+        signal_group(&mut child, signal);
+        assert_eq!((&record()["code"], &record()["outcome"]), (&130.into(), &"interrupted".into()), "{signal}");
+        std::fs::remove_dir_all(workspace.path("datasets/run")).unwrap();
+    }
 }
 
 /// Runs a search that would take hours, raises its flag in the midst of it and says how long it took to end.

@@ -247,7 +247,7 @@ fn a_restart_says_what_is_lost_and_removes_it_alone() {
     let workspace = copy_of_run();
     let first = generation(&workspace, 1);
     let config = tiny(&workspace, "run", &[("train.epochs", "3")]);
-    let words = ["restart: removes generation 2: 12 games of self-play, 8 games of gates, 2 versions", "CPU-hours"];
+    let words = ["restart: removing generation 2: 12 games of self-play, 8 games of gates, 2 versions", "CPU-hours"];
     check(&workspace, &format!("--config {config} --restart 2"), 0, &words);
     assert!(generation(&workspace, 1) == first, "the first generation changed");
     let versions: Vec<bool> =

@@ -6,12 +6,13 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{file_entry, part_path};
-use renma::artifact::dataset::gate_games::{self, GATE_GAMES, GateGameRow};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::seal::write_sealed;
 use renma::artifact::table::Footer;
+use renma::artifact::table::row::TableRow;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -232,9 +233,9 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
     let mut manifest = Manifest::read(gate, DatasetKind::Gate).unwrap();
     let path = part_path(gate, &GATE_GAMES, 0);
     let batch = GATE_GAMES.read(&path, file_entry(gate, &manifest.parts[0], &GATE_GAMES).unwrap()).unwrap();
-    let mut rows: Vec<GateGameRow> = gate_games::from_batch(&batch).collect();
+    let mut rows: Vec<GateGameRow> = GateGameRow::from_batch(&batch).unwrap();
     change(&mut rows);
-    let entry = GATE_GAMES.write(&path, &gate_games::to_batch(&rows), &Footer::new()).unwrap();
+    let entry = GATE_GAMES.write_rows(&path, &rows, &Footer::new()).unwrap();
     manifest.parts[0].files.insert(GATE_GAMES.name.to_owned(), entry);
     manifest.content = content_of(&manifest.parts);
     manifest.write(gate).unwrap();

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """Read datasets with DuckDB, pyarrow and Polars, and check them against each other, their manifests and the rules.
 
-    python3 tests/readers.py [--show] [ROOT]
+    python3 tests/readers.py [--show] [--brief] [ROOT]
 
 ROOT (default: the project) holds datasets/ and perhaps models/. Nothing here shares code with renma: the readers and
-the hash are other people's, Othello is written anew. The snippets of docs/datasets.md run too, on the same datasets;
---show prints what they print.
-Needs: pip install -r tests/readers-requirements.txt
+the hash are other people's, and Othello is written a second time. The snippets of docs/datasets.md run too, on the same
+datasets; --show prints what they print. --brief replays no games, for a second run with other versions of the readers.
+Needs: pip install -r tests/readers-requirements.txt, or readers-oldest.txt for the oldest supported versions.
 """
 
-import contextlib, io, json, os, re, struct, sys, tempfile, traceback
+import contextlib, io, json, os, re, shutil, struct, sys, tempfile, traceback
 from pathlib import Path
 
-import blake3, duckdb, polars, pyarrow, pyarrow.compute, pyarrow.parquet
+import blake3, duckdb, pandas, polars, pyarrow, pyarrow.compute, pyarrow.parquet
 
 PROJECT = Path(__file__).resolve().parent.parent
 WORD = 1 << 64
 NULLABLE = ("score", "static_score", "depth", "exact", "best_move", "played_move", "random_move", "result", "random_plies")
-CODES = {"bool": "?", "uint8": "B", "int8": "b", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
+CODES = {"bool": "?", "uint8": "B", "int16": "h", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
 counts = {"passed": 0, "failed": 0}
 
 
@@ -96,7 +96,7 @@ def sums_of_polars(path):
 
     def total(column):
         numbers = column.str.len_bytes() if column.dtype == polars.String else column
-        return int(numbers.cast(polars.Int128).sum()) % WORD
+        return sum(int(value) for value in numbers.to_list() if value is not None) % WORD
 
     return frame.height, {column.name: total(column) for column in frame.iter_columns()}
 
@@ -107,6 +107,28 @@ def sums_of_duckdb(path):
     sums = [f"sum(strlen({name}))" if kind == "VARCHAR" else f"sum({name}::HUGEINT)" for name, kind in columns]
     rows, *values = duckdb.execute(f"SELECT count(*), {', '.join(sums)} {source}").fetchone()
     return rows, {name: int(value or 0) % WORD for (name, _), value in zip(columns, values)}
+
+
+def check_arithmetic(path, table):
+    """Compare arithmetic with columns as they are, in all readers, with that of Python's integers."""
+    rows = table.select(["ply", "empties", "result"]).to_pylist()
+    expected = (
+        max(row["result"] * 1000 for row in rows),
+        min(row["ply"] - row["empties"] for row in rows),
+        max(abs(row["result"] * 1000) for row in rows))
+    query = "SELECT max(result * 1000), min(ply - empties), max(abs(result * 1000)) FROM read_parquet(?)"
+    equal(duckdb.execute(query, [str(path)]).fetchall(), [expected], "arithmetic of DuckDB")
+    result, difference = polars.col("result") * 1000, polars.col("ply") - polars.col("empties")
+    frame = polars.read_parquet(path, hive_partitioning=False)
+    found = frame.select(result.max().alias("a"), difference.min().alias("b"), result.abs().max().alias("c")).row(0)
+    equal(found, expected, "arithmetic of Polars")
+    frame = pandas.read_parquet(path, engine="pyarrow", columns=["ply", "empties", "result"])
+    found = ((frame.result * 1000).max(), (frame.ply - frame.empties).min(), (frame.result * 1000).abs().max())
+    equal(found, expected, "arithmetic of pandas")
+    result = pyarrow.compute.multiply(table["result"], 1000)
+    difference = pyarrow.compute.subtract(table["ply"], table["empties"])
+    found = (pyarrow.compute.max(result), pyarrow.compute.min(difference), pyarrow.compute.max(pyarrow.compute.abs(result)))
+    equal(tuple(value.as_py() for value in found), expected, "arithmetic of pyarrow")
 
 
 def check_part(path, entry, nullable_columns):
@@ -254,7 +276,7 @@ def check_manifest(folder):
         check_verdict(read_sealed(folder / "verdict.json"), manifest)
 
 
-def check_dataset(folder, name):
+def check_dataset(folder, name, brief):
     with check(f"{name}: manifest"):
         check_manifest(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -263,9 +285,14 @@ def check_dataset(folder, name):
     for index, part in enumerate(manifest["parts"]):
         tables = {}
         for table, entry in part["files"].items():
-            with check(f"{name}: {table} part {index}, {entry['rows']:,} rows alike in DuckDB, pyarrow and Polars"):
+            with check(f"{name}: {table} part {index}, {entry['rows']:,} rows equal in DuckDB, pyarrow and Polars"):
                 tables[table] = check_part(
                     folder / table / f"part-{index:05}.parquet", entry, nullable)
+        if "positions" in tables and not imported:
+            with check(f"{name}: positions part {index}, arithmetic"):
+                check_arithmetic(folder / "positions" / f"part-{index:05}.parquet", tables["positions"])
+        if brief:
+            continue
         if "games" in tables and imported:
             with check(f"{name}: games part {index}, {tables['games'].num_rows:,} games replayed"):
                 check_imported(tables)
@@ -284,15 +311,34 @@ def run_snippet(language, text, connection):
             result.show(max_width=160)
 
 
+def hide_manifest(datasets, scratch):
+    """Add an unfinished dataset: a copy of a finished one without its manifest."""
+    finished = next(datasets.glob("*/selfplay/*/manifest.json")).parent
+    unfinished = scratch / "datasets/unfinished/selfplay/generation=0001"
+    shutil.copytree(finished, unfinished, ignore=shutil.ignore_patterns("manifest.json", ".*"))
+
+
+def check_views(datasets, connection):
+    """The views hold the rows of finished datasets, and no others."""
+    for table in ("positions", "games"):
+        manifests = [json.loads(path.read_text()) for path in datasets.glob("*/selfplay/*/manifest.json")]
+        rows = sum(part["files"][table]["rows"] for manifest in manifests for part in manifest["parts"])
+        equal(connection.execute(f"SELECT count(*) FROM {table}").fetchall(), [(rows,)], f"rows of the view {table}")
+
+
 def check_snippets(root, document, show):
     """Run every fenced sql and python block, in order, in a scratch folder that holds the datasets."""
     snippets = re.findall(r"^```(sql|python)\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
     connection = duckdb.connect()
     with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-        os.symlink(root / "datasets", "datasets")
+        os.mkdir("datasets")
+        for run in (root / "datasets").iterdir():
+            os.symlink(run, Path("datasets") / run.name)
+        hide_manifest(root / "datasets", Path(scratch))
         os.symlink(PROJECT / "docs", "docs")
-        with check("renma.sql"):
+        with check("renma.sql, without an unfinished dataset"):
             connection.execute(Path("docs/renma.sql").read_text())
+            check_views(root / "datasets", connection)
         for number, (language, text) in enumerate(snippets, 1):
             output = io.StringIO()
             with check(f"{document.name}: snippet {number} ({language})"), contextlib.redirect_stdout(output):
@@ -302,14 +348,16 @@ def check_snippets(root, document, show):
 
 
 def main(arguments):
-    show = "--show" in arguments
-    folders = [argument for argument in arguments if argument != "--show"]
+    show, brief = "--show" in arguments, "--brief" in arguments
+    folders = [argument for argument in arguments if not argument.startswith("--")]
+    versions = [f"{module.__name__} {module.__version__}" for module in (duckdb, pandas, polars, pyarrow)]
+    print(", ".join(versions))
     root = Path(folders[0] if folders else PROJECT).resolve()
     manifests = sorted(root.glob("datasets/*/*/*/manifest.json"))
     with check(f"{len(manifests)} datasets in {root.name}/datasets"):
         assert manifests, "there is no finished dataset"
     for manifest in manifests:
-        check_dataset(manifest.parent, str(manifest.parent.relative_to(root / "datasets")))
+        check_dataset(manifest.parent, str(manifest.parent.relative_to(root / "datasets")), brief)
     for path in sorted([*root.glob("models/*/v*/model.json"), *root.glob("models/*/champion.json")]):
         with check(str(path.relative_to(root))):
             for file, entry in read_sealed(path).get("files", {}).items():

@@ -68,12 +68,12 @@ fn plain_training(lessons: &[Lesson], ratio: f64, clip: i32) -> (Vec<i32>, u64) 
 
 fn rows(dataset: &Path) -> Vec<PositionRow> {
     let dataset = Dataset::open(dataset).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.positions(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
 }
 
 fn lesson(row: &PositionRow) -> Lesson {
     let (player, opponent) = if row.black_to_move { (row.black, row.white) } else { (row.white, row.black) };
-    Lesson { player, opponent, target: i32::from(row.result) * 1000 }
+    Lesson { player, opponent, target: i32::from(row.result.unwrap()) * 1000 }
 }
 
 /// Games enough for 5,000 positions, played as fast as can be.

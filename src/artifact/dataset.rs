@@ -2,16 +2,15 @@
 
 pub mod bounds;
 pub mod folder;
-pub mod footers;
 pub mod foreign;
 pub mod games;
 pub mod gate_games;
-pub mod inspect;
 pub mod manifest;
 pub mod mpc_samples;
 pub mod part_range;
 pub mod positions;
-pub mod rows;
+pub mod reading;
+pub mod recipe;
 pub mod verdict;
 pub mod verify;
 pub mod writer;

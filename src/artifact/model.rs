@@ -4,6 +4,7 @@ pub mod builtin;
 pub mod champion;
 pub mod closed;
 pub mod document;
+pub mod embedded;
 pub mod features_file;
 pub mod mpc_file;
 pub mod name;

@@ -1,4 +1,4 @@
-//! Step ids: what a stage would do, as one hash, so that it can tell that it has done it.
+//! Step ids: what one run of a stage does, as one hash, by which the stage recognizes its own result.
 
 use super::hash::{ContentHash, FieldHasher};
 use serde::Serialize;
@@ -7,12 +7,12 @@ use serde_json::Value;
 /// Names with values, in the order in which they are compared.
 pub type Settings = Vec<(String, String)>;
 
-/// One run of a stage, before or after it is made: its id, and by name everything that decides its result.
+/// One run of a stage: its inputs' contents, its config table and the version of its algorithm, which determine its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// The hash of all settings.
+    /// The hash of all of it.
     pub id: ContentHash,
-    /// Everything in the hash.
+    /// Name and value of everything in the hash.
     pub settings: Settings,
 }
 
@@ -38,18 +38,11 @@ impl Step {
         Self { id: hasher.finish(), settings }
     }
 
-    /// How something that was made before differs, by what it says of itself: the first input that is another.
+    /// How something made earlier differs, by its own settings.
     #[must_use]
     pub fn difference(&self, found: &[(String, String)]) -> String {
-        let theirs = |name: &str| found.iter().find(|(other, _)| other == name).map(|(_, value)| value);
-        let differing = self.settings.iter().find_map(|(name, ours)| {
-            let theirs = theirs(name).filter(|theirs| *theirs != ours)?;
-            Some(format!("{name} is {} there and {} here", short(theirs), short(ours)))
-        });
-        differing.unwrap_or_else(|| {
-            let untold = self.settings.iter().map(|(name, _)| name.as_str()).filter(|name| theirs(name).is_none());
-            format!("another {}", untold.collect::<Vec<_>>().join(", "))
-        })
+        let theirs = |name: &str| found.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
+        difference(&self.settings, theirs).unwrap_or_else(|| "another input".to_owned())
     }
 }
 
@@ -63,15 +56,18 @@ pub fn settings_hash(kind: &str, settings: &[(String, String)]) -> ContentHash {
     hasher.finish()
 }
 
-/// The name of the first setting that is another one elsewhere, and both values; a missing one is `nothing`.
+/// How settings recorded elsewhere differ: the first one with another value, and both values; else the names of those that
+/// were not recorded. `None` if all are the same.
 #[must_use]
-pub fn first_difference<'s, 't>(
-    ours: &'s [(String, String)],
-    theirs: impl Fn(&str) -> Option<&'t String>,
-) -> Option<(&'s str, String)> {
-    ours.iter().find_map(|(name, ours)| {
-        let theirs = theirs(name).map_or("nothing", String::as_str);
-        (theirs != ours).then(|| (name.as_str(), format!("{name} is {theirs} there and {ours} here")))
+pub fn difference<'t>(ours: &[(String, String)], theirs: impl Fn(&str) -> Option<&'t str>) -> Option<String> {
+    let differing = ours.iter().find_map(|(name, ours)| {
+        let theirs = theirs(name).filter(|theirs| theirs != ours)?;
+        Some(format!("{name} is {} there and {} here", short(theirs), short(ours)))
+    });
+    differing.or_else(|| {
+        let unknown: Vec<&str> =
+            ours.iter().map(|(name, _)| name.as_str()).filter(|name| theirs(name).is_none()).collect();
+        (!unknown.is_empty()).then(|| format!("another {}", unknown.join(", ")))
     })
 }
 

@@ -1,24 +1,30 @@
-//! Tables on disk: one Parquet file a part, its columns typed once, its bytes repeatable.
+//! Tables on disk: one Parquet file per part, its columns typed once, its bytes repeatable.
+
+pub mod content;
+pub mod row;
 
 use super::error::ArtifactError;
-use super::hash::{ContentHash, FieldHasher};
+use super::hash::ContentHash;
 use super::publish::{publish_bytes, read_bounded};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::concat_batches;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use row::TableRow;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of a row group at most.
+/// The most rows of a row group.
 pub const ROW_GROUP_ROWS: usize = 1 << 18;
 
 /// A larger part is refused before it is read.
@@ -45,21 +51,18 @@ pub enum Layout {
     Dictionary,
 }
 
-/// A column of a table.
+/// A column of a table; its description, which is kept in the file, says meaning, unit and point of view.
 #[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the fields are what their names say")]
 pub struct Column {
-    /// Its name.
     pub name: &'static str,
-    /// Its type.
     pub data_type: DataType,
-    /// How it is laid out.
     pub layout: Layout,
-    /// Meaning and unit, kept in the file.
     pub description: &'static str,
 }
 
+#[expect(missing_docs, reason = "the constructor takes the fields")]
 impl Column {
-    /// A column.
     #[must_use]
     pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
         Self { name, data_type, layout, description }
@@ -71,9 +74,9 @@ impl Column {
 pub struct Table {
     /// The folder of its parts: `positions`, `games`, ….
     pub name: &'static str,
-    /// Its columns.
+    /// The columns, in the order of a file that is written.
     pub columns: &'static [Column],
-    /// Those whose values may be missing: numbers and flags, never texts.
+    /// The columns whose values may be missing: numbers and flags, never texts.
     pub nullable: &'static [&'static str],
 }
 
@@ -81,9 +84,9 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileEntry {
-    /// Rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Bytes on disk.
+    /// The size on disk.
     pub bytes: u64,
     /// The hash of the bytes.
     pub hash: ContentHash,
@@ -95,7 +98,7 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is decoding foreign bytes: a panic then becomes an error, and is not worth a word of its own.
+/// Whether this thread is decoding foreign bytes: a panic then becomes an error, and needs no message.
 #[must_use]
 pub fn is_decoding() -> bool {
     DECODING.get()
@@ -134,6 +137,33 @@ impl Table {
         RecordBatch::try_new(self.schema(), columns).expect("the columns are those of the table")
     }
 
+    /// Publishes a part of these rows.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses; then there is no part.
+    ///
+    /// # Panics
+    ///
+    /// If a value is missing that the table must have, which would be our own mistake.
+    pub fn write_rows<R: TableRow>(
+        &self,
+        path: &Path,
+        rows: &[R],
+        footer: &Footer,
+    ) -> Result<FileEntry, ArtifactError> {
+        self.write(path, &self.batch(R::to_columns(rows)), footer)
+    }
+
+    /// Reads the rows of a part that a manifest lists, as [`Table::read`].
+    ///
+    /// # Errors
+    ///
+    /// Anything that is not as the manifest says, or a value that no row can have.
+    pub fn read_rows<R: TableRow>(&self, path: &Path, entry: &FileEntry) -> Result<Vec<R>, ArtifactError> {
+        R::from_batch(&self.read(path, entry)?).map_err(|reason| ArtifactError::damaged(path, reason))
+    }
+
     /// Publishes a part.
     ///
     /// # Errors
@@ -143,7 +173,7 @@ impl Table {
         self.write_batches(path, || std::iter::once(batch.clone()), footer)
     }
 
-    /// The same of rows that `batches` makes a row group at a time, as often as it is asked: for tables that are large.
+    /// Publishes a large part: `batches` makes its rows one row group at a time, as often as it is called.
     ///
     /// # Errors
     ///
@@ -170,11 +200,19 @@ impl Table {
         footer: &Footer,
     ) -> parquet::errors::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let properties = self.properties(footer);
-        let mut writer = ArrowWriter::try_new(&mut bytes, self.schema(), Some(properties))?;
+        let mut writer = self.writer(&mut bytes, footer)?;
         batches.try_for_each(|batch| writer.write(&batch))?;
         writer.close()?;
         Ok(bytes)
+    }
+
+    /// Encodes batches of rows with the layout of this table.
+    ///
+    /// # Errors
+    ///
+    /// Whatever `output` refuses.
+    pub fn writer<W: Write + Send>(&self, output: W, footer: &Footer) -> parquet::errors::Result<ArrowWriter<W>> {
+        ArrowWriter::try_new(output, self.schema(), Some(self.properties(footer)))
     }
 
     fn properties(&self, footer: &Footer) -> WriterProperties {
@@ -211,31 +249,30 @@ impl Table {
         if part.rows != entry.rows {
             return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows, entry.rows)));
         }
-        let batch = self.joined(part.batches(path)?)?;
+        let batch = joined(part.batches(path)?)?;
         if content_hash(&batch) != entry.content {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
-        Ok(batch)
+        Ok(self.widened(&batch))
     }
 
     /// The compressed bytes of each column of a part, in the order of the table.
     ///
     /// # Errors
     ///
-    /// A file that is no part of this table.
+    /// A file that is not a part of this table.
     pub fn column_bytes(&self, path: &Path) -> Result<Vec<(&'static str, u64)>, ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let read = catch_unwind(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
         let Ok(Ok(builder)) = read else {
             return Err(ArtifactError::damaged(path, "its footer cannot be read"));
         };
-        let groups = builder.metadata().row_groups();
-        let size = |index: usize| {
-            let columns = groups.iter().filter_map(|group| group.columns().get(index));
-            columns.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum()
+        let size = |name: &str| {
+            let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+            let of_name = columns.filter(|column| column.column_path().string() == name);
+            of_name.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum()
         };
-        let sizes = self.columns.iter().enumerate().map(|(index, column)| (column.name, size(index)));
-        Ok(sizes.collect())
+        Ok(self.columns.iter().map(|column| (column.name, size(column.name))).collect())
     }
 
     /// Reads a part that no manifest mentions yet, as a resumed run finds it: its footer has the hash of its values.
@@ -244,7 +281,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Damage of any kind, or what `rows_max` objects to.
+    /// Damage of any kind, or an error of `rows_max`.
     pub fn read_unlisted(
         &self,
         path: &Path,
@@ -255,13 +292,13 @@ impl Table {
         let mut part = self.open(path, bytes)?;
         let footer = std::mem::take(&mut part.footer);
         part.check_rows(path, rows_max(&footer)?)?;
-        let batch = self.joined(part.batches(path)?)?;
+        let batch = joined(part.batches(path)?)?;
         let content = content_hash(&batch);
         if footer.get("renma.content") != Some(&content.to_string()) {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
         }
         let entry = FileEntry { rows: batch.num_rows() as u64, bytes: size, hash, content };
-        Ok((entry, footer, batch))
+        Ok((entry, footer, self.widened(&batch)))
     }
 
     /// Decodes bytes of at most `rows_max` rows that are already known to be those that were written.
@@ -270,10 +307,12 @@ impl Table {
     ///
     /// Bytes that are not a file of this table, or more rows.
     pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
-        self.joined(self.decode_batches(path, bytes, rows_max)?)
+        let part = self.open(path, bytes)?;
+        part.check_rows(path, rows_max)?;
+        Ok(self.widened(&joined(part.batches(path)?)?))
     }
 
-    /// The same, some rows at a time, for tables that are large.
+    /// As [`Table::decode`], some rows at a time, for large tables.
     ///
     /// # Errors
     ///
@@ -283,16 +322,18 @@ impl Table {
         path: &'p Path,
         bytes: Vec<u8>,
         rows_max: u64,
-    ) -> Result<Batches<'p>, ArtifactError> {
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p, '_>, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        part.batches(path)
+        Ok(part.batches(path)?.map(|batch| Ok(self.widened(&batch?))))
     }
 
-    fn joined(&self, batches: Batches<'_>) -> Result<RecordBatch, ArtifactError> {
-        let path = batches.path;
-        let batches = batches.collect::<Result<Vec<_>, _>>()?;
-        concat_batches(&self.schema(), &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
+    /// Gives columns that an older format stores in fewer bits the types of the table.
+    fn widened(&self, batch: &RecordBatch) -> RecordBatch {
+        let columns = batch.columns().iter().zip(self.columns);
+        let widened =
+            columns.map(|(column, ours)| cast(column, &ours.data_type).expect("narrow integers become wide ones"));
+        self.batch(widened.collect())
     }
 
     /// What a part says of itself, whether or not its columns are those of this table.
@@ -316,9 +357,7 @@ impl Table {
         let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
         let builder = decoded(path, opened)?;
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        if !has_columns(builder.schema(), &self.schema()) {
-            return Err(damaged(format!("its columns are not those of `{}`", self.name)));
-        }
+        let (order, schema) = self.arranged(builder.schema()).map_err(damaged)?;
         let metadata = builder.metadata();
         let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
         let rows = count(metadata.file_metadata().num_rows());
@@ -335,14 +374,46 @@ impl Table {
         }
         let pairs = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
         let footer = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
-        Ok(OpenPart { builder, footer, rows })
+        Ok(OpenPart { builder, footer, rows, order, schema })
+    }
+
+    /// Where a file has each column of the table, and the schema that its values then have.
+    fn arranged(&self, found: &Schema) -> Result<(Vec<usize>, SchemaRef), String> {
+        let (mut order, mut fields) = (Vec::new(), Vec::new());
+        for field in self.schema().fields() {
+            let name = field.name();
+            let (index, other) = found.column_with_name(name).ok_or_else(|| format!("it has no column {name}"))?;
+            let (theirs, ours) = (other.data_type(), field.data_type());
+            if theirs != ours && !is_narrower(theirs, ours) {
+                return Err(format!("its column {name} has type {theirs}, {ours} expected"));
+            }
+            if other.is_nullable() != field.is_nullable() {
+                return Err(format!(
+                    "its column {name} may {} values missing",
+                    if other.is_nullable() { "have" } else { "not have" }
+                ));
+            }
+            order.push(index);
+            fields.push(Field::new(name, theirs.clone(), field.is_nullable()));
+        }
+        match found.fields().iter().find(|field| self.columns.iter().all(|column| column.name != field.name())) {
+            Some(field) => Err(format!("its column {} is not one of `{}`", field.name(), self.name)),
+            None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
+            None => Ok((order, Arc::new(Schema::new(fields)))),
+        }
     }
 }
 
-/// Whether columns have the names and types expected; their descriptions are for readers.
-fn has_columns(found: &Schema, expected: &Schema) -> bool {
-    let column = |field: &Arc<Field>| (field.name().clone(), field.data_type().clone(), field.is_nullable());
-    found.fields().iter().map(column).eq(expected.fields().iter().map(column))
+/// Whether a column of an older format holds the values of a column in fewer bits.
+const fn is_narrower(found: &DataType, wanted: &DataType) -> bool {
+    matches!((found, wanted), (DataType::UInt8, DataType::Int16) | (DataType::Int8, DataType::Int32))
+}
+
+/// The rows of a part together.
+fn joined(batches: Batches<'_>) -> Result<RecordBatch, ArtifactError> {
+    let (path, schema) = (batches.path, Arc::clone(&batches.schema));
+    let batches = batches.collect::<Result<Vec<_>, _>>()?;
+    concat_batches(&schema, &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
 }
 
 /// A part whose footer has been read.
@@ -350,6 +421,10 @@ struct OpenPart {
     builder: ParquetRecordBatchReaderBuilder<bytes::Bytes>,
     footer: Footer,
     rows: u64,
+    /// Where the file has each column of the table.
+    order: Vec<usize>,
+    /// The types that its values have, in the order of the table.
+    schema: SchemaRef,
 }
 
 impl OpenPart {
@@ -362,16 +437,18 @@ impl OpenPart {
 
     fn batches(self, path: &Path) -> Result<Batches<'_>, ArtifactError> {
         let reader = decoded(path, guarded(|| self.builder.with_batch_size(BATCH_ROWS).build()))?;
-        Ok(Batches { path, reader: Some(reader), rows_left: self.rows })
+        Ok(Batches { path, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
     }
 }
 
-/// The rows of a part, some at a time, and never more than its footer says.
-pub struct Batches<'p> {
+/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
+struct Batches<'p> {
     path: &'p Path,
     /// None after an error.
     reader: Option<ParquetRecordBatchReader>,
     rows_left: u64,
+    order: Vec<usize>,
+    schema: SchemaRef,
 }
 
 impl Iterator for Batches<'_> {
@@ -388,11 +465,13 @@ impl Iterator for Batches<'_> {
         };
         self.rows_left = rows_left;
         self.reader = Some(reader);
-        Some(Ok(batch))
+        let columns = self.order.iter().map(|&index| Arc::clone(batch.column(index))).collect();
+        let arranged = RecordBatch::try_new(Arc::clone(&self.schema), columns);
+        Some(arranged.map_err(|error| ArtifactError::damaged(self.path, error.to_string())))
     }
 }
 
-/// What a parser made of foreign bytes; `None` if it panicked.
+/// The result of a parser of foreign bytes; `None` if it panicked.
 fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T, ArtifactError> {
     let reason = match result {
         Some(Ok(value)) => return Ok(value),
@@ -409,7 +488,7 @@ fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<
 /// A missing file, or one of another size or hash.
 pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    // A larger file cannot be the one that is listed, and is not worth reading.
+    // A larger file cannot be the listed one, and is not read.
     let bytes = match read_bounded(path, entry.bytes.min(PART_SIZE_MAX)) {
         Err(ArtifactError::Missing { .. }) => return Err(damaged("it is gone, and the manifest lists it".into())),
         other => other?,
@@ -421,69 +500,4 @@ pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactEr
         return Err(damaged("its hash is not the one in the manifest".into()));
     }
     Ok(bytes)
-}
-
-fn content_hash(batch: &RecordBatch) -> ContentHash {
-    content_of(&batch.schema(), &|| std::iter::once(batch.clone())).0
-}
-
-/// The hash of the values of some batches, column by column, and the number of rows; where values may be missing, those that
-/// are count as zero, and a separate column says which are there.
-fn content_of<B: Iterator<Item = RecordBatch>>(schema: &Schema, batches: &impl Fn() -> B) -> (ContentHash, u64) {
-    let (mut rows, mut sizes) = (0, vec![0; schema.fields().len()]);
-    for batch in batches() {
-        rows += batch.num_rows() as u64;
-        sizes.iter_mut().zip(batch.columns()).for_each(|(size, column)| *size += value_size(column));
-    }
-    let mut hasher = FieldHasher::new("table");
-    for (index, (field, size)) in schema.fields().iter().zip(sizes).enumerate() {
-        let columns = || batches().map(|batch| Arc::clone(batch.column(index)));
-        if field.is_nullable() {
-            hasher.field_in_parts(field.name(), size, columns().map(|column| known_bytes(&column)));
-            let known = format!("{} is known", field.name());
-            hasher.field_in_parts(&known, rows, columns().map(|column| validity(&column)));
-        } else {
-            hasher.field_in_parts(field.name(), size, columns().map(|column| value_bytes(&column)));
-        }
-    }
-    (hasher.finish(), rows)
-}
-
-/// The values, zeros where they are missing.
-fn known_bytes(column: &dyn Array) -> Vec<u8> {
-    let (mut values, valid) = (value_bytes(column), validity(column));
-    let width = values.len().checked_div(valid.len()).unwrap_or(0);
-    for (value, _) in values.chunks_exact_mut(width.max(1)).zip(&valid).filter(|(_, valid)| **valid == 0) {
-        value.fill(0);
-    }
-    values
-}
-
-fn validity(column: &dyn Array) -> Vec<u8> {
-    (0..column.len()).map(|row| u8::from(column.is_valid(row))).collect()
-}
-
-/// The number of [`value_bytes`].
-fn value_size(column: &dyn Array) -> u64 {
-    let size = match column.data_type() {
-        DataType::Boolean => column.len(),
-        DataType::Utf8 => column.as_string::<i32>().iter().map(|text| 4 + text.map_or(0, str::len)).sum(),
-        numbers => column.len() * numbers.primitive_width().expect("tables hold numbers, flags and texts"),
-    };
-    size as u64
-}
-
-fn value_bytes(column: &dyn Array) -> Vec<u8> {
-    match column.data_type() {
-        DataType::Boolean => column.as_boolean().values().iter().map(u8::from).collect(),
-        DataType::Utf8 => {
-            let texts = column.as_string::<i32>().iter().map(Option::unwrap_or_default);
-            texts.flat_map(|text| (text.len() as u32).to_le_bytes().into_iter().chain(text.bytes())).collect()
-        }
-        _ => {
-            let data = column.to_data();
-            let width = data.data_type().primitive_width().expect("tables hold numbers, flags and texts");
-            data.buffers()[0].as_slice()[data.offset() * width..][..data.len() * width].to_vec()
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! `renma bench`: figures with node counts.
 
-use super::arguments::{BenchCommand, BenchSearchArguments};
+use super::arguments::bench::{BenchCommand, BenchSearchArguments};
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, level, load_run_model, warn_without_statistics};
 use crate::artifact::dataset::folder::Dataset;
@@ -9,8 +9,6 @@ use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::engine::board::perft::perft_until;
 use crate::engine::board::position::Position;
-use crate::engine::board::square::Squares;
-use crate::engine::game::Game;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::Searcher;
@@ -20,7 +18,7 @@ use crate::pipeline::generate::task::{GenerateConfig, GenerateTask};
 use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::run::fit;
 use crate::pipeline::train::task::TrainTask;
-use crate::random::{Stream, stream};
+use crate::play::random_positions::random_positions;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +40,7 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
     let nodes = perft_until(Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     say(&format!(
-        "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass being a ply, last ply counted in bulk",
+        "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass is a ply, the last ply is counted in bulk",
         thousands(nodes)
     ));
     if session.json {
@@ -51,32 +49,11 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Positions by random play, with `empties` empty squares, or 20 to 50 for a midgame search.
-fn random_positions(count: u32, empties: Option<u8>) -> Vec<Position> {
-    let mut positions = Vec::new();
-    for id in 0.. {
-        if positions.len() == count as usize {
-            break;
-        }
-        let mut rng = stream(0, Stream::Game(0, id));
-        let wanted = empties.unwrap_or_else(|| 20 + rng.below(31) as u8);
-        let mut game = Game::new();
-        while !game.is_over() && wanted < game.current().position.empties() {
-            let square = rng.pick(Squares(game.current().position.legal_moves()));
-            game.play(square.expect("the side to move has a move")).expect("the move is legal");
-        }
-        if !game.is_over() {
-            positions.push(game.current().position);
-        }
-    }
-    positions
-}
-
 fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
     let mpc = level(arguments.mpc_level)?;
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
-    let positions = random_positions(arguments.positions, endgame.then_some(arguments.depth));
+    let positions = random_positions(arguments.positions as usize, endgame.then_some(arguments.depth));
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let stopwatch = Stopwatch::start();
@@ -91,7 +68,7 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
     let rate = positions.len() as f64 / cpu_seconds;
     let name = if endgame { "endgame" } else { "search" };
     say(&format!(
-        "{name} {}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {rate:.1} positions/s, {:.1} ns a node",
+        "{name} {}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {rate:.1} positions/s, {:.1} ns per node",
         arguments.depth,
         thousands(nodes),
         positions.len(),
@@ -161,7 +138,7 @@ fn bench_generate(session: &Session, config: &Path, games: u64, model: Option<&s
     let positions_per_second = report.positions as f64 / seconds;
     let bytes_per_position = report.bytes as f64 / report.positions.max(1) as f64;
     say(&format!(
-        "generate: {games_per_second:.1} games/s, {positions_per_second:.0} positions/s with {} threads, {:.0} positions a CPU second, {:.0} nodes and {bytes_per_position:.1} bytes a position",
+        "generate: {games_per_second:.1} games/s, {positions_per_second:.0} positions/s with {} threads, {:.0} positions per CPU second, {:.0} nodes and {bytes_per_position:.1} bytes per position",
         session.threads,
         report.positions as f64 / cpu_seconds,
         report.nodes as f64 / report.positions.max(1) as f64

@@ -1,27 +1,20 @@
-//! `renma eval` and `renma solve`: values of positions, one thread a position.
+//! `renma eval` and `renma solve`: values of positions.
 
-use super::arguments::{EvalArguments, SolveArguments};
+use super::arguments::positions::{EvalArguments, PositionsArguments, SolveArguments};
 use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, warn_without_statistics};
-use crate::artifact::model::reference::LoadedModel;
 use crate::config::load_config;
 use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::position::Position;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
-use crate::engine::search::result::{SearchResult, Stopped};
-use crate::engine::search::searcher::Searcher;
 use crate::engine::search::selective::Selective;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
-use crate::pipeline::StageError;
 use crate::pipeline::search_settings::{LevelSetting, selective};
-use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use crate::play::analysis::{Analysis, Analyzed, analyze};
 use serde::Serialize;
-use std::path::Path;
-
-/// A search table of 2^20 entries a thread: 16 MiB.
-const TABLE_BITS: u8 = 20;
 
 /// A position with its value.
 #[derive(Debug, Serialize)]
@@ -61,7 +54,7 @@ struct Total {
 #[derive(Debug, Serialize)]
 struct Values {
     model: String,
-    /// Why it is this model, if none was named.
+    /// Why it is this model, if the user named none.
     model_note: Option<String>,
     positions: Vec<PositionValue>,
     total: Total,
@@ -70,27 +63,15 @@ struct Values {
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let (setting, selective) = search_settings(arguments)?;
     let mpc = level(setting)?;
-    let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    let chosen = model_or_default(arguments.positions.model.as_deref(), &arguments.positions.models)?;
     warn_without_statistics("--mpc-level", setting, &chosen.model);
     let (depth, exact_empties) = (Depth(arguments.depth), arguments.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
-    run(session, "eval", &arguments.input, &chosen, |searcher, position| {
-        let is_static = limits.depth == Depth(0) && limits.exact_empties < position.position.empties();
-        let mut result = if is_static {
-            static_result(&chosen.model, position)
-        } else {
-            searcher.search(position.position, limits).unless_stopped()?
-        };
-        if !arguments.moves {
-            return Ok((result, None));
-        }
-        let (moves, nodes) = searcher.move_values(position.position, limits)?;
-        result.nodes += nodes;
-        Ok((result, Some(moves)))
-    })
+    let analysis = Analysis::Search { limits, moves: arguments.moves };
+    run(session, "eval", analysis, &arguments.positions, &chosen)
 }
 
-/// How selective the searches are, as the arguments or else their config say.
+/// How selective the searches are, by the arguments or else by their config.
 fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, Selective)> {
     let config = arguments.config.as_deref().map(load_config).transpose()?.map(|loaded| loaded.config);
     let setting = arguments.mpc_level.or(config.as_ref().map(|config| config.generate.mpc_level));
@@ -99,70 +80,38 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, S
 }
 
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
+    let arguments = &arguments.positions;
     let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
-    run(session, "solve", &arguments.input, &chosen, |searcher, position| {
-        Ok((searcher.solve(position.position).unless_stopped()?, None))
-    })
+    run(session, "solve", Analysis::Solve, arguments, &chosen)
 }
-
-/// The sum of the weights as it is: only a search clamps.
-fn static_result(model: &LoadedModel, position: &ColoredPosition) -> SearchResult {
-    SearchResult {
-        score: model.model.evaluation.static_value(position.position),
-        best_move: None,
-        depth: Depth(0),
-        exact: false,
-        nodes: 1,
-        line: Vec::new(),
-        complete: true,
-        stopped: false,
-    }
-}
-
-/// What a search of a position found, and the values of its moves if they are wanted.
-type Valued = (SearchResult, Option<Vec<MoveValue>>);
 
 fn run(
     session: &Session,
     command: &str,
-    input: &Path,
+    analysis: Analysis,
+    arguments: &PositionsArguments,
     chosen: &ChosenModel,
-    value: impl Fn(&mut Searcher<'_>, &ColoredPosition) -> Result<Valued, Stopped> + Sync,
 ) -> anyhow::Result<()> {
     let context = session.context();
-    let (name, bytes) = read_input(context, input, POSITIONS_SIZE_MAX)?;
+    let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
     let lines = read_positions(&name, &bytes)?;
+    let positions: Vec<Position> = lines.iter().map(|line| line.colored.position).collect();
     chosen.announce(command);
-    let model = &chosen.model;
     let stopwatch = Stopwatch::start();
-    let new_searcher = || Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
-    context.progress.begin("search", lines.len() as u64, "positions");
-    let values: Result<Vec<PositionValue>, StageError> = context.pool()?.install(|| {
-        lines
-            .par_iter()
-            .map_init(new_searcher, |searcher, line| {
-                context.check()?;
-                let stopwatch = Stopwatch::start();
-                searcher.clear();
-                let valued = value(searcher, &line.colored)?;
-                context.progress.advance(1, 0);
-                Ok(position_value(&line.colored, &valued, stopwatch.seconds()))
-            })
-            .collect()
-    });
-    context.progress.end();
-    let positions = values?;
+    let analyzed = analyze(analysis, &chosen.model.model, &positions, context)?;
     let total = Total {
         positions: positions.len(),
-        nodes: positions.iter().map(|position| position.nodes).sum(),
+        nodes: analyzed.iter().map(|analyzed| analyzed.result.nodes).sum(),
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
     };
-    let values = Values { model: model.id.to_string(), model_note: chosen.note.clone(), positions, total };
+    let positions = lines.iter().zip(&analyzed).map(|(line, analyzed)| position_value(&line.colored, analyzed));
+    let (model, model_note) = (chosen.model.id.to_string(), chosen.note.clone());
+    let values = Values { model, model_note, positions: positions.collect(), total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 
-fn position_value(position: &ColoredPosition, (result, moves): &Valued, seconds: f64) -> PositionValue {
+fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds }: &Analyzed) -> PositionValue {
     let move_line = |found: &MoveValue| {
         let &MoveValue { square, score, order } = found;
         MoveLine { square: square.to_string(), score: score.0, order }
@@ -177,7 +126,7 @@ fn position_value(position: &ColoredPosition, (result, moves): &Valued, seconds:
         depth: result.depth.0,
         exact: result.exact,
         nodes: result.nodes,
-        seconds,
+        seconds: *seconds,
         moves: moves.as_ref().map(|moves| moves.iter().map(move_line).collect()),
     }
 }

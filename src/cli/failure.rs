@@ -2,25 +2,13 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::config::ConfigError;
+use crate::exit_code;
 use crate::pipeline::StageError;
 use std::error::Error;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// What each exit code means, everywhere.
-pub(super) mod exit_code {
-    pub(in crate::cli) const DONE: u8 = 0;
-    pub(super) const OTHER: u8 = 1;
-    pub(super) const USAGE: u8 = 2;
-    pub(in crate::cli) const REJECTED: u8 = 10;
-    pub(in crate::cli) const INCONCLUSIVE: u8 = 11;
-    pub(in crate::cli) const BUDGET_SPENT: u8 = 12;
-    pub(in crate::cli) const BAD_INPUT: u8 = 65;
-    pub(super) const TRY_AGAIN: u8 = 75;
-    pub(in crate::cli) const INTERRUPTED: u8 = 130;
-}
-
-/// An argument that clap cannot judge.
+/// A wrong argument that clap cannot find.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct UsageError(pub(super) String);
@@ -41,12 +29,12 @@ pub(super) fn report(error: &anyhow::Error) -> ExitCode {
             text = if text.is_empty() { cause } else { insert_before_remedy(&text, &cause) };
         }
     }
-    // Nothing is left to tell when stderr is closed.
+    // Without stderr there is nowhere to report to.
     writeln!(stderr, "error: {text}").ok();
     ExitCode::from(code)
 }
 
-/// Causes follow what failed on its line; the remedy, on a line of its own, stays last.
+/// Causes follow what failed, on its line; the remedy, on the second line, stays last.
 fn insert_before_remedy(text: &str, cause: &str) -> String {
     match text.split_once('\n') {
         Some((what, remedy)) => format!("{what}: {cause}\n{remedy}"),

@@ -1,31 +1,29 @@
 //! `renma fit-mpc`.
 
-use super::arguments::FitMpcArguments;
+use super::arguments::stage::FitMpcArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::work::{Worked, claim_folder, drop_surplus, run_stage};
+use super::stage::{StageEnd, claim_folder, run_stage};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::registry::Registry;
-use crate::artifact::output::OutputFile;
 use crate::config::load_config;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
-use crate::pipeline::fit_mpc::picture::{PICTURE_FILE, PICTURE_NAMES};
-use crate::pipeline::fit_mpc::run::{fit_mpc, samples_step, step};
+use crate::pipeline::fit_mpc::picture::check_places;
+use crate::pipeline::fit_mpc::recipe::{recipe, step};
+use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
-use std::path::Path;
+use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
     run_stage(session, "fit-mpc", Some(arguments.generation), &arguments.work, || work(session, arguments))
 }
 
-fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked> {
-    let config = load_config(&arguments.config)?;
-    let folder = registry_folder(arguments.models.as_deref(), &config.name);
+fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<StageEnd> {
+    let config = load_config(&arguments.run.config)?;
+    let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let model = load_run_model(&arguments.model, &folder, &config)?;
     let registry = Registry::new(&folder);
     let task = FitMpcTask {
@@ -38,19 +36,22 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
         report: arguments.report.as_deref(),
     };
     if let Some(output) = task.output {
-        claim_folder("fit-mpc", DatasetKind::Mpc, output, arguments.replace, &samples_step(&task))?;
-        if arguments.replace {
-            let asked = (task.config.games, task.config.games.div_ceil(task.config.part_games));
-            drop_surplus("fit-mpc", output, &samples_step(&task), &[&MPC_SAMPLES], asked)?;
-        }
+        let claim = Claim {
+            folder: output,
+            kind: DatasetKind::Mpc,
+            recipe: recipe(&task).hash,
+            tables: &[&MPC_SAMPLES],
+            items: task.config.games,
+            parts: task.config.games.div_ceil(task.config.part_games),
+        };
+        claim_folder("fit-mpc", &claim, arguments.replace)?;
     }
     if let Some(report) = task.report {
-        claim_pictures(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
+        check_places(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
     }
-    let _lock = FolderLock::take_named(&folder, FIT_MPC_LOCK_NAME)?;
     let report = fit_mpc(task, session.context())?;
     if report.skipped {
-        say(&format!("fit-mpc: {} has the statistics of these weights already", report.id));
+        say(&format!("fit-mpc: {} already has the statistics of these weights", report.id));
     } else {
         say(&format!("fit-mpc: {} in {}", report.id, folder.display()));
         say(&fit_table(&report.metrics));
@@ -60,16 +61,7 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<Worked
     } else {
         print(&report.id)?;
     }
-    Ok(Worked::done(Some(&report.id), report.skipped))
-}
-
-/// Checks the places of the pictures before any work is done for them: pictures of a fit are overwritten if they may be,
-/// and nothing else ever is.
-fn claim_pictures(folder: &Path, overwrite: bool) -> Result<(), ArtifactError> {
-    for path in PICTURE_NAMES.map(|name| folder.join(name)) {
-        OutputFile::check(&path, PICTURE_FILE, overwrite, "--replace")?;
-    }
-    Ok(())
+    Ok(StageEnd::done(Some(&report.id), report.skipped))
 }
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {
@@ -95,7 +87,7 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
         ]);
     }
     format!(
-        "{text}\ndepth {} of {} positions, {} nodes full width; {} plies more in these nodes at {}\n{}",
+        "{text}\ndepth {} of {} positions, {} nodes full width; the same nodes reach {} plies deeper at {}\n{}",
         nodes.depth,
         nodes.positions,
         thousands(nodes.full_width),

@@ -1,16 +1,18 @@
 //! `renma gate`.
 
-use super::arguments::GateArguments;
-use super::failure::exit_code;
+use super::arguments::stage::GateArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
-use super::work::{Worked, claim_folder, drop_surplus, run_stage};
+use super::stage::{StageEnd, claim_folder, run_stage};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config;
-use crate::pipeline::gate::run::{gate, step};
+use crate::exit_code;
+use crate::pipeline::gate::recipe::recipe;
+use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{BATCH_PAIRS, GateReport, GateTask};
+use crate::run::claim::Claim;
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
@@ -18,9 +20,9 @@ pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Resul
     run_stage(session, "gate", Some(arguments.generation), &arguments.work, || work(session, arguments))
 }
 
-fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> {
-    let config = load_config(&arguments.config)?;
-    let folder = registry_folder(arguments.models.as_deref(), &config.name);
+fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd> {
+    let config = load_config(&arguments.run.config)?;
+    let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
     let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
     let task = GateTask {
@@ -33,13 +35,16 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         output: &arguments.output,
         remake: arguments.remake,
     };
-    let step = step(&task)?;
-    claim_folder("gate", DatasetKind::Gate, &arguments.output, arguments.replace, &step)?;
-    if arguments.replace {
-        let pairs = task.config.games / 2;
-        let asked = (pairs, pairs.div_ceil(BATCH_PAIRS));
-        drop_surplus("gate", &arguments.output, &step, &[&GATE_GAMES], asked)?;
-    }
+    let pairs = task.config.games / 2;
+    let claim = Claim {
+        folder: task.output,
+        kind: DatasetKind::Gate,
+        recipe: recipe(&task)?.hash,
+        tables: &[&GATE_GAMES],
+        items: pairs,
+        parts: pairs.div_ceil(BATCH_PAIRS),
+    };
+    claim_folder("gate", &claim, arguments.replace)?;
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
@@ -53,24 +58,20 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<Worked> 
         Verdict::Rejected => exit_code::REJECTED,
         Verdict::Inconclusive => exit_code::INCONCLUSIVE,
     };
-    Ok(Worked { id: None, skipped: report.skipped, code })
+    Ok(StageEnd { id: None, skipped: report.skipped, code })
 }
 
 fn describe(report: &GateReport, remade: bool) -> String {
     let verdict = &report.verdict;
     let score = &verdict.score;
-    let word = match verdict.verdict {
-        Verdict::Accepted => "accepted",
-        Verdict::Rejected => "rejected",
-        Verdict::Inconclusive => "inconclusive",
-    };
-    let told = match (remade, report.skipped) {
-        (true, _) => " (every game played out the same again)",
-        (false, true) => " (decided already)",
+    let word = verdict.verdict.name();
+    let how = match (remade, report.skipped) {
+        (true, _) => " (every game was played again, with the same moves)",
+        (false, true) => " (already decided)",
         (false, false) => "",
     };
     let mut text = format!(
-        "gate: {word}{told}: {} over {}: +{} ={} -{} in {} of {} pairs, {:.1} % of points, {:+.2} discs a game",
+        "gate: {word}{how}: {} over {}: +{} ={} -{} in {} of {} pairs, {:.1} % of points, {:+.2} discs per game",
         verdict.candidate.id,
         verdict.baseline.id,
         score.wins,

@@ -1,26 +1,28 @@
 //! `renma generate`.
 
-use super::arguments::GenerateCommandArguments;
+use super::arguments::stage::GenerateCommandArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
-use super::work::{Worked, claim_folder, drop_surplus, run_stage};
+use super::stage::{StageEnd, claim_folder, run_stage};
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config;
-use crate::pipeline::generate::run::{generate, step};
+use crate::pipeline::generate::recipe::recipe;
+use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
+use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<ExitCode> {
     run_stage(session, "generate", Some(arguments.task.generation), &arguments.work, || work(session, arguments))
 }
 
-fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<Worked> {
+fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<StageEnd> {
     let replace = arguments.replace;
     let arguments = &arguments.task;
-    let config = load_config(&arguments.config)?;
-    let registry = registry_folder(arguments.models.as_deref(), &config.name);
+    let config = load_config(&arguments.run.config)?;
+    let registry = registry_folder(arguments.run.models.as_deref(), &config.name);
     let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
@@ -31,21 +33,25 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
         model: &model,
         output: &arguments.output,
     };
-    claim_folder("generate", DatasetKind::Selfplay, &arguments.output, replace, &step(&task))?;
-    if replace {
-        let asked = (task.config.games, task.config.part_count() as u64);
-        drop_surplus("generate", &arguments.output, &step(&task), &[&GAMES, &POSITIONS], asked)?;
-    }
+    let claim = Claim {
+        folder: task.output,
+        kind: DatasetKind::Selfplay,
+        recipe: recipe(&task).hash,
+        tables: &[&GAMES, &POSITIONS],
+        items: task.config.games,
+        parts: task.config.part_count() as u64,
+    };
+    claim_folder("generate", &claim, replace)?;
     warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
     let output = arguments.output.display();
     if report.skipped {
-        say(&format!("generate: {output} has its {games} games already ({positions} positions)"));
+        say(&format!("generate: {output} already has its {games} games ({positions} positions)"));
     } else {
         let seconds = stopwatch.seconds();
         say(&format!(
-            "generate: {games} games by {}, {positions} positions in {output}: {:.1} games/s, {:.0} positions/s, {:.1} bytes a position",
+            "generate: {games} games by {}, {positions} positions in {output}: {:.1} games/s, {:.0} positions/s, {:.1} bytes per position",
             model.id,
             report.games_played as f64 / seconds,
             report.positions_written as f64 / seconds,
@@ -55,5 +61,5 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
     if session.json {
         print_json(&report)?;
     }
-    Ok(Worked::done(None, report.skipped))
+    Ok(StageEnd::done(None, report.skipped))
 }

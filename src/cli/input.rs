@@ -1,4 +1,4 @@
-//! What a command reads: a file, a pipe, or stdin, never beyond a bound.
+//! The input of a command: a file, a pipe or stdin, of bounded size.
 
 use super::session::wait_for;
 use crate::artifact::error::ArtifactError;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// How errors name the standard input.
 const STDIN: &str = "stdin";
 
-/// Reads all of an input, and gives the name that errors are to call it by.
+/// Reads all of an input and returns it with its name for errors.
 pub(super) fn read_input(context: Context<'_>, path: &Path, size_max: u64) -> Result<(PathBuf, Vec<u8>), StageError> {
     let name = if path == Path::new("-") { Path::new(STDIN) } else { path };
     let input = path.to_owned();

@@ -4,7 +4,8 @@ mod list;
 mod show;
 mod verify;
 
-use super::arguments::{ModelCommand, ModelFormat, OutputArguments};
+use super::arguments::OutputArguments;
+use super::arguments::model::{ModelCommand, ModelFormat};
 use super::failure::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
@@ -70,7 +71,7 @@ fn export(
     };
     let model = loaded.folder.clone().unwrap_or_else(|| loaded.id.to_string().into());
     let bytes = bytes.map_err(|reason| ArtifactError::unfit(&model, reason))?;
-    let output = Output::open(session, &arguments.output, kind, arguments.force)?;
+    let output = Output::open(session.json, &arguments.output, kind, arguments.force)?;
     if !output.write(|writer| writer.write_all(&bytes))? {
         return Ok(());
     }

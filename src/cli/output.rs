@@ -1,10 +1,10 @@
 //! Text for people on stderr, results for machines on stdout.
 
 use super::failure::UsageError;
-use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};
 use crate::pipeline::generate::remake::share_found;
+use indicatif::HumanCount;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// How errors name the standard output.
 const STDOUT: &str = "stdout";
 
-/// How surely a check by sample is said to find what is false.
+/// The probability with which a check by sample finds false items, for the share that messages name.
 pub(super) const FOUND: f64 = 0.95;
 
 /// Prints a line on stdout; a closed pipe is not an error.
@@ -26,7 +26,7 @@ pub(super) fn print_help(help: &clap::Error) -> Result<(), ArtifactError> {
     stream(io::stdout(), Path::new(STDOUT), print).map(|_| ())
 }
 
-/// What `--output` names: a file, or stdout.
+/// The target of `--output`.
 pub(super) enum Output {
     Stdout,
     File(OutputFile),
@@ -34,11 +34,11 @@ pub(super) enum Output {
 
 impl Output {
     /// Checks the name before any work is done for it.
-    pub(super) fn open(session: &Session, path: &Path, kind: FileKind, force: bool) -> anyhow::Result<Self> {
+    pub(super) fn open(json: bool, path: &Path, kind: FileKind, force: bool) -> anyhow::Result<Self> {
         if !is_stdout(path) {
             return Ok(Self::File(OutputFile::open(path, kind, force)?));
         }
-        if session.json {
+        if json {
             let reason = format!("--json and {} both write to stdout: choose one", path.display());
             return Err(UsageError(reason).into());
         }
@@ -68,12 +68,13 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(print(&serde_json::to_string(value)?)?)
 }
 
-/// Prints a line for people on stderr; nobody is told when nobody listens.
+/// Prints a line for people on stderr.
 pub(super) fn say(text: &str) {
+    // Without stderr there is nobody to tell.
     writeln!(io::stderr().lock(), "{text}").ok();
 }
 
-/// Which share of false games or rows is found, when `count` that were drawn at random have been done again.
+/// The share of false games or rows that is found when `count` of them, drawn at random, were made again.
 pub(super) fn finding_text(items: &str, count: u64) -> String {
     let share = 100.0 * share_found(count, FOUND);
     format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
@@ -93,20 +94,12 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A number with its thousands set apart: 1,234,567.
-pub(super) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if 0 < index && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// A count with separators: 1,234,567.
+pub(super) fn thousands(count: u64) -> String {
+    HumanCount(count).to_string()
 }
 
-/// A line of blocks, one a value, the highest for the greatest of them.
+/// A line of blocks, one per value, the highest for the greatest of them.
 pub(super) fn bars(values: &[u64]) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let greatest = values.iter().copied().max().unwrap_or(0).max(1);

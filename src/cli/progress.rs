@@ -3,26 +3,20 @@
 use super::arguments::ProgressMode;
 use super::output::{say, thousands};
 use crate::pipeline::Progress;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-const SECONDS_BETWEEN_LINES: u64 = 5;
+const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
-/// The task being watched.
+/// The task that is shown; the bar counts its items, and is hidden where lines are printed instead.
 struct Task {
-    name: String,
     unit: String,
-    total: u64,
-    /// Items that were there when the task began: they do not count for its rate.
-    before: u64,
-    done: u64,
     rows: u64,
     note: String,
-    began: Instant,
-    told: Instant,
-    bar: Option<ProgressBar>,
+    bar: ProgressBar,
+    printed: Instant,
 }
 
 /// Shows progress in the way that was asked for.
@@ -41,23 +35,24 @@ impl Watcher {
         Self { mode, task: Mutex::new(None) }
     }
 
-    fn with_task(&self, act: impl FnOnce(&mut Option<Task>)) {
-        act(&mut self.task.lock().unwrap_or_else(PoisonError::into_inner));
+    fn task(&self) -> MutexGuard<'_, Option<Task>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_task(&self, act: impl FnOnce(&mut Task)) {
+        if let Some(task) = self.task().as_mut() {
+            act(task);
+        }
     }
 }
 
 impl Task {
-    fn rates(&self) -> String {
-        let seconds = self.began.elapsed().as_secs_f64().max(1e-3);
-        let rate = self.done as f64 / seconds;
-        let mut text = format!("{rate:.1} {}/s", self.unit);
+    /// What the bar does not say itself.
+    fn message(&self) -> String {
+        let mut text = String::new();
         if 0 < self.rows {
-            text += &format!(", {:.0} positions/s", self.rows as f64 / seconds);
-        }
-        let rest = self.total.saturating_sub(self.before + self.done);
-        if 0 < self.done && 0 < rest {
-            let left = rest as f64 / rate;
-            text += &format!(", {} left", clock(Duration::from_secs_f64(left)));
+            let rate = self.rows as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
+            text += &format!(", {rate:.0} positions/s");
         }
         if !self.note.is_empty() {
             text += &format!(", {}", self.note);
@@ -66,75 +61,53 @@ impl Task {
     }
 
     fn line(&self) -> String {
-        let (done, total) = (thousands(self.before + self.done), thousands(self.total));
-        format!("{}: {done} of {total} {}, {}", self.name, self.unit, self.rates())
-    }
-}
-
-fn clock(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds:02} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+        let (bar, unit) = (&self.bar, &self.unit);
+        let (done, total) = (thousands(bar.position()), thousands(bar.length().unwrap_or(0)));
+        let (rate, left) = (bar.per_sec(), HumanDuration(bar.eta()));
+        format!("{}: {done} of {total} {unit}, {rate:.1} {unit}/s, {left} left{}", bar.prefix(), self.message())
     }
 }
 
 impl Progress for Watcher {
     fn begin(&self, name: &str, total: u64, unit: &str) {
-        let bar = (self.mode == ProgressMode::Bar).then(|| {
-            let style = ProgressStyle::with_template("{prefix:>8} [{bar:30}] {pos}/{len} {msg}")
-                .expect("the template is sound")
-                .progress_chars("=> ");
-            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-            bar.set_style(style);
-            bar.set_prefix(name.to_owned());
-            bar
-        });
-        let now = Instant::now();
-        let (name, unit, note) = (name.into(), unit.into(), String::new());
-        let task = Task { name, unit, total, before: 0, done: 0, rows: 0, note, began: now, told: now, bar };
-        self.with_task(|current| *current = Some(task));
+        let target =
+            if self.mode == ProgressMode::Bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let template =
+            format!("{{prefix:>8}} [{{bar:30}}] {{human_pos}}/{{human_len}} {unit}, {{per_sec}}, {{eta}} left{{msg}}");
+        let style = ProgressStyle::with_template(&template).expect("the template is sound").progress_chars("=> ");
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style).with_prefix(name.to_owned());
+        let task = Task { unit: unit.into(), rows: 0, note: String::new(), bar, printed: Instant::now() };
+        *self.task() = Some(task);
     }
 
     fn resume(&self, items: u64) {
-        self.with_task(|current| {
-            let Some(task) = current else { return };
-            task.before += items;
-            if let Some(bar) = &task.bar {
-                bar.set_position(task.before);
-            }
+        self.with_task(|task| {
+            task.bar.inc(items);
+            task.bar.reset_eta();
         });
     }
 
     fn advance(&self, items: u64, rows: u64) {
-        self.with_task(|current| {
-            let Some(task) = current else { return };
-            task.done += items;
+        self.with_task(|task| {
             task.rows += rows;
-            if let Some(bar) = &task.bar {
-                bar.set_message(task.rates());
-                bar.set_position(task.before + task.done);
-            } else if self.mode == ProgressMode::Plain && SECONDS_BETWEEN_LINES <= task.told.elapsed().as_secs() {
-                task.told = Instant::now();
-                say(&task.line());
+            task.bar.inc(items);
+            match self.mode {
+                ProgressMode::Bar => task.bar.set_message(task.message()),
+                ProgressMode::Plain if BETWEEN_LINES <= task.printed.elapsed() => {
+                    task.printed = Instant::now();
+                    say(&task.line());
+                }
+                _ => {}
             }
         });
     }
 
     fn note(&self, text: &str) {
-        self.with_task(|current| {
-            if let Some(task) = current {
-                text.clone_into(&mut task.note);
-            }
-        });
+        self.with_task(|task| text.clone_into(&mut task.note));
     }
 
     fn end(&self) {
-        self.with_task(|current| {
-            if let Some(Task { bar: Some(bar), .. }) = current.take() {
-                bar.finish_and_clear();
-            }
-        });
+        self.with_task(|task| task.bar.finish_and_clear());
+        *self.task() = None;
     }
 }

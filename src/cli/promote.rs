@@ -1,9 +1,9 @@
 //! `renma promote`.
 
-use super::arguments::{PromoteArguments, WorkArguments};
+use super::arguments::stage::{PromoteArguments, WorkArguments};
 use super::output::{print_json, say};
 use super::session::Session;
-use super::work::{Worked, run_stage};
+use super::stage::{StageEnd, run_stage};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
@@ -13,25 +13,25 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
-    // A promotion is done at once: there is nothing that a budget could stop.
+    // A promotion is instantaneous: there is nothing that a budget could stop.
     let limits = WorkArguments { budget: None, since: None, log: arguments.log.clone() };
     run_stage(session, "promote", None, &limits, || work(session, arguments))
 }
 
-fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<Worked> {
+fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<StageEnd> {
     let report = match &arguments.model {
         Some(name) => promote_model(name, arguments)?,
         None => return roll_back(session, &Registry::new(&named_registry(arguments))),
     };
     tell(session, &report)?;
-    Ok(worked(&report))
+    Ok(end_of(&report))
 }
 
-/// Takes a promotion back; each call takes back one more, so no error after that may invite another.
-fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<Worked> {
+/// Takes a promotion back. Each call takes back one more, so no error after that may invite a retry.
+fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<StageEnd> {
     match rollback(registry) {
         Ok(report) => match tell(session, &report) {
-            Ok(()) => Ok(worked(&report)),
+            Ok(()) => Ok(end_of(&report)),
             Err(error) => Err(took_effect(&report, &error)),
         },
         Err(RollbackError::Unchanged(error)) => Err(error.into()),
@@ -39,12 +39,11 @@ fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<Worked> {
     }
 }
 
-/// An error that ends with 1: the cause is part of its text and not chained, since a cause has an exit code that says
-/// whether to try again.
+/// An error with exit code 1: the cause is part of its text and not chained, since the code of a cause may invite a retry.
 fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
     let [champion, before] = champions(report);
     anyhow!(
-        "the rollback took effect: the champion is {champion}, before {before}; what failed is only what came after: \
+        "the rollback took effect: the champion is {champion}, before {before}; only a later step failed: \
          {error:#}\ndo not repeat it: that would take another promotion back"
     )
 }
@@ -52,20 +51,20 @@ fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
 fn tell(session: &Session, report: &PromoteReport) -> anyhow::Result<()> {
     let [champion, before] = champions(report);
     if report.skipped {
-        say(&format!("promote: done before; the champion is {champion}"));
+        say(&format!("promote: already done; the champion is {champion}"));
     } else {
         say(&format!("promote: the champion is {champion}, before {before}"));
     }
     if session.json { print_json(report) } else { Ok(()) }
 }
 
-/// The champion of now and the one before, as people read them.
+/// The champion and the one before, for people.
 fn champions(report: &PromoteReport) -> [String; 2] {
     [report.champion, report.before].map(|id| id.map_or("none".to_owned(), |id| id.to_string()))
 }
 
-fn worked(report: &PromoteReport) -> Worked {
-    Worked::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped)
+fn end_of(report: &PromoteReport) -> StageEnd {
+    StageEnd::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped)
 }
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
@@ -75,7 +74,7 @@ fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<Pro
     let verdict = arguments.verdict.as_deref().map(read_verdict).transpose()?;
     let report = promote(&model, &registry, verdict.as_ref())?;
     if verdict.is_none() && !report.skipped {
-        say("promote: no gate's verdict is named, so this is recorded as a promotion by hand");
+        say("promote: without --verdict this is recorded as a promotion by hand");
     }
     Ok(report)
 }

@@ -1,6 +1,6 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
-use super::arguments::Common;
+use super::arguments::GlobalArguments;
 use super::failure::UsageError;
 use super::output::say;
 use super::progress::Watcher;
@@ -9,6 +9,7 @@ use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
 use crate::engine::search::mpc_level::MpcLevel;
+use crate::exit_code;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};
 use std::hash::{BuildHasher, RandomState};
@@ -28,19 +29,19 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Takes the first Ctrl-C as a wish to stop, and the second as an order.
-    pub(super) fn start(common: &Common) -> anyhow::Result<Self> {
+    /// Handles signals: the first stops the work gracefully, the second at once.
+    pub(super) fn start(arguments: &GlobalArguments) -> anyhow::Result<Self> {
         ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
+                std::process::exit(exit_code::INTERRUPTED.into());
             }
-            say("stopping after what is in flight; press Ctrl-C again to abort");
+            say("stopping; press Ctrl-C again to abort at once");
         })?;
         let cores = available_parallelism().map_or(1, usize::from);
         Ok(Self {
-            json: common.json,
-            threads: common.threads.map_or(cores, usize::from),
-            watcher: Watcher::new(common.progress),
+            json: arguments.json,
+            threads: arguments.threads.map_or(cores, usize::from),
+            watcher: Watcher::new(arguments.progress),
         })
     }
 
@@ -48,7 +49,7 @@ impl Session {
         Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher }
     }
 
-    /// Ends the work, at the next border between parts, epochs or batches, when so much time has gone by.
+    /// Ends the work after this time, at the end of a part, an epoch or a batch.
     pub(super) fn limit(&self, budget: Duration) {
         if budget.is_zero() {
             BUDGET_SPENT.store(true, Ordering::Relaxed);
@@ -66,6 +67,11 @@ pub(super) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
     named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
 }
 
+/// The datasets that a command names, else those of the run.
+pub(super) fn datasets_folder(named: Option<&Path>, run: &str) -> PathBuf {
+    named.map_or_else(|| Path::new("datasets").join(run), Path::to_owned)
+}
+
 /// The model that a command names, else the registry's champion, else the run's start.
 pub(super) fn model_or_champion(
     named: Option<&str>,
@@ -81,10 +87,10 @@ pub(super) fn model_or_champion(
     }
 }
 
-/// A model that a command without a run works with.
+/// The model of a command without a run.
 pub(super) struct ChosenModel {
     pub(super) model: LoadedModel,
-    /// Why it is this one, if none was named.
+    /// Why it is this one, if the user named none.
     pub(super) note: Option<String>,
 }
 
@@ -117,7 +123,7 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
     load_model(name, registry)
 }
 
-/// A seed that nobody can know before, for checks that draw what they look at: short enough to be typed again.
+/// An unpredictable seed for checks by sample, short enough to be typed again.
 pub(super) fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id()) >> 32
 }
@@ -127,7 +133,7 @@ pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
     setting.level("--mpc-level").map_err(|error| UsageError(error.to_string()))
 }
 
-/// Warns if a level was set for a model that has no statistics to cut with.
+/// Warns if a level was set for a model without MPC statistics.
 pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model: &LoadedModel) {
     if level != LevelSetting::Percent(100) && model.model.mpc.is_empty() {
         let name = model.id;
@@ -135,13 +141,13 @@ pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model:
     }
 }
 
-/// Waits for what may never come, such as the end of a pipe, but not beyond Ctrl-C.
+/// Waits for something that may never end, such as a pipe, until Ctrl-C.
 pub(super) fn wait_for<T: Send + 'static>(
     context: Context<'_>,
     get: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StageError> {
     let (sender, receiver) = std::sync::mpsc::channel();
-    // When the wait is given up, nobody hears what comes of it.
+    // After an interruption nobody receives the value.
     std::thread::spawn(move || sender.send(get()).unwrap_or_default());
     loop {
         if let Ok(value) = receiver.recv_timeout(Duration::from_millis(20)) {

@@ -1,15 +1,15 @@
 //! `renma shard`.
 
-use super::arguments::{GenerateArguments, ShardCommand};
+use super::arguments::shard::ShardCommand;
+use super::arguments::stage::GenerateArguments;
 use super::failure::UsageError;
 use super::output::{Output, finding_text, output_name, print_json, say, thousands};
 use super::session::{Session, Stopwatch, fresh_seed, model_or_champion, registry_folder};
-use super::work::check_begun;
 use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::config::load_config;
-use crate::pipeline::generate::run::finish_parts;
-use crate::pipeline::generate::run::generate_parts;
+use crate::pipeline::generate::run::{finish_parts, generate_parts};
 use crate::pipeline::generate::task::GenerateTask;
+use crate::run::claim::check_folder;
 use serde_json::json;
 use std::path::Path;
 
@@ -28,8 +28,8 @@ fn write_plan(
     shards: u32,
     arguments: &GenerateArguments,
 ) -> anyhow::Result<()> {
-    let config = load_config(&arguments.config)?;
-    let registry = registry_folder(arguments.models.as_deref(), &config.name);
+    let config = load_config(&arguments.run.config)?;
+    let registry = registry_folder(arguments.run.models.as_deref(), &config.name);
     let task = GenerateTask {
         config: &config.config.generate,
         book: config.book.as_deref(),
@@ -38,11 +38,11 @@ fn write_plan(
         model: &model_or_champion(arguments.model.as_deref(), &registry, &config)?,
         output: &arguments.output,
     };
-    check_begun(task.output)?;
+    check_folder(task.output)?;
     let plan = Plan::new(task, shards as usize)?;
     if !plan.is_in(path) {
-        let written =
-            Output::open(session, path, PLAN_FILE, force)?.write(|writer| writer.write_all(plan.text().as_bytes()))?;
+        let written = Output::open(session.json, path, PLAN_FILE, force)?
+            .write(|writer| writer.write_all(plan.text().as_bytes()))?;
         if !written {
             return Ok(());
         }
@@ -65,7 +65,7 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
     let stopwatch = Stopwatch::start();
     let report = generate_parts(plan.task(), parts, session.context())?;
     if report.skipped {
-        say(&format!("shard run: shard {shard} of {} is there already", path.display()));
+        say(&format!("shard run: shard {shard} of {} is already there", path.display()));
     } else {
         let (games, positions) = (thousands(report.games_played), thousands(report.positions_written));
         let seconds = stopwatch.seconds();

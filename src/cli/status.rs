@@ -1,39 +1,42 @@
-//! `renma status`: what a run has done, what is running, stale or missing, and why.
+//! `renma status`: what is done, running, stale or missing in a run, and why.
 
 mod next;
-mod record;
 
-use super::arguments::StatusArguments;
+use super::arguments::run::{PipelineArguments, StatusArguments};
 use super::failure::UsageError;
 use super::output::{print, print_json, table, thousands};
-use super::session::{Session, registry_folder};
+use super::session::{Session, datasets_folder, registry_folder};
+use super::stage::unix_seconds;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::model::registry::Registry;
 use crate::config::{LoadedConfig, config_value, load_config};
 use crate::run::lineage::Lineage;
-use crate::run::state::{PartCount, Stage, StageState, State, run_steps};
+use crate::run::record::{PipelineCall, write_record};
+use crate::run::script_lock::lock_for_script;
+use crate::run::state::{PartCount, Stage, StageState, State};
 use crate::run::summary::RunStatus;
-use std::path::Path;
+use std::io::stdin;
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
-    let config = load_config(&arguments.config)?;
+    let config = load_config(&arguments.run.config)?;
     if let Some(key) = &arguments.pipeline.key {
         return print_key(&config, key);
     }
-    let registry = Registry::new(&registry_folder(arguments.models.as_deref(), &config.name));
+    let registry = Registry::new(&registry_folder(arguments.run.models.as_deref(), &config.name));
     if arguments.pipeline.lock {
-        return Ok(next::lock(registry.folder())?);
+        return Ok(lock_for_script(stdin(), registry.folder())?);
     }
-    let datasets = arguments.datasets.clone().unwrap_or_else(|| Path::new("datasets").join(&config.name));
+    let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
     if let Some(path) = &arguments.pipeline.record {
-        // What is damaged cannot be summed up; the record of the night is all the more wanted.
-        let status = status(&config, &registry, &datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
-        return record::write(path, &arguments.pipeline, registry.folder(), &status);
+        // A damaged run has no summary, but the record of the call is needed all the more.
+        let status =
+            RunStatus::read(&config, &registry, &datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        return Ok(write_record(path, pipeline_call(&arguments.pipeline), registry.folder(), &status)?);
     }
     if arguments.next {
         return next::run(session, &arguments.pipeline, Lineage::read(&config, &registry, &datasets)?);
     }
-    let mut status = status(&config, &registry, &datasets)?;
+    let mut status = RunStatus::read(&config, &registry, &datasets)?;
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
     match (session.json, arguments.stage) {
@@ -49,9 +52,9 @@ fn print_key(config: &LoadedConfig, key: &str) -> anyhow::Result<()> {
     Ok(print(&value)?)
 }
 
-fn status(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> anyhow::Result<RunStatus> {
-    let lineage = Lineage::read(config, registry, datasets)?;
-    Ok(RunStatus::new(&lineage, run_steps(&lineage)?)?)
+fn pipeline_call(arguments: &PipelineArguments) -> PipelineCall {
+    let now = unix_seconds();
+    PipelineCall { began: arguments.since.unwrap_or(now), now, code: arguments.code, budget: arguments.budget }
 }
 
 fn describe(status: &RunStatus) -> String {
@@ -71,7 +74,7 @@ fn describe(status: &RunStatus) -> String {
             line.candidate.clone().unwrap_or_else(dash),
             line.points.map_or_else(dash, |points| format!("{:.1} %", 100.0 * points)),
             line.elo.map_or_else(dash, |[elo, low, high]| format!("{elo:+.0} [{low:+.0}, {high:+.0}]")),
-            line.verdict.map_or("-", verdict_word).to_owned(),
+            line.verdict.map_or("-", Verdict::name).to_owned(),
             if generation.champion { "champion".into() } else { String::new() },
         ]);
     }
@@ -118,7 +121,7 @@ fn describe_generations(states: &[StageState]) -> String {
 }
 
 fn parts_text(parts: PartCount) -> String {
-    format!("{} of {} parts are there", thousands(parts.done), thousands(parts.asked))
+    format!("{} of {} parts are done", thousands(parts.done), thousands(parts.asked))
 }
 
 /// One line per generation of a stage.
@@ -131,12 +134,4 @@ fn describe_stage(states: &[StageState]) -> String {
         text + &state.parts.map_or(String::new(), |parts| format!(": {}", parts_text(parts)))
     };
     states.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-pub(super) const fn verdict_word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Accepted => "accepted",
-        Verdict::Rejected => "rejected",
-        Verdict::Inconclusive => "inconclusive",
-    }
 }

@@ -1,9 +1,9 @@
 //! `renma train`.
 
-use super::arguments::TrainArguments;
+use super::arguments::stage::TrainArguments;
 use super::output::{print, print_json, say, table, thousands};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
-use super::work::{Worked, run_stage};
+use super::stage::{StageEnd, run_stage};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
@@ -20,9 +20,9 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
     run_stage(session, "train", generation, &arguments.work, || work(session, arguments))
 }
 
-fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<Worked> {
-    let config = load_config(&arguments.config)?;
-    let folder = registry_folder(arguments.models.as_deref(), &config.name);
+fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEnd> {
+    let config = load_config(&arguments.run.config)?;
+    let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
     let stopwatch = Stopwatch::start();
     let task = TrainTask {
@@ -36,7 +36,7 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<Worked>
     let report = train(&task, session.context())?;
     let metrics = &report.metrics;
     if report.skipped {
-        say(&format!("train: {} is trained on this already", report.id));
+        say(&format!("train: {} is already trained on this", report.id));
     } else {
         let updates = thousands(metrics.updates);
         say(&format!(
@@ -46,10 +46,10 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<Worked>
             stopwatch.seconds()
         ));
         if 0 < metrics.unlabeled {
-            say(&format!("train: {} rows left out: the label to learn is missing", thousands(metrics.unlabeled)));
+            say(&format!("train: skipped {} rows that lack the label to learn", thousands(metrics.unlabeled)));
         }
         if 0 < metrics.duplicates {
-            say(&format!("train: {} rows went into others with the same position", thousands(metrics.duplicates)));
+            say(&format!("train: merged {} rows into others with the same position", thousands(metrics.duplicates)));
         }
         say(&error_table(metrics));
     }
@@ -58,7 +58,7 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<Worked>
     } else {
         print(&report.id)?;
     }
-    Ok(Worked::done(Some(&report.id), report.skipped))
+    Ok(StageEnd::done(Some(&report.id), report.skipped))
 }
 
 fn error_table(metrics: &TrainMetrics) -> String {

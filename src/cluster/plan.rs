@@ -8,7 +8,7 @@ use crate::artifact::output::FileKind;
 use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::book::Book;
-use crate::pipeline::generate::run::step;
+use crate::pipeline::generate::recipe::recipe;
 use crate::pipeline::generate::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -85,7 +85,7 @@ impl Plan {
             format: PlanFormat::CURRENT,
             stage: STAGE.to_owned(),
             algorithm: ALGORITHM,
-            recipe: step(&task).id,
+            recipe: recipe(&task).hash,
             config: task.config.clone(),
             book: task.book.map_or_else(Vec::new, Book::lines),
             seed: task.seed,
@@ -169,7 +169,7 @@ impl LoadedPlan {
             return Err(unfit(format!("{reason}\nput that model back, or make the plan again")));
         }
         let loaded = Self { plan, model, book };
-        let (recipe, listed) = (step(&loaded.task()).id, loaded.plan.recipe);
+        let (recipe, listed) = (recipe(&loaded.task()).hash, loaded.plan.recipe);
         if recipe != listed {
             let reason = format!("its recipe is {}, and its settings make {}", listed.short(), recipe.short());
             return Err(unfit(reason));

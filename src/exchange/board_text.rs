@@ -1,11 +1,11 @@
-//! Lines `64 characters score`, a published form of public Othello data: squares from a1 to h8, `X` for the discs of the
-//! side to move, `O` for the other side, `-` for empty squares, then the score in discs from that side.
+//! Lines `64 characters score`, a form in which Othello data is published: squares from a1 to h8, `X` for the discs of the
+//! side to move, `O` for the other side, `-` for empty squares, then the score in discs from the side to move.
 //!
-//! Between board and score the side to move may stand, `X` or `O`; then `X` is black, and the score is that side's. A score
-//! has up to three decimals. `#` begins a comment, empty lines are passed over.
+//! The side to move, `X` or `O`, may stand between board and score; then `X` is black, and the score is that side's. A score
+//! has up to three decimals. `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, lines, without_comment};
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::notation::parse_board;
@@ -13,7 +13,7 @@ use crate::engine::game::Ply;
 use crate::engine::score::Score;
 use std::path::Path;
 
-/// Reads the positions of a file, each a game of its own; one without a legal move has no row.
+/// Reads the positions of a file, each as a separate game; one without a legal move has no row.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     let score = millidiscs(score).ok_or_else(|| (score_begin, format!("`{score}` is not a score in discs, ±64")))?;
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = Ply(60_u8.saturating_sub(colored.position.empties()));
-    let row = DatasetRow { score: Some(score), ..DatasetRow::unlabeled(colored, ply) };
+    let row = PositionRow { score: Some(score), ..PositionRow::unlabeled(colored, ply) };
     let rows = if colored.position.legal_moves() == 0 { Vec::new() } else { vec![row] };
     Ok(Some(ImportedGame { rows, ..ImportedGame::default() }))
 }

@@ -1,9 +1,18 @@
 //! Positions as comma-separated values: the columns of `positions` by name, empty where a value is missing.
 
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use super::columns::{BadValue, Games, SourceRow, Values, check_columns};
+use super::records::{Line, Lines, Records};
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
+use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::table::Column;
+use crate::artifact::table::row::TableRow;
+use arrow::datatypes::DataType;
 use std::io::{self, Write};
+use std::path::Path;
+
+/// A less similar name is not worth suggesting; 1 is the same name.
+const SIMILARITY_MIN: f64 = 0.7;
 
 /// A file that begins with the names of the columns.
 pub const CSV_FILE: FileKind = FileKind {
@@ -17,6 +26,90 @@ pub const CSV_FILE: FileKind = FileKind {
 fn head() -> String {
     let names: Vec<&str> = POSITIONS.columns.iter().map(|column| column.name).collect();
     format!("{}\n", names.join(","))
+}
+
+/// Reads the positions of a file whose first line names columns of `positions`, in any order; `label` says whether they need
+/// a score or a result. Flags are `true` and `false`, or 1 and 0; empty lines are skipped.
+///
+/// # Errors
+///
+/// A missing file, one without the columns, or an unknown column.
+pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
+    let mut lines = Lines::read(path)?;
+    let total = lines.count().saturating_sub(1);
+    let unfit = |reason: String| ArtifactError::unfit(path, format!("line 1: {reason}"));
+    let head = lines.next().map_or(Ok(""), |line| line.text).map_err(|(_, reason)| unfit(reason))?;
+    let columns = columns(head.trim_start_matches('\u{feff}')).map_err(unfit)?;
+    let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
+    check_columns(&names, label).map_err(unfit)?;
+    let rows = move || {
+        loop {
+            let Line { number, text, .. } = lines.next()?;
+            let fields: Vec<&str> = match text {
+                Ok(text) if text.trim().is_empty() => continue,
+                Ok(text) => fields(text).collect(),
+                Err((_, reason)) => return Some(SourceRow::bad(number, reason)),
+            };
+            if fields.len() == columns.len() {
+                return Some(SourceRow::new(number, &Fields { columns: &columns, fields: &fields }));
+            }
+            let reason = format!("it has {} values, the first line names {} columns", fields.len(), columns.len());
+            return Some(SourceRow::bad(number, reason));
+        }
+    };
+    Ok(Records { total, notes: Vec::new(), iter: Box::new(Games::new(std::iter::from_fn(rows))) })
+}
+
+/// The values of a line; no number or flag has a comma, so quotes can only be around a whole value.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    line.split(',').map(|field| {
+        let field = field.trim();
+        field.strip_prefix('"').and_then(|field| field.strip_suffix('"')).unwrap_or(field)
+    })
+}
+
+/// The columns that the first line names.
+fn columns(head: &str) -> Result<Vec<&'static Column>, String> {
+    let mut columns: Vec<&Column> = Vec::new();
+    for name in fields(head) {
+        if columns.iter().any(|column| column.name == name) {
+            return Err(format!("it names the column `{name}` twice"));
+        }
+        columns.push(POSITIONS.columns.iter().find(|column| column.name == name).ok_or_else(|| unknown(name))?);
+    }
+    Ok(columns)
+}
+
+fn unknown(name: &str) -> String {
+    let similar = POSITIONS.columns.iter().map(|column| (strsim::jaro(name, column.name), column.name));
+    let nearest = similar.max_by(|(left, _), (right, _)| left.total_cmp(right));
+    let remedy = match nearest.filter(|(similarity, _)| SIMILARITY_MIN < *similarity) {
+        Some((_, nearest)) => format!("did you mean {nearest}?"),
+        None => format!("the columns are {}", head().trim_end().replace(',', ", ")),
+    };
+    format!("there is no column `{name}`\n{remedy}")
+}
+
+/// The values of one line.
+struct Fields<'a> {
+    columns: &'a [&'static Column],
+    fields: &'a [&'a str],
+}
+
+impl Values for Fields<'_> {
+    fn number(&self, name: &'static str) -> Result<Option<i128>, BadValue> {
+        let index = self.columns.iter().position(|column| column.name == name);
+        let Some(index) = index.filter(|&index| !self.fields[index].is_empty()) else { return Ok(None) };
+        let field = self.fields[index];
+        let is_flag = self.columns[index].data_type == DataType::Boolean;
+        if is_flag && let Ok(flag) = field.to_ascii_lowercase().parse::<bool>() {
+            return Ok(Some(flag.into()));
+        }
+        // 64 bits, signed or not.
+        let number = field.parse::<i64>().map(i128::from).or_else(|_| field.parse::<u64>().map(i128::from));
+        let kind = if is_flag { "true or false" } else { "an integer" };
+        number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
+    }
 }
 
 /// Writes the names of the columns.
@@ -33,20 +126,6 @@ pub fn write_csv_head(writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
 /// # Errors
 ///
 /// Whatever the system refuses.
-pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
-    fn text(value: Option<impl ToString>) -> String {
-        value.map(|value| value.to_string()).unwrap_or_default()
-    }
-    let DatasetRow { game_id, ply, empties, black, white, black_to_move, .. } = row;
-    let labels = [
-        text(row.score),
-        text(row.static_score),
-        text(row.depth),
-        text(row.exact),
-        text(row.best_move),
-        text(row.played_move),
-        text(row.random_move),
-        text(row.result),
-    ];
-    writeln!(writer, "{game_id},{ply},{empties},{black},{white},{black_to_move},{}", labels.join(","))
+pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
+    writeln!(writer, "{}", row.texts().join(","))
 }

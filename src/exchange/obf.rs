@@ -1,13 +1,13 @@
-//! OBF: a position a line.
+//! OBF: one position per line.
 
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::engine::board::notation::{Black, ColoredPosition, ObfLine, White, parse_obf};
 use crate::engine::board::square::Square;
 use crate::engine::score::{Discs, Score};
 use std::io::{self, Write};
 
-/// A longer line is not OBF: 64 squares, the side to move and at most some 30 scored moves.
+/// A longer line is not OBF: 64 squares, the side to move and about 30 scored moves at most.
 const LINE_SIZE_MAX: u64 = 1 << 10;
 
 /// A file that begins with a position.
@@ -20,7 +20,7 @@ pub const OBF_FILE: FileKind = FileKind {
     },
 };
 
-/// Reads a line, or gives the byte within it and the reason; `None` for a comment or an empty line.
+/// Reads a line, or returns the byte within it and the reason; `None` for a comment or an empty line.
 pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
     parse_obf(line).map_err(|error| (error.byte, error.reason))
 }
@@ -30,8 +30,8 @@ pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)>
 ///
 /// # Errors
 ///
-/// Whatever the system refuses, or a row that is no position.
-pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &DatasetRow) -> io::Result<()> {
+/// Whatever the system refuses, or a row that is not a position.
+pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
     let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;

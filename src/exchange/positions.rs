@@ -6,10 +6,10 @@ use crate::artifact::error::ArtifactError;
 use crate::engine::board::notation::ObfLine;
 use std::path::Path;
 
-/// A longer text is not read.
+/// A longer text is refused.
 pub const POSITIONS_SIZE_MAX: u64 = 1 << 30;
 
-/// Reads the positions of a text, in order; `name` says in errors where it is from.
+/// Reads the positions of a text, in order; errors call it `name`.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<ObfLine>, Artifac
     Ok(positions)
 }
 
-/// Whether a line begins with a move; no board begins with a letter and a digit from 1 to 8.
+/// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
 fn is_transcript(line: &str) -> bool {
     let mut letters = line.trim_start().bytes();
     letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))

@@ -1,20 +1,20 @@
-//! What the readers of games and positions share: records, where they are bad, and games replayed to positions.
+//! What all readers of games and positions share: records, the place of a bad one, and games replayed to positions.
 
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 use std::path::Path;
 
-/// A larger file is not read.
+/// A larger file is refused.
 pub const SIZE_MAX: u64 = 16 << 30;
 
 /// The records of a file, read one by one.
 pub struct Records {
     /// About how many there are; comments and empty lines may count too.
     pub total: u64,
-    /// What is not used, for people.
+    /// What is not used of the file, for people.
     pub notes: Vec<String>,
     /// The records in order.
     pub iter: Box<dyn Iterator<Item = Result<ImportedGame, BadRecord>>>,
@@ -28,23 +28,41 @@ impl std::fmt::Debug for Records {
 
 /// A record that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("record {record}, {place}: {reason}")]
+#[error("{number}{}: {reason}", place.as_ref().map(|place| format!(", {place}")).unwrap_or_default())]
 pub struct BadRecord {
-    /// The record, counted from 1; in a text file, its line.
-    pub record: u64,
-    /// Where in the file.
-    pub place: Place,
+    /// Which record it is.
+    pub number: RecordNumber,
+    /// Where in the file, if it is not the record as a whole.
+    pub place: Option<Place>,
     /// What is wrong.
     pub reason: String,
 }
 
+/// The number of a record, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordNumber {
+    /// Its line in a text file.
+    Line(u64),
+    /// Its place in any other file.
+    Record(u64),
+}
+
+impl std::fmt::Display for RecordNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Record(record) => write!(f, "record {record}"),
+        }
+    }
+}
+
 /// A place in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Bytes before it in the file.
     Byte(u64),
     /// A column of a table.
-    Column(String),
+    Column(&'static str),
 }
 
 impl std::fmt::Display for Place {
@@ -56,17 +74,17 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The game in which these moves were played, with all positions; `result` is what the source says of it, for black.
+/// The game with these moves and all its positions; `result` is what the source says, in discs for black.
 ///
 /// # Errors
 ///
-/// The first move that the rules forbid, as its place in `moves`, or `None` if the moves lead to another result.
+/// The first illegal move, as its index in `moves`, or `None` if the moves lead to another result.
 pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Option<usize>, String)> {
     let mut game = Game::new();
     let mut rows = Vec::with_capacity(moves.len() + 1);
     for (place, &square) in moves.iter().enumerate() {
-        let row = DatasetRow::unlabeled(game.current(), game.ply());
-        rows.push(DatasetRow { played_move: Some(square.number()), ..row });
+        let row = PositionRow::unlabeled(game.current(), game.ply());
+        rows.push(PositionRow { played_move: Some(square.number()), ..row });
         game.play(square).map_err(|error| (Some(place), error.to_string()))?;
     }
     let mut result = result;
@@ -77,7 +95,7 @@ pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Opt
         }
         result = Some(black_discs);
     } else {
-        rows.push(DatasetRow::unlabeled(game.current(), game.ply()));
+        rows.push(PositionRow::unlabeled(game.current(), game.ply()));
     }
     for row in &mut rows {
         row.result = result.map(|result| if row.black_to_move { result } else { -result });
@@ -85,28 +103,24 @@ pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Opt
     Ok(ImportedGame { moves: Some(game.transcript()), result, rows })
 }
 
-/// The records of a text file, a line each; `read` is given a line without its end and gives `None` for no record, or
-/// the byte within the line and the reason.
+/// The records of a text file, one per line.
+///
+/// `read` takes a line without its end and returns `None` for a line without a record, or the byte within the line and the
+/// reason.
 pub(super) fn lines(
     path: &Path,
     read: impl Fn(&str) -> Result<Option<ImportedGame>, (usize, String)> + 'static,
 ) -> Result<Records, ArtifactError> {
-    let bytes = crate::artifact::publish::read_bounded(path, SIZE_MAX)?;
-    let total = bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
-    let (mut begin, mut record) = (0, 0);
+    let mut lines = Lines::read(path)?;
+    let total = lines.count();
     let next = move || {
-        while begin < bytes.len() {
-            let end =
-                bytes[begin..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |length| begin + length);
-            let first = std::mem::replace(&mut begin, end + 1);
-            record += 1;
-            let bad =
-                |byte: usize, reason: String| BadRecord { record, place: Place::Byte((first + byte) as u64), reason };
-            let game = match std::str::from_utf8(&bytes[first..end]) {
-                Ok(line) => read(line).map_err(|(byte, reason)| bad(byte, reason)),
-                Err(error) => Err(bad(error.valid_up_to(), "it is no text".into())),
+        while let Some(Line { number, begin, text }) = lines.next() {
+            let bad = |(byte, reason): (usize, String)| BadRecord {
+                number,
+                place: Some(Place::Byte((begin + byte) as u64)),
+                reason,
             };
-            if let Some(game) = game.transpose() {
+            if let Some(game) = text.and_then(&read).map_err(bad).transpose() {
                 return Some(game);
             }
         }
@@ -115,7 +129,47 @@ pub(super) fn lines(
     Ok(Records { total, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) })
 }
 
-/// A line without its comment and the blanks before it.
+/// The lines of a text file, read one by one.
+pub(super) struct Lines {
+    bytes: Vec<u8>,
+    /// Where the next line begins.
+    begin: usize,
+    /// Lines so far.
+    number: u64,
+}
+
+/// A line of a text file.
+pub(super) struct Line<'a> {
+    pub(super) number: RecordNumber,
+    /// Bytes of the file before it.
+    pub(super) begin: usize,
+    /// The line without its end, or the first byte that is not text.
+    pub(super) text: Result<&'a str, (usize, String)>,
+}
+
+impl Lines {
+    pub(super) fn read(path: &Path) -> Result<Self, ArtifactError> {
+        let bytes = crate::artifact::publish::read_bounded(path, SIZE_MAX)?;
+        Ok(Self { bytes, begin: 0, number: 0 })
+    }
+
+    /// How many line ends there are.
+    pub(super) fn count(&self) -> u64 {
+        self.bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+    }
+
+    pub(super) fn next(&mut self) -> Option<Line<'_>> {
+        let begin = self.begin;
+        let rest = self.bytes.get(begin..).filter(|rest| !rest.is_empty())?;
+        let bytes = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        self.begin = begin + bytes.len() + 1;
+        self.number += 1;
+        let text = std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), "it is not text".to_owned()));
+        Some(Line { number: RecordNumber::Line(self.number), begin, text })
+    }
+}
+
+/// A line without its comment and the blanks before the comment.
 pub(super) fn without_comment(line: &str) -> &str {
     line.split_once('#').map_or(line, |(text, _)| text).trim_end()
 }

@@ -1,4 +1,4 @@
-//! Transcripts: a game a line, `f5d6c3…`, passes left out; `#` begins a comment, empty lines are passed over.
+//! Transcripts: one game per line, `f5d6c3…`, without passes; `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, lines, replay, without_comment};
 use crate::artifact::dataset::writer::ImportedGame;
@@ -25,7 +25,7 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     replay(&moves, None).map(Some).map_err(|(place, reason)| (byte_of(text, place.unwrap_or(0)), reason))
 }
 
-/// The position after the last move of a line, or the byte within the line and the reason; `None` for no game.
+/// The position after the last move of a line, or the byte within the line and the reason; `None` for a line without a game.
 pub(super) fn read_last_position(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
     let text = without_comment(line);
     if text.trim_start().is_empty() {
@@ -38,7 +38,7 @@ pub(super) fn read_last_position(line: &str) -> Result<Option<ObfLine>, (usize, 
     Ok(Some(ObfLine { colored: game.current(), moves: Vec::new() }))
 }
 
-/// Where a move stands in a line.
+/// The byte at which a move begins in a line.
 fn byte_of(text: &str, place: usize) -> usize {
     let letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
     letters.step_by(2).nth(place).map_or(0, |(byte, _)| byte)

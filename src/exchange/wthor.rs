@@ -1,11 +1,11 @@
-//! WTHOR: the games of tournaments, published by the French Othello Federation (FFO) since 1977.
+//! WTHOR: tournament games since 1977, published by the French Othello Federation (FFO).
 //!
 //! A header of 16 bytes: date (century, year, month, day), games N1 (i32, little endian), N2 (i16), year (i16), board size
 //! P1 (0 or 8; 10 is another game), type P2, depth P3 of the theoretical scores, a reserved byte. Then N1 records of 68
 //! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
 //! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
-use super::records::{BadRecord, Place, Records, SIZE_MAX, replay};
+use super::records::{BadRecord, Place, RecordNumber, Records, SIZE_MAX, replay};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
@@ -16,10 +16,10 @@ const HEADER_SIZE: usize = 16;
 
 const RECORD_SIZE: usize = 68;
 
-/// Where black's discs stand in a record.
+/// The byte of a record that holds black's discs.
 const SCORE: usize = 6;
 
-/// Where the moves of a record begin.
+/// The first byte of the moves in a record.
 const MOVES: usize = 8;
 
 /// Reads the games of a `.wtb` file; their results are those of the moves, or of the record where a game was given up.
@@ -44,8 +44,8 @@ pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
         let rest = bytes.get(begin..).unwrap_or_default();
         index += 1;
         let bad = |byte: usize, reason: String| BadRecord {
-            record: index as u64,
-            place: Place::Byte((begin + byte) as u64),
+            number: RecordNumber::Record(index as u64),
+            place: Some(Place::Byte((begin + byte) as u64)),
             reason,
         };
         if count < index {
@@ -53,7 +53,7 @@ pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
             return extra.then(|| Err(bad(0, format!("{} bytes follow the last game", rest.len()))));
         }
         let Some(record) = rest.first_chunk::<RECORD_SIZE>() else {
-            // The games that the header claims and the file lacks are one bad record, not billions.
+            // All games that the header claims and the file lacks are one bad record.
             let reason = format!("the file ends, and its header claims {count} games");
             let end = bad(rest.len(), reason);
             index = count + 1;
@@ -64,7 +64,7 @@ pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
     Ok(Records { total: count as u64, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) })
 }
 
-/// One game, or the byte within the record and the reason.
+/// One game, or the byte within the record and what is wrong.
 fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)> {
     let black = record[SCORE];
     if 64 < black {
@@ -82,7 +82,7 @@ fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)
     for (place, &number) in numbers[..count].iter().enumerate() {
         let (row, column) = ((number / 10).wrapping_sub(1), (number % 10).wrapping_sub(1));
         let square = Square::at(column, row);
-        moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is no square: 11 to 88 expected")))?);
+        moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is not a square: 11 to 88 expected")))?);
     }
     let result = (2 * i16::from(black) - 64) as i8;
     replay(&moves, Some(result)).map_err(|(place, reason)| (place.map_or(SCORE, |place| MOVES + place), reason))

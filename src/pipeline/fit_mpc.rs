@@ -7,6 +7,7 @@ mod line;
 pub mod metrics;
 mod parts;
 pub mod picture;
+pub mod recipe;
 pub mod run;
 pub mod sample;
 mod source;

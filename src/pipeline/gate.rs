@@ -3,9 +3,10 @@
 mod avoided;
 mod batches;
 mod contest;
+pub mod judgment;
 mod openings;
 mod play;
-mod recipe;
+pub mod recipe;
 mod remake;
 mod rule;
 pub mod run;

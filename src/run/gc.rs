@@ -5,6 +5,8 @@
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
+use super::lineage::Lineage;
+use super::summary::generation_line;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -12,101 +14,137 @@ use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::{ClosedFile, GenerationLine};
 use crate::artifact::model::document::{ModelDocument, ModelReference};
-use crate::artifact::model::name::VersionId;
+use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::read_document;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
+use crate::pipeline::StageError;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A run whose remains are to be cleared away.
-#[derive(Clone, Debug)]
-pub struct GcTask<'a> {
-    /// Its registry.
-    pub registry: &'a Registry,
-    /// Its datasets.
-    pub datasets: &'a Path,
+/// A run whose remains are to be removed.
+struct Remains<'a> {
+    registry: &'a Registry,
+    datasets: &'a Path,
     /// Finished generations that stay whole; 0: all.
-    pub keep_generations: u32,
+    keep_generations: u32,
     /// How many generations a training reaches back, its own included.
-    pub window: u32,
-    /// The lines of the finished generations after the closed ones, in order.
-    pub finished: &'a [GenerationLine],
+    window: u32,
+    /// The finished generations after the closed ones, in order.
+    finished: Vec<GenerationLine>,
     /// Who plays the generation after each of them; none where that is the run's start.
-    pub champions: &'a [Option<ModelReference>],
+    champions: Vec<Option<ModelReference>>,
 }
 
 /// A folder that nothing needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct Removal {
-    /// The folder.
     pub path: PathBuf,
-    /// Bytes in it.
     pub bytes: u64,
 }
 
 /// What a run can do without.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GcPlan {
-    /// What the registry will say of what was removed.
+    /// What the registry says of what was removed.
     pub closed: ClosedFile,
-    /// What goes, in order.
+    /// What is removed, in order.
     pub removals: Vec<Removal>,
-    /// What would go but lies behind a symbolic link, and so stays.
+    /// What stays although nothing needs it, because it lies behind a symbolic link.
     pub linked: Vec<PathBuf>,
+}
+
+impl GcPlan {
+    /// Bytes of everything that is removed.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.removals.iter().map(|removal| removal.bytes).sum()
+    }
 }
 
 /// Finds what nothing reachable needs.
 ///
 /// # Errors
 ///
-/// A folder that is being worked on ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
-pub fn plan(task: &GcTask<'_>) -> Result<GcPlan, ArtifactError> {
-    check_idle(task.registry, task.datasets)?;
-    let before = ClosedFile::read(task.registry.folder())?;
-    if task.keep_generations == 0 {
-        return Ok(GcPlan { closed: before, removals: Vec::new(), linked: Vec::new() });
-    }
-    let gates = gates(task.datasets)?;
-    let closed = closed_file(task, before)?;
-    let mut needless = needless_generations(task, &gates, closed.generation)?;
-    needless.extend(needless_versions(task, &gates, &closed)?);
-    let (mut removals, mut linked) = (Vec::new(), Vec::new());
-    for (root, path) in needless {
-        if is_behind_link(root, &path)? {
-            linked.push(path);
-        } else {
-            removals.push(Removal { bytes: bytes_in(&path)?, path });
-        }
-    }
-    Ok(GcPlan { closed, removals, linked })
+/// A folder that is in use ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
+pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
+    Ok(Remains::of(lineage)?.plan()?)
 }
 
-/// Removes what dead processes left behind, and what a plan says, after noting what is closed.
+/// Removes what nothing reachable needs, and what killed processes left behind, after noting which generations are closed.
 ///
 /// # Errors
 ///
-/// A folder that is being worked on, or whatever the system refuses; what is removed stays removed.
-pub fn remove(task: &GcTask<'_>, plan: &GcPlan) -> Result<(), ArtifactError> {
-    let registry = task.registry.folder();
-    for root in [registry, task.datasets] {
-        if !is_behind_link(root, root)? {
-            sweep_tree(root)?;
+/// As [`plan`], or whatever the system refuses; what is removed stays removed.
+pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
+    let remains = Remains::of(lineage)?;
+    let plan = remains.plan()?;
+    remains.remove(&plan)?;
+    Ok(plan)
+}
+
+impl<'a> Remains<'a> {
+    fn of(lineage: &Lineage<'a>) -> Result<Self, StageError> {
+        let documents = lineage.registry.documents()?;
+        let (mut finished, mut champions) = (Vec::new(), Vec::new());
+        for generation in lineage.closed.generation + 1..=lineage.finished() {
+            finished.push(generation_line(lineage, &documents, generation)?);
+            let player = lineage.player(generation + 1)?;
+            let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
+            champions.push(
+                promoted
+                    .map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content: player.content }),
+            );
         }
+        let run = &lineage.config.config.run;
+        let (registry, datasets) = (lineage.registry, lineage.datasets);
+        let (keep_generations, window) = (run.keep_generations, run.window);
+        Ok(Self { registry, datasets, keep_generations, window, finished, champions })
     }
-    if task.keep_generations == 0 || !is_folder(registry)? {
-        return Ok(());
+
+    fn plan(&self) -> Result<GcPlan, ArtifactError> {
+        check_idle(self.registry, self.datasets)?;
+        let before = ClosedFile::read(self.registry.folder())?;
+        if self.keep_generations == 0 {
+            return Ok(GcPlan { closed: before, removals: Vec::new(), linked: Vec::new() });
+        }
+        let gates = gates(self.datasets)?;
+        let closed = closed_file(self, before)?;
+        let mut needless = needless_generations(self, &gates, closed.generation)?;
+        needless.extend(needless_versions(self, &gates, &closed)?);
+        let (mut removals, mut linked) = (Vec::new(), Vec::new());
+        for (root, path) in needless {
+            if is_behind_link(root, &path)? {
+                linked.push(path);
+            } else {
+                removals.push(Removal { bytes: bytes_in(&path)?, path });
+            }
+        }
+        Ok(GcPlan { closed, removals, linked })
     }
-    let _lock = FolderLock::take(registry)?;
-    if ClosedFile::read(registry)? != plan.closed {
-        plan.closed.write(registry)?;
+
+    fn remove(&self, plan: &GcPlan) -> Result<(), ArtifactError> {
+        let registry = self.registry.folder();
+        for root in [registry, self.datasets] {
+            if !is_behind_link(root, root)? {
+                sweep_tree(root)?;
+            }
+        }
+        if self.keep_generations == 0 || !is_folder(registry)? {
+            return Ok(());
+        }
+        let _lock = FolderLock::take(registry)?;
+        if ClosedFile::read(registry)? != plan.closed {
+            plan.closed.write(registry)?;
+        }
+        for removal in &plan.removals {
+            let _lock = FolderLock::take(&removal.path)?;
+            remove_folder(&removal.path)?;
+        }
+        Ok(())
     }
-    for removal in &plan.removals {
-        let _lock = FolderLock::take(&removal.path)?;
-        remove_folder(&removal.path)?;
-    }
-    Ok(())
 }
 
 /// An error if any stage of the run is at work.
@@ -131,7 +169,7 @@ pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactEr
 }
 
 /// Closes all finished generations but the newest `keep_generations`.
-fn closed_file(task: &GcTask<'_>, before: ClosedFile) -> Result<ClosedFile, ArtifactError> {
+fn closed_file(task: &Remains<'_>, before: ClosedFile) -> Result<ClosedFile, ArtifactError> {
     let closing = task.finished.len().saturating_sub(task.keep_generations as usize);
     let mut closed = before;
     closed.generations.extend_from_slice(&task.finished[..closing]);
@@ -146,7 +184,7 @@ fn closed_file(task: &GcTask<'_>, before: ClosedFile) -> Result<ClosedFile, Arti
 /// Folders with the roots they lie in.
 type Needless<'a> = Vec<(&'a Path, PathBuf)>;
 
-fn needless_generations<'a>(task: &GcTask<'a>, gates: &[RunGate], closed: u32) -> Result<Needless<'a>, ArtifactError> {
+fn needless_generations<'a>(task: &Remains<'a>, gates: &[RunGate], closed: u32) -> Result<Needless<'a>, ArtifactError> {
     let promotions = ChampionFile::read(task.registry.folder())?.history;
     let promoted = |generation: u32| {
         let gate = gates.iter().find(|gate| gate.generation == generation);
@@ -157,7 +195,7 @@ fn needless_generations<'a>(task: &GcTask<'a>, gates: &[RunGate], closed: u32) -
         for generation in generations(task.datasets, stage)? {
             let needed = closed < generation
                 || match stage {
-                    // The first generation that is not closed trains on so many before it.
+                    // The first generation that is not closed trains on the window before it.
                     "selfplay" => closed + 1 < generation + task.window,
                     "gate" => promoted(generation),
                     _ => false,
@@ -171,7 +209,7 @@ fn needless_generations<'a>(task: &GcTask<'a>, gates: &[RunGate], closed: u32) -
 }
 
 fn needless_versions<'a>(
-    task: &GcTask<'a>,
+    task: &Remains<'a>,
     gates: &[RunGate],
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {

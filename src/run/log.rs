@@ -1,14 +1,15 @@
-//! `run.log`: a line for each call of a stage, with its times. A side file: no result depends on it.
+//! `run.log`: one line per call of a stage, with its times. A side file: no result depends on it.
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Its name in a registry's folder.
 pub const RUN_LOG_NAME: &str = "run.log";
 
-/// A longer log than that of many years is not read.
+/// A longer log is not read: this is enough for many years.
 const SIZE_MAX: u64 = 256 << 20;
 
 /// How a call of a stage ended.
@@ -48,6 +49,14 @@ pub struct CallRecord {
     pub error: Option<String>,
 }
 
+/// A time as `2026-11-21T17:00:00Z`; after the year 9999, the last second of that year.
+#[must_use]
+pub fn utc(unix_seconds: u64) -> String {
+    const YEAR_9999_END: u64 = 253_402_300_799;
+    let since = Duration::from_secs(unix_seconds.min(YEAR_9999_END));
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+}
+
 /// Adds a call to a log.
 ///
 /// # Errors
@@ -61,7 +70,7 @@ pub fn append_call(path: &Path, record: &CallRecord) -> Result<(), ArtifactError
     append_line(path, &serde_json::to_string(record).expect("a record is plain data"))
 }
 
-/// The calls of a log, oldest first; a log that is not there has none, and lines that are no records are passed over.
+/// The calls of a log, oldest first; none if there is no log. Lines that are not records are skipped.
 ///
 /// # Errors
 ///
@@ -72,7 +81,7 @@ pub fn read_calls(path: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
         other => other?,
     };
     let text = String::from_utf8_lossy(&bytes);
-    // A machine that lost its power may leave a torn line.
+    // A loss of power may leave a torn line.
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
@@ -82,7 +91,20 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn calls_are_read_back_in_order_and_torn_lines_passed_over() {
+    fn times_are_days_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_795_280_400, "2026-11-21T17:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+            (u64::MAX, "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(utc(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn calls_are_read_back_in_order_and_torn_lines_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(RUN_LOG_NAME);
         assert_eq!(read_calls(&path).unwrap(), []);

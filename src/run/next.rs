@@ -1,4 +1,4 @@
-//! What the next generation of a run needs: its number, its player, its config and the datasets of its training.
+//! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
 
 use super::folders::generation_folder;
 use super::lineage::{Change, Lineage};
@@ -11,14 +11,14 @@ use crate::pipeline::StageError;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// How many generations a call of the loop makes.
+/// The generations that one call of pipeline.sh makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generations {
-    /// Up to the number in the config.
+    /// Up to `run.generations`.
     Configured,
     /// Up to this one.
     Last(u32),
-    /// This number more than are finished.
+    /// This number of new ones.
     More(u32),
 }
 
@@ -43,32 +43,33 @@ impl std::str::FromStr for Generations {
 pub struct Next {
     /// Its number.
     pub generation: u32,
-    /// The last one of this call; nothing is left to do if it is less than `generation`.
+    /// The last generation of this call; there is nothing to do if it comes before `generation`.
     pub last: u32,
-    /// The config that makes it.
+    /// Its config.
     pub config: PathBuf,
-    /// The run's own copy of the given config, to be used from now on, since the original may be edited.
+    /// The run's own copy of the config it was given. Later calls use this one, since the original may be edited.
     pub given: PathBuf,
-    /// The model that plays it, and the one that its candidate challenges.
+    /// The model that plays its games, and that its candidate challenges.
     pub champion: String,
     /// Whether results of other inputs may be replaced: no generation is finished, or another config made them.
     pub replace: bool,
-    /// The finished generations that gc is to keep; 0: all.
+    /// The number of finished generations that gc keeps; 0: all.
     pub keep: u32,
-    /// The datasets of its training, oldest first.
+    /// The datasets it trains on, oldest first.
     pub datasets: Vec<PathBuf>,
     /// The verdict of the last finished generation, if there is one.
     pub verdict: Option<Verdict>,
 }
 
 impl Lineage<'_> {
-    /// Records the config, and begins the next generation, which fixes its player and its config.
+    /// Takes the config into the run and begins the next generation, which fixes its config and who plays it.
     ///
-    /// The caller holds the lock of the run. `announce` gets what a restart will remove before it is removed.
+    /// The caller holds the lock of the run. `announce` is called before a restart removes anything.
     ///
     /// # Errors
     ///
-    /// A config that finished generations do not allow, a finished result of other inputs, or whatever the system refuses.
+    /// A config that conflicts with finished generations, a finished stage with other inputs, or whatever the system
+    /// refuses.
     pub fn begin_next(
         &mut self,
         change: Change,
@@ -92,9 +93,9 @@ impl Lineage<'_> {
         if let Some(state) = stale {
             let (stage, generation) = (state.stage.name(), state.generation);
             return Err(StageError::Setting(format!(
-                "cannot continue run {}: {stage} of finished generation {generation} was made from other inputs: {}\n--restart {generation} removes it and all after it",
+                "cannot continue run {}: {stage} of finished generation {generation} was made from other inputs: {}\n--restart {generation} removes it and all later generations",
                 self.config.name,
-                state.because.as_deref().unwrap_or("they are not known")
+                state.because.as_deref().unwrap_or("which ones is not known")
             )));
         }
         let last = match generations {
@@ -127,7 +128,7 @@ impl Lineage<'_> {
         let mut datasets = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
             let folder = generation_folder(self.datasets, "selfplay", older);
-            // The datasets of closed generations that the window reaches still exist; a larger window finds fewer.
+            // Of closed generations only those inside the old window are still there; a larger window finds no more.
             if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
                 datasets.push(folder);
             }

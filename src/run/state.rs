@@ -158,7 +158,7 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let (mut stages, mut next) = (Vec::new(), first);
     for generation in first..=last {
         let done = if generation <= finished && !can_be_computed(lineage, generation)? {
-            stages.extend(recorded(lineage, generation));
+            stages.extend(recorded(lineage, &documents, generation));
             true
         } else {
             let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
@@ -171,8 +171,14 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     Ok(RunSteps { stages, first, next })
 }
 
-/// Whether this program makes a generation's steps: it has the keys, the algorithms and the player that made it.
+/// Whether this program makes a generation's steps: it has the keys, the algorithms, the formats and the player that made it.
 fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
+    for (stage, kind) in [("selfplay", DatasetKind::Selfplay), ("mpc", DatasetKind::Mpc), ("gate", DatasetKind::Gate)] {
+        let folder = generation_folder(lineage.datasets, stage, generation);
+        if manifest_in(&folder, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
+            return Ok(false);
+        }
+    }
     let entry = lineage.file.config_of(generation);
     let player = lineage.player(generation)?;
     let loaded = load_model(&player.name, lineage.registry.folder())?;
@@ -180,19 +186,31 @@ fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, Stage
     Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
 }
 
-/// The stages of a finished generation whose steps this program can no longer compute.
-fn recorded(lineage: &Lineage<'_>, generation: u32) -> [StageState; 4] {
+fn manifest_in(folder: &Path, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
+    exists(&folder.join("manifest.json"))?.then(|| Manifest::read(folder, kind)).transpose()
+}
+
+/// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
+fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32) -> [StageState; 4] {
     let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
+    let of_content = |content| documents.iter().find(|document| document.content == content);
+    let candidate = gate.and_then(|gate| of_content(gate.verdict.candidate.content));
+    let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
     Stage::ALL.map(|stage| {
-        let candidate = gate.filter(|_| stage == Stage::FitMpc).map(|gate| gate.verdict.candidate.id.to_string());
+        let made = match stage {
+            Stage::Train => draft,
+            Stage::FitMpc => candidate,
+            Stage::Generate | Stage::Gate => None,
+        };
+        let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
         StageState {
             generation,
             stage,
             state: State::Done,
             because: None,
             parts: None,
-            step: gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step),
-            version: candidate,
+            step: made.map(|document| document.origin.step).or(verdict_step),
+            version: made.map(|document| document.id.to_string()),
         }
     })
 }
@@ -261,22 +279,23 @@ impl Walk<'_> {
         };
         let config = &self.config.config.generate;
         let seed = self.config.config.run.seed;
-        let step = generate::run::step(&GenerateTask {
+        let task = GenerateTask {
             config,
             book: self.config.book.as_deref(),
             seed,
             generation: self.generation,
             model,
             output: &output,
-        });
+        };
+        let (step, made_by) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
         let stale = |because: String| self.found(Stage::Generate, State::Stale, Some(because), Some(&step), None);
         let (state, because) = match (&manifest, recipe_of(&output)?) {
-            (Some(manifest), Some(recipe)) if recipe != step.id => {
+            (Some(manifest), Some(recipe)) if recipe != made_by => {
                 let mut settings = manifest.settings("generate");
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
                 return Ok(stale(step.difference(&settings)));
             }
-            (None, Some(recipe)) if recipe != step.id => return Ok(stale("its parts are of another recipe".into())),
+            (None, Some(recipe)) if recipe != made_by => return Ok(stale("its parts are of another recipe".into())),
             (Some(manifest), _) if manifest.done != config.games => {
                 return Ok(stale(format!("generate.games is {} there and {} here", manifest.done, config.games)));
             }
@@ -365,10 +384,10 @@ impl Walk<'_> {
             output: Some(&output),
             report: None,
         };
-        let step = fit_mpc::run::step(&task);
+        let step = fit_mpc::recipe::step(&task);
         let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;
         let samples = self.manifest("mpc", DatasetKind::Mpc)?.filter(|manifest| {
-            manifest.recipe == fit_mpc::run::samples_step(&task).id && manifest.done == task.config.games
+            manifest.recipe == fit_mpc::recipe::recipe(&task).hash && manifest.done == task.config.games
         });
         if state.state == State::Done && samples.is_none() {
             state.state = State::Missing;
@@ -394,7 +413,7 @@ impl Walk<'_> {
             return Ok(self.unknown(Stage::Gate, verdict.is_some(), why));
         };
         let avoid = self.training_folders()?;
-        let step = gate::run::step(&GateTask {
+        let step = gate::recipe::step(&GateTask {
             config: &self.config.config.gate,
             seed: self.config.config.run.seed,
             generation: self.generation,
@@ -411,25 +430,19 @@ impl Walk<'_> {
             return Ok((state, made));
         };
         let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);
-        let manifest = Manifest::read(&output, DatasetKind::Gate)?;
-        if manifest.recipe != step.id {
-            let mut settings = manifest.settings("gate");
+        if verdict.step != step.id {
+            let mut settings = Manifest::read(&output, DatasetKind::Gate)?.settings("gate");
             let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
             settings
                 .push(("avoid".to_owned(), if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") }));
             return Ok(stale(step.difference(&settings)));
-        }
-        let (asked, games) = (2 * verdict.pairs_asked, self.config.config.gate.games);
-        if asked != games {
-            return Ok(stale(format!("gate.games is {asked} there and {games} here")));
         }
         let next = if verdict.verdict == Verdict::Accepted { challenger } else { baseline };
         Ok(self.found(Stage::Gate, State::Done, None, Some(&step), Some(Arc::clone(next))))
     }
 
     fn manifest(&self, stage: &str, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
-        let folder = self.folder(stage);
-        exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
+        manifest_in(&self.folder(stage), kind)
     }
 
     /// The newest version that a stage made in this generation.

@@ -1,21 +1,23 @@
-//! What a run has done, a line for each generation.
+//! What a run has done, one line per generation.
 
 use super::folders::generation_folder;
-use super::gc::GcTask;
 use super::lineage::Lineage;
 use super::standings::{Standing, standings};
-use super::state::{RunSteps, StageState};
+use super::state::{RunSteps, StageState, run_steps};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::closed::GenerationLine;
-use crate::artifact::model::document::{ModelDocument, ModelReference};
+use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::name::ModelName;
+use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::{bytes_in, exists};
+use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::train::task::TrainMetrics;
 use serde::Serialize;
+use std::path::Path;
 
 /// What a generation has done.
 #[derive(Debug, Serialize)]
@@ -32,17 +34,17 @@ pub struct GenerationStatus {
 /// What a run has done.
 #[derive(Debug, Serialize)]
 pub struct RunStatus {
-    /// Its name.
+    /// The run's name.
     pub run: String,
     /// The champion's id.
     pub champion: Option<String>,
-    /// Generations up to this one are closed: what they no longer need may be gone.
+    /// Generations up to this one are closed: gc may have removed what nothing needs.
     pub closed: u32,
     /// All of them, closed ones first.
     pub generations: Vec<GenerationStatus>,
     /// The stages of those that are not closed.
     pub stage_states: Vec<StageState>,
-    /// The latest gates in a row that did not accept their candidate.
+    /// Number of gates since the last that accepted its candidate.
     pub rejected_in_a_row: u32,
     /// Bytes of the run's datasets and models.
     pub bytes_on_disk: u64,
@@ -50,12 +52,12 @@ pub struct RunStatus {
     pub changes: Vec<String>,
     /// The defaults that have moved since the run began, of which it keeps its own.
     pub moved_defaults: Vec<String>,
-    /// The ratings of everyone who met in its gates, best first.
+    /// The ratings of all players of its gates, best first.
     pub ladder: Vec<Standing>,
 }
 
 impl RunStatus {
-    /// What is known of a run of which something is damaged.
+    /// The status of a damaged run.
     #[must_use]
     pub fn unknown(run: &str) -> Self {
         Self {
@@ -77,7 +79,12 @@ impl RunStatus {
     /// # Errors
     ///
     /// A damaged document.
-    pub fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
+    pub fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
+        let lineage = Lineage::read(config, registry, datasets)?;
+        Self::new(&lineage, run_steps(&lineage)?)
+    }
+
+    fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
         let documents = lineage.registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
@@ -109,7 +116,11 @@ impl RunStatus {
 }
 
 /// The line of a generation that is not closed.
-fn generation_line(
+///
+/// # Errors
+///
+/// A damaged document.
+pub fn generation_line(
     lineage: &Lineage<'_>,
     documents: &[ModelDocument],
     generation: u32,
@@ -134,57 +145,14 @@ fn generation_line(
     })
 }
 
-/// The figures of the training behind a version: its own, or those of the draft that it was fitted to.
+/// The training metrics of a version: its own, or those of the draft that it was fitted to.
 #[must_use]
 pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
     if document.origin.stage == "train" {
         return serde_json::from_value(document.origin.metrics.clone()).ok();
     }
     let parent = document.origin.parent.as_ref()?.content;
-    // A version comes after what it was made from, so that no lineage goes in a circle.
+    // A version is newer than its parent, so this ends even if a lineage is circular.
     let older = documents.iter().filter(|other| other.id < document.id);
     train_metrics(documents, older.rev().find(|other| other.content == parent)?)
-}
-
-/// What gc needs to know of the finished generations of a run that are not closed.
-#[derive(Debug)]
-pub struct Finished {
-    lines: Vec<GenerationLine>,
-    champions: Vec<Option<ModelReference>>,
-}
-
-impl Finished {
-    /// Reads their lines, and who plays after each.
-    ///
-    /// # Errors
-    ///
-    /// A damaged document.
-    pub fn new(lineage: &Lineage<'_>) -> Result<Self, StageError> {
-        let documents = lineage.registry.documents()?;
-        let (mut lines, mut champions) = (Vec::new(), Vec::new());
-        for generation in lineage.closed.generation + 1..=lineage.finished() {
-            lines.push(generation_line(lineage, &documents, generation)?);
-            let player = lineage.player(generation + 1)?;
-            let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == player.content);
-            champions.push(
-                promoted
-                    .map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content: player.content }),
-            );
-        }
-        Ok(Self { lines, champions })
-    }
-
-    /// The task of clearing the run away but for its newest generations.
-    #[must_use]
-    pub fn gc_task<'t>(&'t self, lineage: &Lineage<'t>) -> GcTask<'t> {
-        let run = &lineage.config.config.run;
-        GcTask {
-            registry: lineage.registry,
-            datasets: lineage.datasets,
-            keep_generations: run.keep_generations,
-            window: run.window,
-            finished: &self.lines,
-            champions: &self.champions,
-        }
-    }
 }

@@ -150,8 +150,13 @@ pub(crate) fn start_pipeline(workspace: &Workspace, options: &str) -> Child {
 
 /// Kills a child with everything that it started.
 pub(crate) fn kill_group(child: &mut Child) {
+    signal_group(child, "-KILL");
+}
+
+/// Sends a signal to a child and everything that it started, and waits until the child has ended.
+pub(crate) fn signal_group(child: &mut Child, signal: &str) {
     let group = format!("-{}", child.id());
-    assert!(Command::new("kill").args(["-9", "--", &group]).status().unwrap().success());
+    assert!(Command::new("kill").args([signal, "--", &group]).status().unwrap().success());
     child.wait().unwrap();
 }
 

@@ -1,13 +1,4 @@
-//! What a dataset can hold at most: what its manifest says is checked against this before anything is allocated for it.
-
-use super::games::GAMES;
-use super::gate_games::GATE_GAMES;
-use super::manifest::{DatasetKind, Manifest, Part, RULES};
-use super::mpc_samples::MPC_SAMPLES;
-use super::positions::POSITIONS;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::table::PART_SIZE_MAX;
-use std::path::Path;
+//! What a dataset can hold at most.
 
 /// Parts of a dataset: five digits number them.
 pub const PARTS_MAX: u64 = 100_000;
@@ -20,74 +11,3 @@ pub const GAME_ROWS_MAX: u64 = 60;
 
 /// Rows of the positions table in any part.
 pub const PART_ROWS_MAX: u64 = PART_ITEMS_MAX * GAME_ROWS_MAX;
-
-/// Rows of the samples table for one game: a sample for each number of empty squares, searched to every depth.
-const GAME_SAMPLE_ROWS_MAX: u64 = 60 * 20;
-
-/// The rows that a part can have in a table; `None` if a dataset of this kind has no such table.
-#[must_use]
-pub fn rows_max(kind: DatasetKind, part: &Part, table: &str) -> Option<u64> {
-    let rows_per_item = match kind {
-        DatasetKind::Selfplay | DatasetKind::Imported if table == GAMES.name => 1,
-        // Positions without games come in groups of any size.
-        DatasetKind::Imported if table == POSITIONS.name && !part.files.contains_key(GAMES.name) => PART_ROWS_MAX,
-        DatasetKind::Selfplay | DatasetKind::Imported if table == POSITIONS.name => GAME_ROWS_MAX,
-        DatasetKind::Mpc if table == MPC_SAMPLES.name => GAME_SAMPLE_ROWS_MAX,
-        DatasetKind::Gate if table == GATE_GAMES.name => 2,
-        _ => return None,
-    };
-    let limit = if kind == DatasetKind::Mpc { u64::MAX } else { PART_ROWS_MAX };
-    Some(part.count.saturating_mul(rows_per_item).min(limit))
-}
-
-/// Checks that a manifest describes a dataset that can be: its rules, parts that follow each other, and counts that add up.
-///
-/// # Errors
-///
-/// The first field that cannot be; `path` is that of the manifest.
-pub fn check_manifest(path: &Path, manifest: &Manifest) -> Result<(), ArtifactError> {
-    if manifest.rules != RULES {
-        let reason = format!("rules is \"{}\", this renma plays \"{RULES}\"", manifest.rules);
-        return Err(ArtifactError::unfit(path, reason));
-    }
-    let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    // What comes from elsewhere has no generation: imported datasets, and those that were merged.
-    let has_generation = manifest.kind != DatasetKind::Imported && manifest.parents.is_empty();
-    if has_generation && manifest.generation == 0 {
-        return Err(damaged("generation is 0: generations are counted from 1".into()));
-    }
-    if PARTS_MAX < manifest.parts.len() as u64 {
-        return Err(damaged(format!("it lists {} parts, at most {PARTS_MAX} expected", manifest.parts.len())));
-    }
-    let mut next = 0;
-    for (index, part) in manifest.parts.iter().enumerate() {
-        if part.first != next {
-            return Err(damaged(format!("part {index} begins with item {}, not {next}", part.first)));
-        }
-        check_part(manifest.kind, part).map_err(|reason| damaged(format!("part {index}: {reason}")))?;
-        // With bounded counts of bounded parts no sum can overflow.
-        next += part.count;
-    }
-    if next != manifest.done || manifest.asked < manifest.done {
-        let (done, asked) = (manifest.done, manifest.asked);
-        return Err(damaged(format!("its parts hold {next} items, and it says {done} done of {asked} asked")));
-    }
-    Ok(())
-}
-
-fn check_part(kind: DatasetKind, part: &Part) -> Result<(), String> {
-    let count_max = if kind == DatasetKind::Imported { PART_ROWS_MAX } else { PART_ITEMS_MAX };
-    if !(1..=count_max).contains(&part.count) {
-        return Err(format!("it has {} items, 1 to {count_max} expected", part.count));
-    }
-    for (table, file) in &part.files {
-        let rows_max = rows_max(kind, part, table).ok_or_else(|| format!("it has a table `{table}`"))?;
-        if rows_max < file.rows {
-            return Err(format!("{} rows in `{table}`, at most {rows_max} expected", file.rows));
-        }
-        if PART_SIZE_MAX < file.bytes {
-            return Err(format!("{} bytes in `{table}`, at most {PART_SIZE_MAX} expected", file.bytes));
-        }
-    }
-    Ok(())
-}

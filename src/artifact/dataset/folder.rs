@@ -1,19 +1,18 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
-use super::bounds::check_manifest;
-use super::games::{self, GAMES, GameRow};
+use super::games::{GAMES, GameRow, games_table};
 use super::manifest::{DatasetKind, Manifest, Part, part_name};
-use super::positions::{self, POSITIONS, PositionRow};
-use super::rows::{DatasetGame, DatasetRow, from_games_batch, from_positions_batch, games_table, positions_table};
+use super::positions::{PositionRow, positions_table};
+use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::is_folder;
 use crate::artifact::publish::parent;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
+use crate::artifact::table::row::TableRow;
 use crate::artifact::table::{FileEntry, Table, read_listed};
-use arrow::array::RecordBatch;
 use std::path::{Path, PathBuf};
 
-/// A finished dataset of positions, by self-play or imported.
+/// A finished dataset.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     folder: PathBuf,
@@ -65,18 +64,27 @@ pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactErr
 }
 
 impl Dataset {
-    /// Opens a finished dataset.
+    /// Opens a finished dataset of positions.
+    ///
+    /// # Errors
+    ///
+    /// A missing, unfinished or damaged one, or one of another kind.
+    pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
+        let dataset = Self::open_any(folder)?;
+        if !matches!(dataset.manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
+            let reason = format!("it holds {:?} data, positions of games expected", dataset.manifest.kind);
+            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
+        }
+        Ok(dataset)
+    }
+
+    /// Opens a finished dataset of any kind; only one of positions has [`Dataset::rows`].
     ///
     /// # Errors
     ///
     /// A missing, unfinished or damaged one.
-    pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
-        let manifest = Manifest::read_any(folder)?;
-        if !matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-            let reason = format!("it holds {:?} data, positions of games expected", manifest.kind);
-            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
-        }
-        Ok(Self { folder: folder.to_owned(), manifest })
+    pub fn open_any(folder: &Path) -> Result<Self, ArtifactError> {
+        Ok(Self { folder: folder.to_owned(), manifest: Manifest::read_any(folder)? })
     }
 
     /// A dataset whose manifest is not written yet: what is in the folder can be checked as if it were.
@@ -89,13 +97,13 @@ impl Dataset {
         Ok(Self { folder: folder.to_owned(), manifest })
     }
 
-    /// Where it is.
+    /// The folder of the dataset.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its manifest.
+    /// What it was made from, and its parts.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -107,36 +115,13 @@ impl Dataset {
         self.manifest.parts.len()
     }
 
-    /// The positions of a part of a self-play dataset, checked against the manifest.
-    ///
-    /// [`Dataset::rows`] reads those of any dataset.
-    ///
-    /// # Errors
-    ///
-    /// Damage of any kind, or a dataset with missing labels.
-    pub fn positions(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
-        let batch = self.batch(&POSITIONS, index)?;
-        Ok(positions::from_batch(&batch).collect())
-    }
-
-    /// The games of a part of a self-play dataset, checked against the manifest.
-    ///
-    /// # Errors
-    ///
-    /// Damage of any kind.
-    pub fn games(&self, index: usize) -> Result<Vec<GameRow>, ArtifactError> {
-        let batch = self.batch(&GAMES, index)?;
-        Ok(games::from_batch(&batch).collect())
-    }
-
     /// The positions of a part, checked against the manifest.
     ///
     /// # Errors
     ///
     /// Damage of any kind.
-    pub fn rows(&self, index: usize) -> Result<Vec<DatasetRow>, ArtifactError> {
-        let kind = self.manifest.kind;
-        Ok(from_positions_batch(kind, &self.batch(positions_table(kind), index)?))
+    pub fn rows(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
+        self.read(positions_table(self.manifest.kind), index)
     }
 
     /// The games of a part, checked against the manifest; `None` if the source had positions only.
@@ -144,15 +129,15 @@ impl Dataset {
     /// # Errors
     ///
     /// Damage of any kind.
-    pub fn game_rows(&self, index: usize) -> Result<Option<Vec<DatasetGame>>, ArtifactError> {
+    pub fn game_rows(&self, index: usize) -> Result<Option<Vec<GameRow>>, ArtifactError> {
         let kind = self.manifest.kind;
         if kind == DatasetKind::Imported && !self.manifest.parts[index].files.contains_key(GAMES.name) {
             return Ok(None);
         }
-        Ok(Some(from_games_batch(kind, &self.batch(games_table(kind), index)?)))
+        self.read(games_table(kind), index).map(Some)
     }
 
-    /// Checks that a part's games, if it has them, are the bytes that the manifest lists, for those who need only rows.
+    /// Checks that the file of a part's games, if there is one, is the one that the manifest lists, without decoding it.
     ///
     /// # Errors
     ///
@@ -164,10 +149,15 @@ impl Dataset {
         }
     }
 
-    fn batch(&self, table: &Table, index: usize) -> Result<RecordBatch, ArtifactError> {
+    /// The rows of a part of a table, checked against the manifest.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind.
+    pub fn read<R: TableRow>(&self, table: &Table, index: usize) -> Result<Vec<R>, ArtifactError> {
         let path = part_path(&self.folder, table, index);
         let entry = file_entry(&self.folder, &self.manifest.parts[index], table)?;
-        table.read(&path, entry)
+        table.read_rows(&path, entry)
     }
 }
 

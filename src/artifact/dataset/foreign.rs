@@ -1,4 +1,4 @@
-//! What lies in a dataset folder that no stage wrote there: it is never removed or replaced.
+//! Files in a dataset folder that no stage wrote: they are never removed or replaced.
 
 use super::games::GAMES;
 use super::mpc_samples::MPC_SAMPLES;
@@ -11,10 +11,10 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The files of a dataset folder besides its tables.
+/// The files of a dataset folder that are not parts of tables.
 const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
-/// The first entry of a dataset folder, in name order, that no stage wrote; `None` if the folder does not exist.
+/// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none or no folder.
 ///
 /// # Errors
 ///
@@ -48,7 +48,7 @@ fn first_foreign_part(table: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     Ok(None)
 }
 
-/// Whether a name is `part-` with at least five digits and `.parquet`.
+/// Whether a name is `part-`, at least five digits and `.parquet`.
 fn is_part_name(name: &str) -> bool {
     let digits = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
     digits.is_some_and(|digits| 5 <= digits.len() && digits.bytes().all(|digit| digit.is_ascii_digit()))

@@ -1,28 +1,24 @@
 //! A dataset's manifest: what it was made from, its parts, and a hash of each.
 
-use super::bounds::{PARTS_MAX, check_manifest};
+use super::bounds::PARTS_MAX;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{check_folder, exists};
-use crate::artifact::seal::{read_versioned, write_sealed};
+use crate::artifact::seal::write_sealed;
 use crate::artifact::step::{Settings, table_settings};
-use crate::artifact::table::{FileEntry, Footer};
+use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The version of everything a dataset folder holds, but for those of MPC samples.
-pub const FORMAT: u32 = 1;
+/// The format version of everything in a dataset folder, except one of MPC samples.
+pub type DatasetFormat = FormatVersion<1, 2>;
 
-/// The version of a dataset of MPC samples.
-pub const MPC_FORMAT: u32 = 2;
+/// The format version of a dataset of MPC samples.
+pub type MpcFormat = FormatVersion<2, 3>;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
-
-/// The units of all columns; each column's description says whose view it is.
-const UNITS: &str = "scores in millidiscs, results in discs";
 
 /// What a dataset holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,13 +34,33 @@ pub enum DatasetKind {
     Gate,
 }
 
-/// A part: a fixed range of items, a file in each table.
+impl DatasetKind {
+    /// The format version that is written.
+    #[must_use]
+    pub const fn format(self) -> u32 {
+        match self {
+            Self::Mpc => MpcFormat::CURRENT.number(),
+            _ => DatasetFormat::CURRENT.number(),
+        }
+    }
+
+    /// Checks a format version that was read.
+    pub(super) fn check_format(self, format: u32) -> Result<(), String> {
+        let checked = match self {
+            Self::Mpc => MpcFormat::try_from(Some(format)).map(|_| ()),
+            _ => DatasetFormat::try_from(Some(format)).map(|_| ()),
+        };
+        checked.map_err(|error| error.to_string())
+    }
+}
+
+/// A part: a fixed range of items, with one file in each table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// The first game, sample or pair.
+    /// The number of the first item.
     pub first: u64,
-    /// How many there are.
+    /// The number of items.
     pub count: u64,
     /// The part's file in each table.
     pub files: BTreeMap<String, FileEntry>,
@@ -54,13 +70,13 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// [`FORMAT`], or [`MPC_FORMAT`] for MPC samples.
+    /// A [`DatasetFormat`], or an [`MpcFormat`] for MPC samples.
     pub format: u32,
     /// What the dataset holds.
     pub kind: DatasetKind,
-    /// [`RULES`].
+    /// The rules of the games: [`RULES`].
     pub rules: String,
-    /// The hash of everything that decides a game but how many there are.
+    /// The hash of everything that determines the rows, except their number.
     pub recipe: ContentHash,
     /// The run's seed.
     pub seed: u64,
@@ -84,33 +100,8 @@ pub struct Manifest {
 }
 
 impl Versioned for Manifest {
-    type Format = FormatVersion<FORMAT, MPC_FORMAT>;
-}
-
-/// What the footer of every file of a dataset says of itself.
-#[must_use]
-pub fn base_footer(recipe: ContentHash) -> Footer {
-    let texts = [
-        ("format", FORMAT.to_string()),
-        ("rules", RULES.into()),
-        ("units", UNITS.into()),
-        ("recipe", recipe.to_string()),
-    ];
-    texts.map(|(name, text)| (format!("renma.{name}"), text)).into()
-}
-
-/// The same, with everything that decides the content.
-#[must_use]
-pub fn recipe_footer(recipe: ContentHash, settings: &[(String, String)]) -> Footer {
-    let mut footer = base_footer(recipe);
-    footer.extend(settings.iter().map(|(name, value)| (setting_key(name), value.clone())));
-    footer
-}
-
-/// Where a footer of [`recipe_footer`] has the setting of this name.
-#[must_use]
-pub fn setting_key(name: &str) -> String {
-    format!("renma.{name}")
+    // Which versions there are depends on the kind: `Manifest::read_any` checks that.
+    type Format = FormatVersion<1, 3>;
 }
 
 /// The name of part `index`.
@@ -154,71 +145,6 @@ impl Manifest {
     pub fn write(&self, folder: &Path) -> Result<(), ArtifactError> {
         check_part_count(folder, self.parts.len())?;
         write_sealed(&folder.join("manifest.json"), self)
-    }
-
-    /// Reads and checks the manifest of a dataset folder.
-    ///
-    /// # Errors
-    ///
-    /// No manifest, a damaged one, or one of another format or kind.
-    pub fn read(folder: &Path, kind: DatasetKind) -> Result<Self, ArtifactError> {
-        let manifest = Self::read_any(folder)?;
-        if manifest.kind != kind {
-            let reason = format!("it holds {:?} data, {kind:?} expected", manifest.kind);
-            return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
-        }
-        Ok(manifest)
-    }
-
-    /// Reads and checks the manifest of a dataset folder of any kind.
-    ///
-    /// # Errors
-    ///
-    /// No manifest, a damaged one, one of another format, or one of a dataset that cannot be.
-    pub fn read_any(folder: &Path) -> Result<Self, ArtifactError> {
-        let path = folder.join("manifest.json");
-        check_folder(folder)?;
-        if !exists(&path)? {
-            return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
-        }
-        let manifest: Self = read_versioned(&path)?;
-        let format = if manifest.kind == DatasetKind::Mpc { MPC_FORMAT } else { FORMAT };
-        if manifest.format != format {
-            let reason = format!("it has format {}, this renma reads format {format}", manifest.format);
-            return Err(ArtifactError::unfit(&path, reason));
-        }
-        if manifest.content != content_of(&manifest.parts) {
-            return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
-        }
-        check_manifest(&path, &manifest)?;
-        Ok(manifest)
-    }
-
-    /// Whether a folder holds the dataset of this recipe already; one that holds anything else is refused.
-    ///
-    /// # Errors
-    ///
-    /// A dataset of another kind or recipe, or a damaged one; `table` and `config` tell which key differs.
-    pub fn is_there(
-        folder: &Path,
-        kind: DatasetKind,
-        recipe: ContentHash,
-        (table, config): (&str, &serde_json::Value),
-    ) -> Result<bool, ArtifactError> {
-        if !exists(&folder.join("manifest.json"))? {
-            return Ok(false);
-        }
-        let found = Self::read(folder, kind)?;
-        if found.recipe == recipe {
-            return Ok(true);
-        }
-        let differing = config.as_object().into_iter().flatten().find_map(|(key, ours)| {
-            let theirs = &found.config[key];
-            (theirs != ours).then(|| format!("{table}.{key} is {theirs} there and {ours} here"))
-        });
-        let differing = differing.unwrap_or_else(|| "its seed, generation or models are others".to_owned());
-        let reason = format!("it holds the data of another run: {differing}\nchoose another --output");
-        Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The parts that a number of items is cut into: a part is the same whoever makes it, and whatever else there is.
+//! The parts into which items are divided: the edges of a part depend on its number and on nothing else.
 
 use super::manifest::Part;
 use crate::artifact::table::FileEntry;
@@ -8,11 +8,11 @@ use std::ops::Range;
 /// The items of a part: games or pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartRange {
-    /// The number of the part.
+    /// The number of the part, from 0.
     pub index: usize,
-    /// Its first item.
+    /// The number of the first item.
     pub first: u64,
-    /// How many there are.
+    /// The number of items.
     pub count: u64,
 }
 
@@ -25,7 +25,7 @@ impl PartRange {
         Self::some(items, part_items, 0..items.div_ceil(part_items) as usize)
     }
 
-    /// Those of the same parts whose numbers are `wanted`.
+    /// The parts of [`PartRange::all`] with the `wanted` numbers.
     #[must_use]
     pub fn some(items: u64, part_items: u64, wanted: Range<usize>) -> Vec<Self> {
         let range = |index: usize| {
@@ -35,7 +35,7 @@ impl PartRange {
         wanted.map(range).collect()
     }
 
-    /// Its items.
+    /// The numbers of its items.
     #[must_use]
     pub const fn ids(&self) -> Range<u64> {
         self.first..self.first + self.count
@@ -58,7 +58,7 @@ pub struct PartItems<'a> {
 }
 
 impl<'a> PartItems<'a> {
-    /// The items of these parts.
+    /// The items of `parts`.
     #[must_use]
     pub fn new(parts: &'a [PartRange]) -> Self {
         let mut count = 0;
@@ -70,13 +70,13 @@ impl<'a> PartItems<'a> {
         Self { parts, begins, count }
     }
 
-    /// How many there are.
+    /// The number of items.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The item of this number.
+    /// The item with this number.
     #[must_use]
     pub fn get(&self, number: u64) -> Option<u64> {
         if self.count <= number {

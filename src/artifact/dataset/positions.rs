@@ -1,134 +1,199 @@
 //! The positions table: one row for each position with a legal move.
 
-use crate::artifact::table::{Column, Layout, Table};
-use arrow::array::{ArrayRef, AsArray, BooleanArray, Int8Array, Int32Array, RecordBatch, UInt8Array, UInt64Array};
-use arrow::datatypes::{DataType, Int8Type, Int32Type, UInt8Type, UInt64Type};
-use std::sync::Arc;
+use super::manifest::DatasetKind;
+use crate::artifact::table::Table;
+use crate::artifact::table::row::{TableRow, table_rows};
+use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::board::position::Position;
+use crate::engine::game::Ply;
+use crate::engine::score::Score;
+
+table_rows! {
+    /// A row of a positions table; a label is `None` where the source of an imported dataset did not know it.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PositionRow {
+        /// the game, unique in the dataset
+        game_id: u64 as UInt64Type, Delta;
+        /// half-moves before this position, passes included
+        ply: u8 as Int16Type, Dictionary;
+        /// empty squares
+        empties: u8 as Int16Type, Dictionary;
+        /// black's discs, bit i for square i, a1 = 0, h8 = 63
+        black: u64 as UInt64Type, Plain;
+        /// white's discs, bit i for square i, a1 = 0, h8 = 63
+        white: u64 as UInt64Type, Plain;
+        /// whether black is to move
+        black_to_move: bool as BooleanType, Plain;
+        /// deep-search score in millidiscs, side to move, within 64000
+        score: Option<i32> as Int32Type, Delta;
+        /// evaluation without search in millidiscs, side to move
+        static_score: Option<i32> as Int32Type, Delta;
+        /// nominal depth of score; equals empties when exact
+        depth: Option<u8> as UInt8Type, Dictionary;
+        /// whether score was solved to the end
+        exact: Option<bool> as BooleanType, Plain;
+        /// the square the search prefers
+        best_move: Option<u8> as UInt8Type, Dictionary;
+        /// the square that was played
+        played_move: Option<u8> as UInt8Type, Dictionary;
+        /// whether the played move was a random opening ply or exploration
+        random_move: Option<bool> as BooleanType, Plain;
+        /// final disc difference in discs, side to move, empties to the winner
+        result: Option<i8> as Int32Type, Dictionary;
+    }
+}
 
 /// The columns of `positions/part-NNNNN.parquet`.
-pub static POSITIONS: Table = Table {
-    name: "positions",
-    columns: &[
-        Column::new("game_id", DataType::UInt64, Layout::Delta, "the game, unique in the dataset"),
-        Column::new("ply", DataType::UInt8, Layout::Dictionary, "half-moves before this position, passes included"),
-        Column::new("empties", DataType::UInt8, Layout::Dictionary, "empty squares"),
-        Column::new("black", DataType::UInt64, Layout::Plain, "black's discs, bit i for square i, a1 = 0, h8 = 63"),
-        Column::new("white", DataType::UInt64, Layout::Plain, "white's discs, bit i for square i, a1 = 0, h8 = 63"),
-        Column::new("black_to_move", DataType::Boolean, Layout::Plain, "whether black is to move"),
-        Column::new(
-            "score",
-            DataType::Int32,
-            Layout::Split,
-            "deep-search score in millidiscs, side to move, within 64000",
-        ),
-        Column::new(
-            "static_score",
-            DataType::Int32,
-            Layout::Split,
-            "evaluation without search in millidiscs, side to move",
-        ),
-        Column::new("depth", DataType::UInt8, Layout::Dictionary, "nominal depth of score; equals empties when exact"),
-        Column::new("exact", DataType::Boolean, Layout::Plain, "whether score was solved to the end"),
-        Column::new("best_move", DataType::UInt8, Layout::Dictionary, "the square the search prefers"),
-        Column::new("played_move", DataType::UInt8, Layout::Dictionary, "the square that was played"),
-        Column::new(
-            "random_move",
-            DataType::Boolean,
-            Layout::Plain,
-            "whether the played move was opening or exploration",
-        ),
-        Column::new(
-            "result",
-            DataType::Int8,
-            Layout::Dictionary,
-            "final disc difference in discs, side to move, empties to the winner",
-        ),
-    ],
-    nullable: &[],
-};
+pub static POSITIONS: Table = Table { name: "positions", columns: PositionRow::COLUMNS, nullable: &[] };
 
-/// One row of the positions table of a self-play dataset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the columns of the table describe themselves")]
-pub struct PositionRow {
-    pub game_id: u64,
-    pub ply: u8,
-    pub empties: u8,
-    pub black: u64,
-    pub white: u64,
-    pub black_to_move: bool,
-    pub score: i32,
-    pub static_score: i32,
-    pub depth: u8,
-    pub exact: bool,
-    pub best_move: u8,
-    pub played_move: u8,
-    pub random_move: bool,
-    pub result: i8,
-}
+/// The same of an imported dataset, whose labels may be missing.
+pub static IMPORTED_POSITIONS: Table = Table { nullable: PositionRow::OPTIONAL, ..POSITIONS };
 
-/// The rows as columns.
+/// The positions table of a kind of dataset.
 #[must_use]
-pub fn to_batch(rows: &[PositionRow]) -> RecordBatch {
-    fn bytes(rows: &[PositionRow], value: impl Fn(&PositionRow) -> u8) -> ArrayRef {
-        Arc::new(UInt8Array::from_iter_values(rows.iter().map(value)))
-    }
-    fn words(rows: &[PositionRow], value: impl Fn(&PositionRow) -> u64) -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)))
-    }
-    fn scores(rows: &[PositionRow], value: impl Fn(&PositionRow) -> i32) -> ArrayRef {
-        Arc::new(Int32Array::from_iter_values(rows.iter().map(value)))
-    }
-    fn flags(rows: &[PositionRow], value: impl Fn(&PositionRow) -> bool) -> ArrayRef {
-        Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(value(row)))))
-    }
-    POSITIONS.batch(vec![
-        words(rows, |row| row.game_id),
-        bytes(rows, |row| row.ply),
-        bytes(rows, |row| row.empties),
-        words(rows, |row| row.black),
-        words(rows, |row| row.white),
-        flags(rows, |row| row.black_to_move),
-        scores(rows, |row| row.score),
-        scores(rows, |row| row.static_score),
-        bytes(rows, |row| row.depth),
-        flags(rows, |row| row.exact),
-        bytes(rows, |row| row.best_move),
-        bytes(rows, |row| row.played_move),
-        flags(rows, |row| row.random_move),
-        Arc::new(Int8Array::from_iter_values(rows.iter().map(|row| row.result))),
-    ])
+pub fn positions_table(kind: DatasetKind) -> &'static Table {
+    if kind == DatasetKind::Imported { &IMPORTED_POSITIONS } else { &POSITIONS }
 }
 
-/// The rows of a batch that has the columns of the table.
-///
-/// # Panics
-///
-/// If the batch has other columns: [`Table::read`] gives none such.
-pub fn from_batch(batch: &RecordBatch) -> impl Iterator<Item = PositionRow> + '_ {
-    let bytes = |index: usize| batch.column(index).as_primitive::<UInt8Type>().values();
-    let words = |index: usize| batch.column(index).as_primitive::<UInt64Type>().values();
-    let scores = |index: usize| batch.column(index).as_primitive::<Int32Type>().values();
-    let flags = |index: usize| batch.column(index).as_boolean().values();
-    let (game_id, ply, empties) = (words(0), bytes(1), bytes(2));
-    let (black, white, black_to_move) = (words(3), words(4), flags(5));
-    let (score, static_score, depth, exact) = (scores(6), scores(7), bytes(8), flags(9));
-    let (best_move, played_move, random_move) = (bytes(10), bytes(11), flags(12));
-    let result = batch.column(13).as_primitive::<Int8Type>().values();
-    (0..batch.num_rows()).map(move |row| PositionRow {
-        game_id: game_id[row],
-        ply: ply[row],
-        empties: empties[row],
-        black: black[row],
-        white: white[row],
-        black_to_move: black_to_move.value(row),
-        score: score[row],
-        static_score: static_score[row],
-        depth: depth[row],
-        exact: exact.value(row),
-        best_move: best_move[row],
-        played_move: played_move[row],
-        random_move: random_move.value(row),
-        result: result[row],
-    })
+impl PositionRow {
+    /// A position without any label; its game is numbered when it is written.
+    #[must_use]
+    pub fn unlabeled(colored: ColoredPosition, Ply(ply): Ply) -> Self {
+        let (Black(black), White(white)) = colored.boards();
+        Self {
+            game_id: 0,
+            ply,
+            empties: colored.position.empties(),
+            black,
+            white,
+            black_to_move: colored.black_to_move,
+            score: None,
+            static_score: None,
+            depth: None,
+            exact: None,
+            best_move: None,
+            played_move: None,
+            random_move: None,
+            result: None,
+        }
+    }
+
+    /// The board, seen by the side to move, if the row is one that can be.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be: overlapping discs, another count of empty squares, values beyond ±64 discs.
+    pub fn position(&self) -> Result<Position, String> {
+        let colored = ColoredPosition::from_boards(Black(self.black), White(self.white), self.black_to_move);
+        let position = colored.ok_or("black and white share a square")?.position;
+        if self.empties != position.empties() {
+            return Err(format!("empties is {}, the board has {}", self.empties, position.empties()));
+        }
+        if let Some(score) = self.score.filter(|score| !(Score::MIN..=Score::MAX).contains(&Score(*score))) {
+            return Err(format!("score {score} is beyond ±{}", Score::MAX.0));
+        }
+        if let Some(result) = self.result.filter(|result| !(-64..=64).contains(result)) {
+            return Err(format!("result {result} is beyond ±64"));
+        }
+        Ok(position)
+    }
+
+    /// Facts that a row must state whatever its game was.
+    ///
+    /// # Errors
+    ///
+    /// The first that it gets wrong.
+    pub fn check(&self) -> Result<(), String> {
+        let position = self.position()?;
+        let empties = position.empties();
+        // Discs are 4 + ply − passes, and passes are never negative.
+        if self.ply < 60 - empties.min(60) {
+            return Err(format!("ply {} is too low for {empties} empty squares", self.ply));
+        }
+        if self.exact == Some(true) {
+            let score = self.score.ok_or("it is exact and has no score")?;
+            if self.depth != Some(empties) {
+                let depth = self.depth.map_or("none".to_owned(), |depth| depth.to_string());
+                return Err(format!("it is exact with depth {depth} and {empties} empty squares"));
+            }
+            if score % 1000 != 0 {
+                return Err(format!("exact score {score} is not a whole number of discs"));
+            }
+        }
+        let legal = position.legal_moves();
+        if legal == 0 {
+            return Err("the side to move has no move".into());
+        }
+        for (name, square) in [("best_move", self.best_move), ("played_move", self.played_move)] {
+            if let Some(square) = square.filter(|square| 63 < *square || legal >> square & 1 == 0) {
+                return Err(format!("{name} {square} is not legal"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::table::Footer;
+    use arrow::array::{ArrayRef, RecordBatch};
+    use std::sync::Arc;
+
+    #[test]
+    fn missing_labels_survive_the_file_and_count_in_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let bare = PositionRow::unlabeled(ColoredPosition::START, Ply(0));
+        let zero = PositionRow { score: Some(0), exact: Some(false), result: Some(0), ..bare };
+        let content = |rows: &[PositionRow]| {
+            let entry = IMPORTED_POSITIONS.write_rows(&path, rows, &Footer::new()).unwrap();
+            assert_eq!(IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry).unwrap(), rows);
+            assert!(POSITIONS.read(&path, &entry).is_err(), "self-play has no missing labels");
+            entry.content
+        };
+        assert_ne!(content(&[bare, zero]), content(&[zero, bare]));
+        assert_ne!(content(&[bare]), content(&[zero]));
+    }
+
+    #[test]
+    fn columns_in_another_order_are_found_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let row = PositionRow {
+            score: Some(1),
+            static_score: Some(2),
+            depth: Some(3),
+            exact: Some(true),
+            best_move: Some(4),
+            played_move: Some(5),
+            random_move: Some(false),
+            result: Some(6),
+            ..PositionRow::unlabeled(ColoredPosition::START, Ply(0))
+        };
+        let bytes_of = |table: &Table, columns| {
+            let entry = table.write(&path, &table.batch(columns), &Footer::new()).unwrap();
+            (entry, std::fs::read(&path).unwrap())
+        };
+        let ours = PositionRow::to_columns(&[row]);
+        let (entry, _) = bytes_of(&POSITIONS, ours.clone());
+        assert_eq!(POSITIONS.read_rows::<PositionRow>(&path, &entry).unwrap(), [row]);
+        let count = PositionRow::COLUMNS.len();
+        for (first, second) in (0..count).flat_map(|first| (0..first).map(move |second| (first, second))) {
+            let (mut columns, mut values) = (PositionRow::COLUMNS.to_vec(), ours.clone());
+            columns.swap(first, second);
+            values.swap(first, second);
+            let swapped = Table { columns: columns.leak(), ..POSITIONS };
+            let (entry, bytes) = bytes_of(&swapped, values);
+            let batch = POSITIONS.decode(&path, bytes, 1).unwrap();
+            assert_eq!(PositionRow::from_batch(&batch).unwrap(), [row], "{first} and {second}");
+            // The hash that another writer made in its own order is not the one of the table.
+            assert!(POSITIONS.read(&path, &entry).is_err(), "{first} and {second}");
+            assert_eq!(PositionRow::from_batch(&swapped.batch(batch_in(&swapped, &batch))).unwrap(), [row]);
+        }
+    }
+
+    fn batch_in(table: &Table, batch: &RecordBatch) -> Vec<ArrayRef> {
+        table.columns.iter().map(|column| Arc::clone(batch.column_by_name(column.name).unwrap())).collect()
+    }
 }

@@ -1,4 +1,4 @@
-//! The verdict of a gate: who played whom, the score and what follows from it.
+//! The verdict of a gate: the players, the score and what follows from it.
 
 use super::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;
@@ -26,21 +26,33 @@ pub enum Verdict {
     Inconclusive,
 }
 
+impl Verdict {
+    /// Its word in files, reports and messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// The content of `verdict.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerdictFile {
     /// The version of these fields.
     pub format: VerdictFormat,
-    /// The verdict.
+    /// What the gate decided.
     pub verdict: Verdict,
     /// The step id of the gate.
     pub step: ContentHash,
     /// The content of the games beside it, as their manifest has it.
     pub games_content: ContentHash,
-    /// Who wants to be champion.
+    /// The model that would be champion.
     pub candidate: ModelReference,
-    /// Whom it played.
+    /// The model that it played.
     pub baseline: ModelReference,
     /// Pairs of games that the gate would have played at most.
     pub pairs_asked: u64,
@@ -48,7 +60,7 @@ pub struct VerdictFile {
     pub pairs_done: u64,
     /// The match, from the candidate's side.
     pub score: Score,
-    /// The sequential test; none where all games were played for the interval's sake.
+    /// The sequential test; `None` in mode `games`.
     pub test: Option<SequentialTest>,
     /// How its openings were found.
     pub openings: OpeningCounts,
@@ -74,7 +86,7 @@ pub struct Score {
     pub losses: u64,
     /// Pairs by points, from none to two in halves: LL, LD, DD or WL, WD, WW.
     pub pairs: [u64; 5],
-    /// Points a game, a draw being half a point.
+    /// Points per game; a draw is half a point.
     pub points: f64,
     /// The mean disc difference of a game, in discs.
     pub discs_mean: f64,
@@ -96,11 +108,11 @@ pub struct Score {
 pub struct OpeningCounts {
     /// Openings drawn at random.
     pub drawn: u64,
-    /// Those that had been drawn before, up to symmetry.
+    /// Openings that had been drawn before, up to symmetry.
     pub repeated: u64,
-    /// Those whose position is in an avoided dataset, up to symmetry.
+    /// Openings whose position is in an avoided dataset, up to symmetry.
     pub in_training: u64,
-    /// Those that end the game or favor one side too much.
+    /// Openings that end the game or favor one side too much.
     pub unbalanced: u64,
 }
 

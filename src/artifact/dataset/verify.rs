@@ -1,10 +1,10 @@
 //! Checks a dataset against itself: hashes, schema, every row, and every game replayed by the rules.
 
 use super::folder::{Dataset, part_path};
-use super::games::GAMES;
+use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, part_name};
-use super::positions::POSITIONS;
-use super::rows::{DatasetGame, DatasetRow};
+use super::mpc_samples::MPC_SAMPLES;
+use super::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
@@ -53,7 +53,7 @@ pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBoo
 fn verify_games(
     dataset: &Dataset,
     index: usize,
-    (games, rows): (&[DatasetGame], &[DatasetRow]),
+    (games, rows): (&[GameRow], &[PositionRow]),
     fast: bool,
     stop: &AtomicBool,
 ) -> Result<Verified, Finding> {
@@ -96,7 +96,7 @@ fn verify_games(
 }
 
 /// Positions without games are numbered as games would be: every number occurs, in order.
-fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[DatasetRow]) -> Result<Verified, Finding> {
+fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<Verified, Finding> {
     let part = &dataset.manifest().parts[index];
     let mut next = part.first;
     for (number, row) in rows.iter().enumerate() {
@@ -116,7 +116,7 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[DatasetRow]) -
 }
 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
-fn replay(game: &DatasetGame, rows: &[DatasetRow], kind: DatasetKind) -> Result<(), String> {
+fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(), String> {
     let moves = parse_moves(&game.moves).map_err(|error| format!("moves, {error}"))?;
     let mut rows = rows.iter().peekable();
     let mut replayed = Game::new();
@@ -147,7 +147,7 @@ fn replay(game: &DatasetGame, rows: &[DatasetRow], kind: DatasetKind) -> Result<
     }
 }
 
-fn compare(row: &DatasetRow, game: &DatasetGame, current: ColoredPosition, played: Option<u8>) -> Result<(), String> {
+fn compare(row: &PositionRow, game: &GameRow, current: ColoredPosition, played: Option<u8>) -> Result<(), String> {
     let (Black(black), White(white)) = current.boards();
     let result = game.result.map(|result| if current.black_to_move { result } else { -result });
     let same = (row.black, row.white, row.black_to_move) == (black, white, current.black_to_move);
@@ -180,7 +180,7 @@ fn text(number: Option<impl ToString>) -> String {
 /// Whatever the system refuses.
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
-    for table in [&GAMES, &POSITIONS] {
+    for table in [&GAMES, &POSITIONS, &MPC_SAMPLES] {
         let folder = dataset.folder().join(table.name);
         let parts = dataset.manifest().parts.iter().enumerate();
         let listed = parts.filter(|(_, part)| part.files.contains_key(table.name));

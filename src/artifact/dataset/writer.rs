@@ -1,8 +1,10 @@
 //! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
-use super::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, base_footer, check_part_count, content_of};
-use super::rows::{DatasetGame, DatasetRow, games_table, positions_table, to_games_batch, to_positions_batch};
+use super::games::{GameRow, games_table};
+use super::manifest::{DatasetKind, Manifest, Part, RULES, check_part_count, content_of};
+use super::positions::{PositionRow, positions_table};
+use super::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep_own;
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A part is written when it has so many rows, and the game that reached it is complete.
+/// A part is written once it has this many rows and its last game is complete.
 const PART_ROWS: usize = 1 << 18;
 
 /// A game, or positions of one whose moves are unknown; the writer numbers it.
@@ -22,7 +24,7 @@ pub struct ImportedGame {
     /// The final disc difference for black.
     pub result: Option<i8>,
     /// Its positions with a legal move, in order; at most 255 if it has moves.
-    pub rows: Vec<DatasetRow>,
+    pub rows: Vec<PositionRow>,
 }
 
 /// What a manifest says of where the content came from.
@@ -123,10 +125,10 @@ impl DatasetWriter {
         let count = self.waiting.len() as u64;
         for (game_id, game) in (0..).zip(self.waiting.drain(..)) {
             let positions = game.rows.len();
-            rows.extend(game.rows.into_iter().map(|row| DatasetRow { game_id, ..row }));
+            rows.extend(game.rows.into_iter().map(|row| PositionRow { game_id, ..row }));
             if let Some(moves) = game.moves {
                 let positions = u8::try_from(positions).expect("a game has at most 60 moves");
-                games.push(DatasetGame { game_id, moves, random_plies: None, result: game.result, positions });
+                games.push(GameRow { game_id, moves, random_plies: None, result: game.result, positions });
             }
         }
         assert!(games.is_empty() || games.len() as u64 == count, "games with and without moves do not mix");
@@ -142,12 +144,12 @@ impl DatasetWriter {
     pub fn add_part(
         &mut self,
         count: u64,
-        games: Option<Vec<DatasetGame>>,
-        mut rows: Vec<DatasetRow>,
+        games: Option<Vec<GameRow>>,
+        mut rows: Vec<PositionRow>,
     ) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.done);
         check_part_count(&self.output, index + 1)?;
-        let mut footer = base_footer(self.recipe);
+        let mut footer = base_footer(self.kind.format(), self.recipe);
         footer.insert("renma.first_game".into(), first.to_string());
         footer.insert("renma.games".into(), count.to_string());
         let mut files = BTreeMap::new();
@@ -155,14 +157,12 @@ impl DatasetWriter {
             games.iter_mut().for_each(|game| game.game_id += first);
             let table = games_table(self.kind);
             let path = part_path(self.draft.path(), table, index);
-            let batch = to_games_batch(self.kind, &games);
-            files.insert(table.name.to_owned(), table.write(&path, &batch, &footer)?);
+            files.insert(table.name.to_owned(), table.write_rows(&path, &games, &footer)?);
         }
         rows.iter_mut().for_each(|row| row.game_id += first);
         let table = positions_table(self.kind);
         let path = part_path(self.draft.path(), table, index);
-        let batch = to_positions_batch(self.kind, &rows);
-        files.insert(table.name.to_owned(), table.write(&path, &batch, &footer)?);
+        files.insert(table.name.to_owned(), table.write_rows(&path, &rows, &footer)?);
         self.parts.push(Part { first, count, files });
         self.done += count;
         Ok(())
@@ -178,7 +178,7 @@ impl DatasetWriter {
             self.flush()?;
         }
         let manifest = Manifest {
-            format: FORMAT,
+            format: self.kind.format(),
             kind: self.kind,
             rules: RULES.to_owned(),
             recipe: self.recipe,

@@ -1,20 +1,4 @@
-//! The models that need no registry.
-
-use super::document::ModelDocument;
-use super::version::Model;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::parse_versioned;
-use crate::engine::eval::builtin;
-use crate::engine::eval::evaluation::Evaluation;
-use std::path::Path;
-
-/// The files of the shipped model.
-const SHIPPED: [(&str, &[u8]); 4] = [
-    ("model.json", include_bytes!("../../../models/shipped/model.json")),
-    ("features.toml", include_bytes!("../../../models/shipped/features.toml")),
-    ("weights.parquet", include_bytes!("../../../models/shipped/weights.parquet")),
-    ("mpc.parquet", include_bytes!("../../../models/shipped/mpc.parquet")),
-];
+//! The names of the models that need no registry.
 
 /// A model that is part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,59 +35,5 @@ impl Builtin {
     #[must_use]
     pub fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
-    }
-
-    /// The model alone.
-    #[must_use]
-    pub fn model(self) -> Model {
-        self.load().0
-    }
-
-    /// The model, and its document if it was trained.
-    ///
-    /// # Panics
-    ///
-    /// If the shipped model is damaged, which a test rules out.
-    #[must_use]
-    pub fn load(self) -> (Model, Option<ModelDocument>) {
-        match self {
-            Self::DiscCount => (untrained(builtin::disc_count()), None),
-            Self::SquareWeights => (untrained(builtin::square_weights()), None),
-            Self::Champion => {
-                let (model, document) = shipped().expect("the shipped model is sound");
-                (model, Some(document))
-            }
-        }
-    }
-}
-
-/// A model without MPC statistics, which searches full width.
-fn untrained(evaluation: Evaluation) -> Model {
-    let visits = vec![0; evaluation.weights().len()];
-    Model::draft(evaluation, visits)
-}
-
-fn shipped() -> Result<(Model, ModelDocument), ArtifactError> {
-    let folder = Path::new("builtin:champion");
-    let bytes_of = |name: &str| {
-        let file = SHIPPED.iter().find(|(other, _)| *other == name);
-        file.map(|(_, bytes)| bytes.to_vec()).ok_or(ArtifactError::Missing { path: folder.join(name) })
-    };
-    let document = parse_versioned(folder, &bytes_of("model.json")?)?;
-    let model = Model::decode(folder, &document, bytes_of)?;
-    Ok((model, document))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_shipped_model_is_sound_and_has_its_own_statistics() {
-        let (model, document) = shipped().unwrap();
-        assert_eq!(model.mpc_weights, Some(model.weights_hash()));
-        assert_eq!(document.content, model.content_hash());
-        let size: usize = SHIPPED.iter().map(|(_, bytes)| bytes.len()).sum();
-        assert!(size <= 8 << 20, "{size} bytes");
     }
 }

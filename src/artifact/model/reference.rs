@@ -56,6 +56,18 @@ impl LoadedModel {
     }
 }
 
+impl Registry {
+    /// The version that this step made, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A damaged version.
+    pub fn made_by(&self, step: ContentHash) -> Result<Option<LoadedModel>, ArtifactError> {
+        let document = self.documents()?.into_iter().find(|document| document.origin.step == step);
+        document.map(|document| LoadedModel::read(&self.folder_of(document.id))).transpose()
+    }
+}
+
 /// Loads a model by name, with `registry` for version ids and `champion`.
 ///
 /// # Errors

@@ -3,10 +3,8 @@
 use super::closed::ClosedFile;
 use super::document::{ModelDocument, Origin};
 use super::name::VersionId;
-use super::reference::LoadedModel;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{PendingFolder, exists};
 use std::fs;
@@ -63,16 +61,6 @@ impl Registry {
     /// A damaged one.
     pub fn documents(&self) -> Result<Vec<ModelDocument>, ArtifactError> {
         self.ids()?.into_iter().map(|id| read_document(&self.folder_of(id))).collect()
-    }
-
-    /// The version that this step made, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// A damaged version.
-    pub fn made_by(&self, step: ContentHash) -> Result<Option<LoadedModel>, ArtifactError> {
-        let document = self.documents()?.into_iter().find(|document| document.origin.step == step);
-        document.map(|document| LoadedModel::read(&self.folder_of(document.id))).transpose()
     }
 
     /// The highest version there ever was: numbers are not used twice.

@@ -4,9 +4,8 @@ use super::kind_word;
 use crate::artifact::model::document::DatasetEntry;
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
-use crate::cli::status::verdict_word;
-use crate::cli::work::utc;
 use crate::pipeline::train::task::TrainMetrics;
+use crate::run::log::utc;
 use crate::run::models::list::{ListedVersion, ModelList};
 use crate::run::standings::Standing;
 use serde_json::{Value, json};
@@ -76,7 +75,7 @@ fn version_row(list: &ModelList, version: &ListedVersion) -> Vec<String> {
         sum(|dataset| dataset.positions),
         version.training.as_ref().map_or_else(dash, error_text),
         standing.map_or_else(dash, Standing::text),
-        version.verdict.map_or("-", |gate| verdict_word(gate.verdict)).to_owned(),
+        version.verdict.map_or("-", |gate| gate.verdict.name()).to_owned(),
         version.made_at.map_or_else(dash, date_text),
         document.content.short(),
         if list.champion == Some(document.id) { "champion".into() } else { String::new() },

@@ -5,7 +5,6 @@ use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
-use crate::cli::status::verdict_word;
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
 use crate::run::models::show::{DatasetLink, ModelHistory};
@@ -112,7 +111,7 @@ fn gate_text(gate: &RunGate) -> String {
         gate.generation,
         verdict.candidate.id,
         verdict.baseline.id,
-        verdict_word(verdict.verdict),
+        verdict.verdict.name(),
         score.elo,
         score.elo_low,
         score.elo_high,

@@ -1,27 +1,46 @@
-//! Pictures of a fit, as SVG written by hand: plain shapes and a few words, the same bytes for the same figures.
+//! Pictures of a fit, as SVG: the same bytes for the same figures.
 
 use super::metrics::{DepthFit, FitMpcMetrics};
 use super::sample::Sample;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::output::{FileKind, OutputFile, first_bytes};
 use crate::artifact::publish::{create_folder, exists, publish_bytes};
 use crate::engine::search::mpc_level::LEVELS;
-use std::fmt::Write;
+use plotters::backend::SVGBackend;
+use plotters::chart::{ChartBuilder, SeriesLabelPosition};
+use plotters::drawing::IntoDrawingArea;
+use plotters::element::{Circle, PathElement};
+use plotters::series::LineSeries;
+use plotters::style::{Color, Palette, Palette99, RGBColor, WHITE};
+use std::error::Error;
 use std::path::Path;
 
 /// The files of the pictures in their folder.
-pub const PICTURE_NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
+const PICTURE_NAMES: [&str; 3] = ["scatter.svg", "residual.svg", "calibration.svg"];
 
 /// A picture as `draw` makes it.
-pub const PICTURE_FILE: FileKind = FileKind {
+const PICTURE_FILE: FileKind = FileKind {
     name: "a picture of a fit",
     matches: |path| Ok(first_bytes(path, HEAD.len() as u64)? == HEAD.as_bytes()),
 };
 
-const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=";
+const HEAD: &str = "<svg width=\"640\" height=\"480\" viewBox=\"0 0 640 480\" xmlns=\"http://www.w3.org/2000/svg\">";
 
 /// The empty squares of the pictures of one pair of depths.
 const EMPTIES: u8 = 33;
+
+/// Checks the places of the pictures before any work is done for them: pictures of a fit may be overwritten, and nothing
+/// else ever is.
+///
+/// # Errors
+///
+/// A file that may not be overwritten.
+pub fn check_places(folder: &Path, overwrite: bool) -> Result<(), ArtifactError> {
+    for path in PICTURE_NAMES.map(|name| folder.join(name)) {
+        OutputFile::check(&path, PICTURE_FILE, overwrite, "--replace")?;
+    }
+    Ok(())
+}
 
 /// Whether a folder holds the pictures already.
 pub(super) fn are_there(folder: &Path) -> Result<bool, ArtifactError> {
@@ -44,71 +63,56 @@ pub(super) fn draw(folder: &Path, metrics: &FitMpcMetrics, parts: &[Vec<Sample>]
     publish_bytes(&folder.join(PICTURE_NAMES[2]), calibration(metrics).as_bytes())
 }
 
-/// A picture with two axes.
-struct Canvas {
-    text: String,
-    x: [f64; 2],
-    y: [f64; 2],
+/// A chart of points and lines.
+struct Chart {
+    title: String,
+    /// Name and range of the horizontal axis, then of the vertical one.
+    axes: [(&'static str, f64, f64); 2],
+    dots: Vec<[f64; 2]>,
+    lines: Vec<Line>,
 }
 
-/// Size, margins and steps between the lines of the grid.
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 480.0;
-const MARGIN: f64 = 56.0;
-const STEPS: u32 = 8;
+struct Line {
+    color: RGBColor,
+    /// Its name in the legend, if it has one.
+    name: Option<String>,
+    points: Vec<[f64; 2]>,
+}
 
-impl Canvas {
-    fn new(title: &str, [x_name, y_name]: [&str; 2], x: [f64; 2], y: [f64; 2]) -> Self {
-        let text = format!(
-            "{HEAD}\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
-             <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n<g stroke=\"none\" text-anchor=\"middle\">\n"
-        );
-        let mut canvas = Self { text, x, y };
-        canvas.words(WIDTH / 2.0, MARGIN / 2.0, title);
-        canvas.words(WIDTH / 2.0, HEIGHT - MARGIN / 4.0, x_name);
-        canvas.words(MARGIN, MARGIN * 0.8, y_name);
-        canvas.text += "</g>\n";
-        for step in 0..=STEPS {
-            let part = |[from, to]: [f64; 2]| from + (to - from) * f64::from(step) / f64::from(STEPS);
-            let (at_x, at_y) = (part(x), part(y));
-            canvas.line("stroke=\"#ddd\"", [[at_x, y[0]], [at_x, y[1]]]);
-            canvas.line("stroke=\"#ddd\"", [[x[0], at_y], [x[1], at_y]]);
-            let (left, bottom) = (canvas.place([at_x, y[0]]), canvas.place([x[0], at_y]));
-            canvas.words(left[0] - 8.0, left[1] + 16.0, &format!("{at_x:.0}"));
-            canvas.words(bottom[0] - 32.0, bottom[1] + 4.0, &format!("{at_y:.1}"));
+const SIZE: (u32, u32) = (640, 480);
+const BLUE: RGBColor = RGBColor(0x33, 0x66, 0xcc);
+const RED: RGBColor = RGBColor(0xcc, 0x33, 0x33);
+const ORANGE: RGBColor = RGBColor(0xcc, 0x99, 0x33);
+
+impl Chart {
+    fn svg(&self) -> String {
+        let mut text = String::new();
+        self.draw(&mut text).expect("a text grows");
+        text
+    }
+
+    fn draw(&self, text: &mut String) -> Result<(), Box<dyn Error + '_>> {
+        let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        let [(x_name, x_min, x_max), (y_name, y_min, y_max)] = self.axes;
+        let mut chart = ChartBuilder::on(&area)
+            .caption(&self.title, ("sans-serif", 17))
+            .margin(12)
+            .x_label_area_size(36)
+            .y_label_area_size(48)
+            .build_cartesian_2d(x_min..x_max, y_min..y_max)?;
+        chart.configure_mesh().x_desc(x_name).y_desc(y_name).draw()?;
+        let inside = |&[x, y]: &[f64; 2]| (x.clamp(x_min, x_max), y.clamp(y_min, y_max));
+        chart.draw_series(self.dots.iter().map(|dot| Circle::new(inside(dot), 1, BLUE.mix(0.5).filled())))?;
+        for line in &self.lines {
+            let series = chart.draw_series(LineSeries::new(line.points.iter().map(inside), line.color))?;
+            if let Some(name) = &line.name {
+                let color = line.color;
+                series.label(name).legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], color));
+            }
         }
-        canvas
-    }
-
-    /// Where a point lies, in units of the picture.
-    fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
-        let part = |value: f64, [from, to]: [f64; 2]| ((value - from) / (to - from)).clamp(0.0, 1.0);
-        [MARGIN + part(x, self.x) * (WIDTH - 2.0 * MARGIN), HEIGHT - MARGIN - part(y, self.y) * (HEIGHT - 2.0 * MARGIN)]
-    }
-
-    fn words(&mut self, x: f64, y: f64, words: &str) {
-        let words = words.replace('&', "&amp;").replace('<', "&lt;");
-        writeln!(self.text, "<text x=\"{x:.1}\" y=\"{y:.1}\">{words}</text>").expect("a text grows");
-    }
-
-    fn line(&mut self, style: &str, points: impl IntoIterator<Item = [f64; 2]>) {
-        let mut path = String::new();
-        for point in points {
-            let [x, y] = self.place(point);
-            write!(path, "{x:.1},{y:.1} ").expect("a text grows");
-        }
-        writeln!(self.text, "<polyline fill=\"none\" {style} points=\"{}\"/>", path.trim_end()).expect("a text grows");
-    }
-
-    fn dot(&mut self, point: [f64; 2]) {
-        let [x, y] = self.place(point);
-        writeln!(self.text, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.5\" fill=\"#36c\" fill-opacity=\"0.5\"/>")
-            .expect("a text grows");
-    }
-
-    fn finish(mut self) -> String {
-        self.text += "</svg>\n";
-        self.text
+        chart.configure_series_labels().position(SeriesLabelPosition::UpperLeft).draw()?;
+        Ok(area.present()?)
     }
 }
 
@@ -133,47 +137,40 @@ fn points(fit: &DepthFit, parts: &[Vec<Sample>]) -> Vec<[f64; 2]> {
 
 /// Deep over shallow with the fitted line and the margin of 87 %.
 fn scatter(fit: &DepthFit, parts: &[Vec<Sample>]) -> String {
-    let ends = [-64.0, 64.0];
-    let mut canvas = Canvas::new(&title(fit), ["shallow value, discs", "deep value, discs"], ends, ends);
-    points(fit, parts).into_iter().for_each(|point| canvas.dot(point));
-    for (margin, style) in [(0.0, "stroke=\"#c33\""), (1.0, "stroke=\"#c93\""), (-1.0, "stroke=\"#c93\"")] {
+    let lines = [(0.0, RED), (1.0, ORANGE), (-1.0, ORANGE)].map(|(margin, color)| {
         let at = |shallow: f64| {
             let deviation = discs(f64::from(fit.sigma)) + fit.growth * shallow.abs();
             fit.slope * shallow + discs(f64::from(fit.offset)) + margin * fit.quantiles[1] * deviation
         };
-        canvas.line(style, (-32..=32).map(|step| [2.0 * f64::from(step), at(2.0 * f64::from(step))]));
-    }
-    canvas.finish()
+        let points = (-32..=32).map(|step| [2.0 * f64::from(step), at(2.0 * f64::from(step))]).collect();
+        Line { color, name: None, points }
+    });
+    let axes = [("shallow value, discs", -64.0, 64.0), ("deep value, discs", -64.0, 64.0)];
+    Chart { title: title(fit), axes, dots: points(fit, parts), lines: lines.into() }.svg()
 }
 
-/// What the line leaves over against |shallow|, with the fitted deviation and its margin of 95 %.
+/// The residual against |shallow|, with the fitted deviation and its margin of 95 %.
 fn residual(fit: &DepthFit, parts: &[Vec<Sample>]) -> String {
-    let names = ["|shallow value|, discs", "|rest|, discs"];
-    let mut canvas = Canvas::new(&title(fit), names, [0.0, 64.0], [0.0, 32.0]);
-    for [shallow, deep] in points(fit, parts) {
-        canvas.dot([shallow.abs(), (deep - fit.slope * shallow - discs(f64::from(fit.offset))).abs()]);
-    }
-    for (times, style) in [(1.0, "stroke=\"#c33\""), (fit.quantiles[2], "stroke=\"#c93\"")] {
+    let residual = |[shallow, deep]: [f64; 2]| deep - fit.slope * shallow - discs(f64::from(fit.offset));
+    let dots = points(fit, parts).into_iter().map(|point| [point[0].abs(), residual(point).abs()]);
+    let lines = [(1.0, RED), (fit.quantiles[2], ORANGE)].map(|(times, color)| {
         let at = |shallow: f64| times * (discs(f64::from(fit.sigma)) + fit.growth * shallow);
-        canvas.line(style, [0.0, 64.0].map(|shallow| [shallow, at(shallow)]));
-    }
-    canvas.finish()
+        Line { color, name: None, points: [0.0, 64.0].map(|shallow| [shallow, at(shallow)]).into() }
+    });
+    let axes = [("|shallow value|, discs", 0.0, 64.0), ("|residual|, discs", 0.0, 32.0)];
+    Chart { title: title(fit), axes, dots: dots.collect(), lines: lines.into() }.svg()
 }
 
 /// The miss rate of each group of held-out predictions over the nominal one.
 fn calibration(metrics: &FitMpcMetrics) -> String {
-    const COLORS: [&str; 8] = ["#000", "#c33", "#3a3", "#36c", "#c93", "#939", "#399", "#999"];
-    let names = ["misses expected, %", "misses found, %"];
-    let mut canvas = Canvas::new("held-out predictions outside the margin", names, [0.0, 32.0], [0.0, 32.0]);
-    canvas.line("stroke=\"#999\" stroke-dasharray=\"4\"", [[0.0, 0.0], [32.0, 32.0]]);
-    for (index, group) in metrics.held_out.iter().enumerate() {
-        let color = COLORS[index % COLORS.len()];
+    let groups = metrics.held_out.iter().enumerate().map(|(index, group)| {
         let points = LEVELS.iter().zip(group.miss_rates).map(|(&level, rate)| [f64::from(100 - level), 100.0 * rate]);
-        canvas.line(&format!("stroke=\"{color}\""), points);
-        let row = MARGIN + 20.0 + 16.0 * index as f64;
-        let words = format!("{} ({} pairs)", group.group, group.pairs).replace('<', "&lt;");
-        writeln!(canvas.text, "<text x=\"{:.1}\" y=\"{row:.1}\" fill=\"{color}\">{words}</text>", MARGIN + 12.0)
-            .expect("a text grows");
-    }
-    canvas.finish()
+        let (red, green, blue) = Palette99::pick(index).rgb();
+        let name = Some(format!("{} ({} pairs)", group.group, group.pairs));
+        Line { color: RGBColor(red, green, blue), name, points: points.collect() }
+    });
+    let nominal = Line { color: RGBColor(0x99, 0x99, 0x99), name: None, points: [[0.0, 0.0], [32.0, 32.0]].into() };
+    let axes = [("misses expected, %", 0.0, 32.0), ("misses found, %", 0.0, 32.0)];
+    let title = "held-out predictions outside the margin".to_owned();
+    Chart { title, axes, dots: Vec::new(), lines: [nominal].into_iter().chain(groups).collect() }.svg()
 }

@@ -5,19 +5,20 @@ use super::compare::{compare, costs, some_positions};
 use super::held_out::{folds_of, held_out};
 use super::line::{Folds, Pool, fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
-use super::parts::Recipe;
+use super::parts::{find_part, write_part};
+use super::recipe::{recipe, step};
 use super::sample::{Sample, Sampler};
 use super::task::{ALGORITHM, FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
 use super::{picture, source};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::lock::FolderLock;
+use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
-use crate::artifact::step::Step;
 use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::result::Stopped;
 use crate::pipeline::{Context, StageError};
@@ -33,11 +34,12 @@ use std::sync::atomic::AtomicBool;
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     task.config.check()?;
     let step = step(&task).id;
-    let recipe = Recipe::new(&task);
+    let recipe = recipe(&task);
+    let _registry_lock = FolderLock::take_named(task.registry.folder(), FIT_MPC_LOCK_NAME)?;
     let _lock = task.output.map(FolderLock::take).transpose()?;
     sweep_dead(&task)?;
-    let is_finished = |output| recipe.is_finished(&task, output);
-    let samples_missing = task.output.map(is_finished).transpose()? == Some(false);
+    let samples = task.output.map(|output| recipe.finished(output, task.config.games)).transpose()?;
+    let samples_missing = samples.is_some_and(|manifest| manifest.is_none());
     let pictures_missing = task.report.map(picture::are_there).transpose()? == Some(false);
     if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing && !pictures_missing) {
         let document = made.document.expect("a version has a document");
@@ -91,24 +93,6 @@ pub(super) fn sweep_dead(task: &FitMpcTask<'_>) -> Result<(), ArtifactError> {
     task.report.map_or(Ok(()), sweep_own)
 }
 
-/// What decides the statistics: the same settings make the same version.
-#[must_use]
-pub fn step(task: &FitMpcTask<'_>) -> Step {
-    let inputs = [
-        ("seed", task.seed.to_string()),
-        ("generation", task.generation.to_string()),
-        ("weights", task.model.model.weights_hash().to_string()),
-    ];
-    Step::new("fit-mpc", ALGORITHM, task.config, &inputs)
-}
-
-/// What decides the samples but how many there are: a folder that has the same settings holds some of them.
-#[must_use]
-pub fn samples_step(task: &FitMpcTask<'_>) -> Step {
-    let recipe = Recipe::new(task);
-    Step { id: recipe.hash, settings: recipe.settings }
-}
-
 pub(super) type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
 
 pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
@@ -124,8 +108,8 @@ pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context
             samples.iter().filter(|sample| games.contains(&sample.game)).cloned().collect::<Vec<_>>()
         };
         let parts: Result<Vec<_>, _> =
-            ranges.iter().map(|range| recipe.write(output, *range, &of_range(range))).collect();
-        recipe.finish(&task, output, parts?)?;
+            ranges.iter().map(|range| write_part(recipe, output, range, &of_range(range))).collect();
+        recipe.manifest(task.config.games, parts?).write(output)?;
     }
     Ok((fits, Vec::new(), vec![samples]))
 }
@@ -196,7 +180,7 @@ pub(super) fn make_parts(
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
         context.check()?;
-        let found = task.output.map(|output| recipe.find(task.config, output, range)).transpose()?;
+        let found = task.output.map(|output| find_part(recipe, task.config, output, &range)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
             context.progress.resume(range.count);
             entries.push(entry);
@@ -206,12 +190,12 @@ pub(super) fn make_parts(
         context.check_border()?;
         let samples = make_part(task, range, context)?;
         if let Some(output) = task.output {
-            entries.push(recipe.write(output, range, &samples)?);
+            entries.push(write_part(recipe, output, &range, &samples)?);
         }
         parts.push(samples);
     }
     if let Some(output) = task.output {
-        recipe.finish(&task, output, entries)?;
+        recipe.manifest(task.config.games, entries).write(output)?;
     }
     Ok(parts)
 }

@@ -77,34 +77,60 @@ impl Sample {
         })
     }
 
-    /// The samples of the rows of a part; `None` unless the rows of each follow each other by depth, from 0 to `depth_max`
-    /// and, perhaps, to the end, and hold what a search can find.
-    #[must_use]
-    pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Option<Vec<Self>> {
-        let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id).map(|rows| {
-            let first = rows.first()?;
-            let position = Position::new(Player(first.player), Opponent(first.opponent))?;
-            let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
-            let (depths, end) = rows.split_at_checked(usize::from(depth_max) + 1)?;
-            let can_be = |row: &MpcSampleRow| {
-                let same = (row.game_id, row.player, row.opponent) == (first.game_id, first.player, first.opponent);
-                let bounded = (Score::MIN..=Score::MAX).contains(&Score(row.score));
-                same && bounded && row.empties == position.empties() && row.nodes <= NODES_MAX
-            };
-            let sound = rows.iter().all(can_be)
-                && (0..).zip(depths).all(|(depth, row)| row.depth == depth)
-                && end.len() <= 1
-                && end.iter().all(|row| row.depth == position.empties());
-            sound.then(|| Self {
-                id: first.sample_id,
-                game: first.game_id,
-                position,
-                met: first.alpha.map(|alpha| MetIn { depth: first.met_depth, alpha }),
-                depths: depths.iter().map(searched).collect(),
-                end: end.first().map(searched),
-            })
-        });
-        samples.collect()
+    /// The samples of the rows of a part: the rows of each sample follow each other by depth, from 0 to `depth_max`, and a
+    /// row for the end of the game may come last.
+    ///
+    /// # Errors
+    ///
+    /// The first sample whose rows no search can have found, and why.
+    pub fn from_rows(rows: &[MpcSampleRow], depth_max: u8) -> Result<Vec<Self>, String> {
+        let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id);
+        let with_id = |rows: &[MpcSampleRow]| {
+            Self::from_own_rows(rows, depth_max).map_err(|reason| format!("sample {}: {reason}", rows[0].sample_id))
+        };
+        samples.map(with_id).collect()
+    }
+
+    fn from_own_rows(rows: &[MpcSampleRow], depth_max: u8) -> Result<Self, String> {
+        let first = rows[0];
+        let position = Position::new(Player(first.player), Opponent(first.opponent))
+            .ok_or("player and opponent share a square")?;
+        let empties = position.empties();
+        let count_min = usize::from(depth_max) + 1;
+        if !(count_min..=count_min + 1).contains(&rows.len()) {
+            return Err(format!("it has {} rows, {count_min} or {} expected", rows.len(), count_min + 1));
+        }
+        let depths = (0..=depth_max).chain([empties]);
+        for (row, depth) in rows.iter().zip(depths) {
+            let bad = |reason: String| Err(format!("depth {}: {reason}", row.depth));
+            if row.depth != depth {
+                return bad(format!("depth {depth} is missing"));
+            }
+            if (row.game_id, row.player, row.opponent) != (first.game_id, first.player, first.opponent)
+                || (row.met_depth, row.alpha) != (first.met_depth, first.alpha)
+            {
+                return bad("its game, position or window is not that of depth 0".into());
+            }
+            if row.empties != empties {
+                return bad(format!("empties is {}, the board has {empties}", row.empties));
+            }
+            if !(Score::MIN..=Score::MAX).contains(&Score(row.score)) {
+                return bad(format!("score {} is beyond ±{}", row.score, Score::MAX.0));
+            }
+            if NODES_MAX < row.nodes {
+                return bad(format!("{} nodes are more than any search takes", row.nodes));
+            }
+        }
+        let searched = |row: &MpcSampleRow| Searched { score: row.score, nodes: row.nodes };
+        let (depths, end) = rows.split_at(count_min);
+        Ok(Self {
+            id: first.sample_id,
+            game: first.game_id,
+            position,
+            met: first.alpha.map(|alpha| MetIn { depth: first.met_depth, alpha }),
+            depths: depths.iter().map(searched).collect(),
+            end: end.first().map(searched),
+        })
     }
 }
 

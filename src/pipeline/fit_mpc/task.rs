@@ -46,21 +46,21 @@ const COMPARED_PART: u64 = 4;
 
 /// Which positions a method measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::pipeline) struct Sampling {
+pub struct Sampling {
     /// Samples per game, one in each of equal ranges of empty squares.
-    pub(in crate::pipeline) game_samples: u8,
+    pub game_samples: u8,
     /// A game's share of random moves after its random plies is drawn from 0 to this.
-    pub(in crate::pipeline) exploration: f64,
+    pub exploration: f64,
     /// The fewest and the most empty squares of a sample.
-    pub(in crate::pipeline) empties: [u8; 2],
+    pub empties: [u8; 2],
     /// The share of samples that a search met below the position of the game, in a null window.
-    pub(in crate::pipeline) tree_share: f64,
+    pub tree_share: f64,
     /// The least and the greatest remaining depth at which it met them; every depth between is equally likely.
-    pub(in crate::pipeline) tree_depths: [u8; 2],
+    pub tree_depths: [u8; 2],
     /// Samples with at most this many empty squares are also solved.
-    pub(in crate::pipeline) end_empties: u8,
+    pub end_empties: u8,
     /// Each search has a table of 2^n entries.
-    pub(in crate::pipeline) table_bits: u8,
+    pub table_bits: u8,
 }
 
 /// The `[fit_mpc]` table.
@@ -126,7 +126,8 @@ impl FitMpcConfig {
     /// games of any quality, and nodes of trees at a remaining depth below the deepest statistics. The deeper the statistics,
     /// the earlier the end of the game is solved: from 12 empty squares on, where cuts to the end begin, to 18, where solving
     /// still takes a moment. All shipped configs had these numbers. Samples of `source` are positions of games alone.
-    pub(in crate::pipeline) fn sampling(&self) -> Sampling {
+    #[must_use]
+    pub fn sampling(&self) -> Sampling {
         let depth_max = self.depth_max;
         match self.method {
             Method::Line { .. } => Sampling {

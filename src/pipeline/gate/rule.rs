@@ -1,6 +1,6 @@
 //! The rule by which a gate's games become a verdict.
 
-use super::task::{GateConfig, GateMode, INTERVAL, RISK};
+use super::task::{Constants, GateConfig, GateMode};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::statistics::elo::interval_of;
 use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
@@ -9,15 +9,19 @@ use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
 pub(super) enum Rule {
     /// As soon as the test is decided.
     Sequential(Hypotheses),
-    /// After all games, by where the Elo interval lies.
-    Interval,
+    /// After all games, by where the Elo interval of this many standard errors lies.
+    Interval(f64),
 }
 
 impl Rule {
     pub(super) fn new(config: &GateConfig) -> Self {
+        Self::with(config, Constants::TODAY)
+    }
+
+    pub(super) const fn with(config: &GateConfig, Constants { alpha, beta, interval }: Constants) -> Self {
         match config.mode {
-            GateMode::Sprt { nelo0, nelo1 } => Self::Sequential(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
-            GateMode::Games {} => Self::Interval,
+            GateMode::Sprt { nelo0, nelo1 } => Self::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }),
+            GateMode::Games {} => Self::Interval(interval),
         }
     }
 
@@ -32,14 +36,14 @@ impl Rule {
                 Decision::Accepted => Verdict::Accepted,
                 Decision::Rejected => Verdict::Rejected,
             }),
-            Self::Interval => None,
+            Self::Interval(_) => None,
         }
     }
 
     /// The verdict on the pairs of a match that is over without a decision.
     pub(super) fn last_word(&self, pairs: [u64; 5]) -> Verdict {
-        let Self::Interval = self else { return Verdict::Inconclusive };
-        let [_, low, high] = interval_of(pairs, INTERVAL);
+        let Self::Interval(errors) = self else { return Verdict::Inconclusive };
+        let [_, low, high] = interval_of(pairs, *errors);
         if 0.0 < low {
             Verdict::Accepted
         } else if high < 0.0 {
@@ -53,7 +57,7 @@ impl Rule {
     pub(super) fn test(&self, pairs: [u64; 5]) -> Option<SequentialTest> {
         match self {
             Self::Sequential(test) => Some(test.state(pairs)),
-            Self::Interval => None,
+            Self::Interval(_) => None,
         }
     }
 
@@ -64,8 +68,8 @@ impl Rule {
                 let [low, high] = test.bounds();
                 format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(pairs))
             }
-            Self::Interval => {
-                let [elo, low, high] = interval_of(pairs, INTERVAL);
+            Self::Interval(errors) => {
+                let [elo, low, high] = interval_of(pairs, *errors);
                 format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
             }
         }

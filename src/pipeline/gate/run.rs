@@ -1,24 +1,20 @@
 //! A gate from beginning to end.
 
 use super::avoided::Avoided;
-use super::batches::{Batch, find_file, part_of};
+use super::batches::{find_batches, finished, withdraw, write_batch};
 use super::contest::contest;
-use super::recipe::Recipe;
+use super::recipe::GateIdentity;
 use super::remake::remake;
 use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
-use crate::artifact::dataset::folder::{part_path, sweep_dataset};
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow, to_batch};
+use crate::artifact::dataset::folder::sweep_dataset;
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::remove_file;
-use crate::artifact::step::Step;
 use crate::pipeline::{Context, StageError};
-use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Plays the match, unless its verdict is there already.
 ///
@@ -30,26 +26,25 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     task.config.check()?;
     check_candidate(task.candidate)?;
     let avoided = Avoided::open(task.avoid)?;
-    let recipe = Recipe::new(&task, avoided.contents());
+    let identity = GateIdentity::new(&task, avoided.contents());
     if task.remake {
-        return remake(&task, &recipe, &avoided, context);
+        return remake(&task, &identity, &avoided, context);
     }
     let _lock = FolderLock::take(task.output)?;
     sweep_dataset(task.output, &[&GATE_GAMES])?;
-    if let Some(verdict) = recipe.finished(&task)? {
+    if let Some(verdict) = finished(&task, &identity)? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_border()?;
-    let ranges = PartRange::all(recipe.pairs, BATCH_PAIRS);
-    let found = find_batches(&task, &recipe, &ranges, context)?;
+    let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
+    let found = find_batches(&task, &identity.recipe, &ranges, context)?;
     withdraw(task.output)?;
     let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
-        let path = part_path(task.output, &GATE_GAMES, range.index);
-        Ok(part_of(range, GATE_GAMES.write(&path, &to_batch(rows), &recipe.footer(range, openings))?))
+        Ok(write_batch(&task, &identity.recipe, range, (rows, openings))?)
     };
     let outcome = contest(&task, &avoided, &ranges, found, publish, context)?;
-    let verdict = verdict_of(&task, &recipe, &outcome);
-    publish_verdict(&task, &recipe, &outcome, &verdict)?;
+    let verdict = verdict_of(&task, &identity, &outcome);
+    publish_verdict(&task, &identity.recipe, &outcome, &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
 }
 
@@ -60,39 +55,4 @@ pub(super) fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError>
     let folder = candidate.folder.clone().unwrap_or_default();
     let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
     Err(ArtifactError::unfit(&folder, reason).into())
-}
-
-/// What decides the games but how many there may be: the same settings play the same games.
-///
-/// # Errors
-///
-/// A missing or damaged dataset among those to avoid.
-pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
-    let recipe = Recipe::new(task, Avoided::open(task.avoid)?.contents());
-    Ok(Step { id: recipe.hash, settings: recipe.settings })
-}
-
-/// The batches that are there, of a gate that was stopped or may now play more games.
-pub(super) fn find_batches(
-    task: &GateTask<'_>,
-    recipe: &Recipe,
-    ranges: &[PartRange],
-    context: Context<'_>,
-) -> Result<BTreeMap<usize, Batch>, StageError> {
-    let mut found = BTreeMap::new();
-    for range in ranges {
-        context.check()?;
-        if let Some(batch) = recipe.find(task, range)? {
-            found.insert(range.index, batch);
-        }
-    }
-    if let Some((_, _, rows)) = find_file(task, recipe, ranges.len())? {
-        recipe.check_pairs(task.output, recipe.pairs + rows.len() as u64 / 2)?;
-    }
-    Ok(found)
-}
-
-/// Takes back a verdict that more games may change, and what is left of one.
-pub(super) fn withdraw(folder: &Path) -> Result<(), ArtifactError> {
-    ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&folder.join(name)))
 }

@@ -8,7 +8,7 @@ use crate::pipeline::{StageError, check_range};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Goes up when the same inputs would give other games or another verdict.
+/// Rises when the same inputs would give other games or another verdict.
 pub const ALGORITHM: u32 = 2;
 
 /// The pairs of a batch, which is one part: what a stopped gate loses at most, and how often a sequential test looks.
@@ -24,6 +24,22 @@ pub(in crate::pipeline) const RISK: f64 = 0.05;
 
 /// Standard errors each way of the Elo interval: 95 % of a normal distribution.
 pub(in crate::pipeline) const INTERVAL: f64 = 1.96;
+
+/// What a verdict rests on besides the config. Gates of earlier versions could choose these numbers, and recorded them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Constants {
+    /// The risk of accepting a candidate of `nelo0`.
+    pub alpha: f64,
+    /// The risk of rejecting one of `nelo1`.
+    pub beta: f64,
+    /// Standard errors each way of the Elo interval.
+    pub interval: f64,
+}
+
+impl Constants {
+    /// Those of this version.
+    pub const TODAY: Self = Self { alpha: RISK, beta: RISK, interval: INTERVAL };
+}
 
 /// A sequential test takes an opening if the baseline's search to this depth ...
 pub(in crate::pipeline) const BALANCE_DEPTH: u8 = 4;
@@ -109,9 +125,9 @@ pub struct GateTask<'a> {
     pub seed: u64,
     /// The generation, counted from 1.
     pub generation: u32,
-    /// Who wants to be champion.
+    /// The model that would be champion.
     pub candidate: &'a LoadedModel,
-    /// Whom it plays.
+    /// The model that it plays.
     pub baseline: &'a LoadedModel,
     /// Datasets whose positions are no openings, in any order.
     pub avoid: &'a [PathBuf],

@@ -46,7 +46,7 @@ impl<'a> Openings<'a> {
 /// The moves before the random plies of a game's opening.
 fn played(games: &[GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
     let row = games.get(usize::try_from(game_id.checked_sub(games.first()?.game_id)?).ok()?)?;
-    let plies = row.random_plies.checked_sub(random_plies)?;
+    let plies = row.random_plies?.checked_sub(random_plies)?;
     let mut game = Game::new();
     for square in parse_moves(&row.moves).ok()? {
         if Ply(plies) <= game.ply() {

@@ -1,14 +1,13 @@
 //! Which parts of a dataset are there: finished work is a set, found by looking.
 
-use super::recipe::Recipe;
+use super::task::GenerateConfig;
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::table::{FileEntry, Footer, Table};
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,11 +24,11 @@ impl Parts {
     /// Looks which of the `wanted` parts a folder holds. One that is damaged or shorter than asked is made again.
     pub(super) fn find(
         folder: &Path,
-        recipe: &Recipe,
+        (recipe, config): (&Recipe, &GenerateConfig),
         wanted: Range<usize>,
         context: Context<'_>,
     ) -> Result<Self, StageError> {
-        let ranges = PartRange::some(recipe.games, recipe.part_games, wanted);
+        let ranges = PartRange::some(config.games, config.part_games, wanted);
         let mut done = BTreeMap::new();
         for range in &ranges {
             context.check()?;
@@ -60,28 +59,7 @@ impl Parts {
 }
 
 fn find_part(folder: &Path, recipe: &Recipe, range: &PartRange) -> Result<Option<Part>, ArtifactError> {
-    let mut files = BTreeMap::new();
-    for (table, rows_max) in [(&GAMES, range.count), (&POSITIONS, range.count * GAME_ROWS_MAX)] {
-        let Some((entry, footer)) = find_file(folder, recipe, (table, range.index, rows_max))? else { return Ok(None) };
-        let says = |key: &str, value: u64| footer.get(key) == Some(&value.to_string());
-        let is_whole = table.name != GAMES.name || entry.rows == range.count;
-        if !says("renma.first_game", range.first) || !says("renma.games", range.count) || !is_whole {
-            return Ok(None);
-        }
-        files.insert(table.name.to_owned(), entry);
-    }
-    Ok(Some(range.part(files)))
-}
-
-fn find_file(
-    folder: &Path,
-    recipe: &Recipe,
-    (table, index, rows_max): (&Table, usize, u64),
-) -> Result<Option<(FileEntry, Footer)>, ArtifactError> {
-    let of_recipe = |footer: &Footer| recipe.footer_conflict(folder, footer).map_or(Ok(rows_max), Err);
-    match table.read_unlisted(&part_path(folder, table, index), of_recipe) {
-        Ok((entry, footer, _)) => Ok(Some((entry, footer))),
-        Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let tables = [(&GAMES, range.count), (&POSITIONS, range.count * GAME_ROWS_MAX)];
+    let found = recipe.find(folder, range, &tables)?.map(|found| found.part);
+    Ok(found.filter(|part| part.files[GAMES.name].rows == range.count))
 }

@@ -5,7 +5,7 @@ use super::task::{Fixed, GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;
-use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::game::{Game, Ply};
@@ -87,13 +87,13 @@ impl<'a> Player<'a> {
         }
         let black_discs = game.black_discs().0 as i8;
         for row in &mut positions {
-            row.result = if row.black_to_move { black_discs } else { -black_discs };
+            row.result = Some(if row.black_to_move { black_discs } else { -black_discs });
         }
         let game = GameRow {
             game_id,
             moves: game.transcript(),
-            random_plies: opening_plies.min(game.ply().0),
-            result: black_discs,
+            random_plies: Some(opening_plies.min(game.ply().0)),
+            result: Some(black_discs),
             positions: positions.len() as u8,
         };
         Ok(SelfplayGame { game, positions, nodes: self.nodes })
@@ -168,22 +168,16 @@ impl<'a> Player<'a> {
         label: &SearchResult,
         choice: &Choice,
     ) -> PositionRow {
-        let (Black(black), White(white)) = current.boards();
         PositionRow {
             game_id,
-            ply: ply.0,
-            empties: current.position.empties(),
-            black,
-            white,
-            black_to_move: current.black_to_move,
-            score: label.score.0,
-            static_score: self.model.evaluation.static_value(current.position).0,
-            depth: label.depth.0,
-            exact: label.exact,
-            best_move: label.best_move.expect("the side to move has a move").number(),
-            played_move: choice.square.number(),
-            random_move: choice.random,
-            result: 0,
+            score: Some(label.score.0),
+            static_score: Some(self.model.evaluation.static_value(current.position).0),
+            depth: Some(label.depth.0),
+            exact: Some(label.exact),
+            best_move: label.best_move.map(Square::number),
+            played_move: Some(choice.square.number()),
+            random_move: Some(choice.random),
+            ..PositionRow::unlabeled(current, ply)
         }
     }
 }

@@ -1,97 +1,60 @@
-//! What decides a dataset's games: its recipe, and how a folder that has another one is told apart.
+//! What determines the games of a dataset, except their number.
 
 use super::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, RULES, recipe_footer, setting_key};
-use crate::artifact::dataset::part_range::PartRange;
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest, RULES};
 use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::recipe::{Origin, Recipe, setting_in};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{exists, remove_file};
-use crate::artifact::step::{Settings, first_difference, settings_hash};
-use crate::artifact::table::{Footer, Table};
+use crate::artifact::step::{Settings, Step, settings_hash};
+use crate::artifact::table::Table;
 use serde_json::Value;
-use std::path::Path;
+use std::collections::BTreeMap;
 
-/// Everything that decides a game but how many there are.
-#[derive(Clone, Debug)]
-pub(super) struct Recipe {
-    pub(super) hash: ContentHash,
-    /// The `[generate]` table, `games` included.
-    pub(super) config: Value,
-    pub(super) games: u64,
-    pub(super) part_games: u64,
-    /// Name and value of everything in the hash.
-    pub(super) settings: Settings,
+/// The recipe of a task's games: the same settings play the same games.
+#[must_use]
+pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
+    let config = resolved_config(task);
+    let versions = (DatasetKind::Selfplay.format(), ALGORITHM);
+    let settings = settings(versions, (task.seed, task.generation, Some(task.model.content)), &config);
+    let origin = Origin {
+        kind: DatasetKind::Selfplay,
+        seed: task.seed,
+        generation: task.generation,
+        models: BTreeMap::from([("player".to_owned(), task.model.content)]),
+        table: "generate",
+        config,
+    };
+    Recipe::new(settings, origin)
 }
 
-impl Recipe {
-    pub(super) fn new(task: &GenerateTask<'_>) -> Self {
-        let &GenerateConfig { games, part_games, .. } = task.config;
-        // A book is known by its lines, wherever it lies.
-        let book = task.book.map_or_else(String::new, |book| book.content().to_string());
-        let openings = task.config.openings.clone().with_book(book);
-        let config = GenerateConfig { openings, ..task.config.clone() };
-        let config = serde_json::to_value(config).expect("a config is plain data");
-        let settings = settings(ALGORITHM, (task.seed, task.generation, Some(task.model.content)), &config);
-        Self { hash: hash_of(&settings), config, games, part_games, settings }
-    }
+/// The step that a task is, which its number of games belongs to.
+#[must_use]
+pub fn step(task: &GenerateTask<'_>) -> Step {
+    let inputs = [
+        ("seed", task.seed.to_string()),
+        ("generation", task.generation.to_string()),
+        ("model", task.model.content.to_string()),
+    ];
+    Step::new("generate", ALGORITHM, &resolved_config(task), &inputs)
+}
 
-    /// The manifest of the folder if it holds all games of this recipe already.
-    ///
-    /// Fewer games of the same recipe are kept, and the manifest is withdrawn until the rest is there.
-    pub(super) fn finished(&self, folder: &Path) -> Result<Option<Manifest>, ArtifactError> {
-        let path = folder.join("manifest.json");
-        if !exists(&path)? {
-            return Ok(None);
-        }
-        let manifest = Manifest::read(folder, DatasetKind::Selfplay)?;
-        if manifest.recipe != self.hash {
-            let settings = settings_by(&manifest, ALGORITHM);
-            let theirs = |name: &str| settings.iter().find(|(other, _)| other == name).map(|(_, value)| value);
-            return Err(self.conflict(folder, first_difference(&self.settings, theirs)));
-        }
-        if self.games < manifest.done {
-            let reason = format!(
-                "it holds {} games already, and generate.games asks for {}\nchoose another --output or ask for more",
-                manifest.done, self.games
-            );
-            return Err(ArtifactError::Conflict { path: folder.to_owned(), reason });
-        }
-        if self.games == manifest.done {
-            return Ok(Some(manifest));
-        }
-        remove_file(&path)?;
-        Ok(None)
-    }
-
-    /// What every file of a part says of itself.
-    pub(super) fn footer(&self, range: &PartRange) -> Footer {
-        let mut footer = recipe_footer(self.hash, &self.settings);
-        footer.insert("renma.first_game".into(), range.first.to_string());
-        footer.insert("renma.games".into(), range.count.to_string());
-        footer
-    }
-
-    /// The first setting in which a footer differs from this recipe.
-    pub(super) fn footer_conflict(&self, folder: &Path, footer: &Footer) -> Option<ArtifactError> {
-        if footer.get("renma.recipe") == Some(&self.hash.to_string()) {
-            return None;
-        }
-        Some(self.conflict(folder, first_difference(&self.settings, |name| footer.get(&setting_key(name)))))
-    }
-
-    fn conflict(&self, folder: &Path, differing: Option<(&str, String)>) -> ArtifactError {
-        let differing = differing.map_or_else(|| "it was made by another recipe".to_owned(), |(_, values)| values);
-        let reason = format!("{differing}\nchoose another --output, or remove the folder");
-        ArtifactError::Conflict { path: folder.to_owned(), reason }
-    }
+/// The `[generate]` table, in which a book is known by its lines, wherever it lies.
+fn resolved_config(task: &GenerateTask<'_>) -> Value {
+    let book = task.book.map_or_else(String::new, |book| book.content().to_string());
+    let openings = task.config.openings.clone().with_book(book);
+    serde_json::to_value(GenerateConfig { openings, ..task.config.clone() }).expect("a config is plain data")
 }
 
 /// Everything in a recipe, by name.
-fn settings(algorithm: u32, (seed, generation, model): (u64, u32, Option<ContentHash>), config: &Value) -> Settings {
+fn settings(
+    (format, algorithm): (u32, u32),
+    (seed, generation, model): (u64, u32, Option<ContentHash>),
+    config: &Value,
+) -> Settings {
     let mut settings = vec![
-        ("format".to_owned(), FORMAT.to_string()),
+        ("format".to_owned(), format.to_string()),
         ("algorithm".to_owned(), algorithm.to_string()),
         ("rules".to_owned(), RULES.to_owned()),
         ("seed".to_owned(), seed.to_string()),
@@ -110,7 +73,7 @@ fn hash_of(settings: &Settings) -> ContentHash {
 /// What a manifest says of everything in its recipe, if this version of the algorithm has made it.
 fn settings_by(manifest: &Manifest, algorithm: u32) -> Settings {
     let player = manifest.models.get("player").copied();
-    settings(algorithm, (manifest.seed, manifest.generation, player), &manifest.config)
+    settings((manifest.format, algorithm), (manifest.seed, manifest.generation, player), &manifest.config)
 }
 
 /// The algorithm version and the settings behind a dataset of self-play; `None` if it was merged or imported.
@@ -133,7 +96,7 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
     let settings = settings_by(manifest, ALGORITHM);
     let footer = Table::read_footer(&part_path(dataset.folder(), &POSITIONS, 0)).unwrap_or_default();
     let differing = settings.iter().find_map(|(name, ours)| {
-        let theirs = footer.get(&setting_key(name)).filter(|theirs| *theirs != ours)?;
+        let theirs = setting_in(&footer, name).filter(|theirs| *theirs != ours)?;
         Some(format!(": {name} is {ours}, and {theirs} in the footer of its first part"))
     });
     let reason = format!("its recipe is not that of its settings{}", differing.unwrap_or_default());

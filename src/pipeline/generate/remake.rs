@@ -157,7 +157,7 @@ impl<'a> Remake<'a> {
         if wanted.peek().is_none() {
             return Ok(0);
         }
-        let games = self.dataset.games(index)?;
+        let games = self.dataset.game_rows(index)?.unwrap_or_default();
         let openings = match (&self.config.openings, self.book) {
             (OpeningChoice::Book { .. }, None) => Openings::Played(&games),
             (_, book) => Openings::new(&self.config, book)?,
@@ -170,7 +170,7 @@ impl<'a> Remake<'a> {
             self.model,
             context.stop,
         );
-        let positions = self.dataset.positions(index)?;
+        let positions = self.dataset.rows(index)?;
         let mut rest = &positions[..];
         let mut count = 0;
         for game in &games {

@@ -2,30 +2,22 @@
 
 use super::book::Book;
 use super::parts::Parts;
-use super::recipe::{Recipe, origin_of};
+use super::recipe::{origin_of, recipe};
 use super::remake::{GameSample, Remake};
 use super::task::{FinishReport, GeneratePartsReport, GenerateReport, GenerateTask, TABLES};
 use super::workers::{Written, play_missing};
 use crate::artifact::dataset::folder::{Dataset, sweep_dataset};
-use crate::artifact::dataset::footers::check_footers;
 use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::manifest::{DatasetKind, FORMAT, Manifest, Part, RULES, content_of};
+use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::step::Step;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// What decides the games but how many there are: the same settings play the same games.
-#[must_use]
-pub fn step(task: &GenerateTask<'_>) -> Step {
-    let recipe = Recipe::new(task);
-    Step { id: recipe.hash, settings: recipe.settings }
-}
 
 /// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
 ///
@@ -34,17 +26,17 @@ pub fn step(task: &GenerateTask<'_>) -> Step {
 /// A bad setting, a folder that holds something else, a model that cannot search, or whatever the system refuses; finished parts stay.
 pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
     task.config.check()?;
-    let recipe = Recipe::new(&task);
+    let recipe = recipe(&task);
     let _lock = FolderLock::take(task.output)?;
     sweep_dataset(task.output, &TABLES)?;
-    if let Some(manifest) = recipe.finished(task.output)? {
+    if let Some(manifest) = recipe.finished(task.output, task.config.games)? {
         return Ok(report(&manifest, &Written::default()));
     }
     context.check_border()?;
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
+    let parts = Parts::find(task.output, (&recipe, task.config), 0..task.config.part_count(), context)?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
-    let manifest = manifest_of(task, &recipe, parts.complete(std::mem::take(&mut written.parts))?);
+    let manifest = recipe.manifest(task.config.games, parts.complete(std::mem::take(&mut written.parts))?);
     manifest.write(task.output)?;
     Ok(report(&manifest, &written))
 }
@@ -62,12 +54,12 @@ pub fn generate_parts(
     context: Context<'_>,
 ) -> Result<GeneratePartsReport, StageError> {
     task.config.check()?;
-    let recipe = Recipe::new(&task);
-    if recipe.finished(task.output)?.is_some() {
+    let recipe = recipe(&task);
+    if recipe.finished(task.output, task.config.games)?.is_some() {
         return Ok(GeneratePartsReport { skipped: true, games_played: 0, positions_written: 0, nodes: 0 });
     }
     sweep_dataset(task.output, &TABLES)?;
-    let parts = Parts::find(task.output, &recipe, wanted, context)?;
+    let parts = Parts::find(task.output, (&recipe, task.config), wanted, context)?;
     let (missing, games) = (parts.missing(), parts.games());
     let Written { games: games_played, positions: positions_written, nodes, .. } =
         play_missing(task, &recipe, &missing, games, context)?;
@@ -86,18 +78,18 @@ pub fn finish_parts(
     context: Context<'_>,
 ) -> Result<FinishReport, StageError> {
     task.config.check()?;
-    let recipe = Recipe::new(&task);
+    let recipe = recipe(&task);
     let _lock = FolderLock::take(task.output)?;
     sweep_dataset(task.output, &TABLES)?;
-    if let Some(manifest) = recipe.finished(task.output)? {
+    if let Some(manifest) = recipe.finished(task.output, task.config.games)? {
         let dataset = report(&manifest, &Written::default());
         return Ok(FinishReport { dataset, games_remade: 0, sample_seed });
     }
-    let parts = Parts::find(task.output, &recipe, 0..task.config.part_count(), context)?;
+    let parts = Parts::find(task.output, (&recipe, task.config), 0..task.config.part_count(), context)?;
     if let Some(part) = parts.missing().first() {
         return Err(StageError::Unfinished { part: part.index, folder: task.output.to_owned() });
     }
-    let manifest = manifest_of(task, &recipe, parts.complete(BTreeMap::new())?);
+    let manifest = recipe.manifest(task.config.games, parts.complete(BTreeMap::new())?);
     let dataset = Dataset::unpublished(task.output, manifest)?;
     let games_remade = check_parts(task, &dataset, sample_seed, context)?;
     let manifest = dataset.manifest();
@@ -163,24 +155,6 @@ pub(super) fn false_dataset(task: GenerateTask<'_>, parts: &[String]) -> StageEr
     let count = parts.len();
     let reason = format!("{count} of its parts are false\n  {reason}\nremove them and run their shards again");
     ArtifactError::damaged(task.output, reason).into()
-}
-
-pub(super) fn manifest_of(task: GenerateTask<'_>, recipe: &Recipe, parts: Vec<Part>) -> Manifest {
-    Manifest {
-        format: FORMAT,
-        kind: DatasetKind::Selfplay,
-        rules: RULES.to_owned(),
-        recipe: recipe.hash,
-        seed: task.seed,
-        generation: task.generation,
-        models: BTreeMap::from([("player".to_owned(), task.model.content)]),
-        config: recipe.config.clone(),
-        asked: task.config.games,
-        done: task.config.games,
-        parents: Vec::new(),
-        content: content_of(&parts),
-        parts,
-    }
 }
 
 pub(super) fn report(manifest: &Manifest, written: &Written) -> GenerateReport {

@@ -10,7 +10,7 @@ use crate::pipeline::{StageError, check_parts, check_range};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Goes up when the same config would give other games.
+/// Rises when the same config would give other games.
 pub const ALGORITHM: u32 = 1;
 
 /// With more plies there are too many openings to take in turn.

@@ -2,13 +2,13 @@
 
 use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
-use super::recipe::Recipe;
 use super::task::{Fixed, GenerateTask};
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::games::{self, GAMES, GameRow};
+use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
-use crate::artifact::dataset::positions::{self, POSITIONS, PositionRow};
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
+use crate::artifact::dataset::recipe::Recipe;
 use crate::pipeline::{Context, StageError};
 use crossbeam::channel::{Receiver, Sender, bounded};
 use std::collections::BTreeMap;
@@ -167,9 +167,9 @@ pub(super) fn write_part(
         game_rows.push(game.game);
     }
     let footer = recipe.footer(range);
-    let write_games = GAMES.write(&part_path(output, &GAMES, range.index), &games::to_batch(&game_rows), &footer)?;
-    let batch = positions::to_batch(&position_rows);
-    let write_positions = POSITIONS.write(&part_path(output, &POSITIONS, range.index), &batch, &footer)?;
+    let write_games = GAMES.write_rows(&part_path(output, &GAMES, range.index), &game_rows, &footer)?;
+    let path = part_path(output, &POSITIONS, range.index);
+    let write_positions = POSITIONS.write_rows(&path, &position_rows, &footer)?;
     let files = BTreeMap::from([(GAMES.name.to_owned(), write_games), (POSITIONS.name.to_owned(), write_positions)]);
     Ok(range.part(files))
 }

@@ -3,7 +3,7 @@
 use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::rows::DatasetRow;
+use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::position::Position;
 use crate::engine::score::{Discs, Score};
@@ -138,7 +138,7 @@ fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
 }
 
 /// What the weights are to predict, unless the row lacks it.
-fn target(config: &TrainConfig, row: &DatasetRow) -> Option<i32> {
+fn target(config: &TrainConfig, row: &PositionRow) -> Option<i32> {
     let result = row.result.map(|result| Score::from(Discs(result.into())).0);
     match config.target {
         Target::Result {} => result,
@@ -195,7 +195,8 @@ mod tests {
             empties_max: 60,
             multiplicity_max: 0,
         };
-        let row = |score, result| DatasetRow { score, result, ..DatasetRow::unlabeled(ColoredPosition::START, Ply(0)) };
+        let row =
+            |score, result| PositionRow { score, result, ..PositionRow::unlabeled(ColoredPosition::START, Ply(0)) };
         let [result, score, half, quarter] =
             [Target::Result {}, Target::Score {}, Target::Blend { blend: 0.5 }, Target::Blend { blend: 0.25 }];
         for (target_is, found_score, found_result, expected) in [

@@ -92,7 +92,7 @@ pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
-/// What decides the weights: the same settings make the same version.
+/// The step that a task is: the version that it makes names it.
 #[must_use]
 pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
     let parent = task.parent.map_or("none".to_owned(), |parent| parent.content.to_string());

@@ -2,9 +2,9 @@
 
 use super::show::folder_of;
 use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
-use crate::artifact::dataset::footers::check_footers;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;

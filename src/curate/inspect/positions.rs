@@ -1,13 +1,13 @@
-//! A summary of a dataset: counts, histograms, duplicates, variety and errors.
+//! A summary of positions: counts, histograms, duplicates, variety and errors.
 
-use super::folder::Dataset;
-use super::rows::{DatasetRow, IMPORTED_POSITIONS};
-use crate::artifact::error::ArtifactError;
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::positions::PositionRow;
+use crate::artifact::table::row::TableRow;
 use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::board::position::Position;
+use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The width of a bin of the histograms, in discs.
 pub const BIN_DISCS: i32 = 8;
@@ -17,9 +17,6 @@ pub const BINS: usize = 17;
 
 /// The width of a line of the table by empties.
 const EMPTIES_STEP: u8 = 5;
-
-/// The labels that may be missing, in the order of [`IMPORTED_POSITIONS`].
-const LABELS: usize = 8;
 
 /// The plies at which openings are counted.
 const OPENING_PLIES: [u8; 4] = [4, 8, 12, 16];
@@ -77,7 +74,7 @@ impl EmptiesSummary {
         mean_discs(self.result_error_sum as f64, self.decided)
     }
 
-    fn add(&mut self, row: &DatasetRow) {
+    fn add(&mut self, row: &PositionRow) {
         self.rows += 1;
         self.exact += u64::from(row.exact == Some(true));
         self.random += u64::from(row.random_move == Some(true));
@@ -104,84 +101,73 @@ fn mean_discs(sum: f64, count: u64) -> Option<f64> {
     (0 < count).then(|| sum / count as f64 / 1000.0)
 }
 
-fn bin(millidiscs: i32) -> usize {
+pub(super) fn bin(millidiscs: i32) -> usize {
     let width = BIN_DISCS * 1000;
     ((millidiscs + 64_000 + width / 2).clamp(0, 2 * 64_000 + width / 2) / width) as usize
 }
 
-/// How many different openings there are after some plies.
+/// The number of different openings after some plies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpeningVariety {
     /// Half-moves from the start.
     pub ply: u8,
-    /// Games that have a row there.
+    /// Games that have a row at this ply.
     pub games: u64,
     /// Different positions up to symmetry.
     pub distinct: u64,
 }
 
-/// The summary of a dataset.
+/// The summary of a dataset of positions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct PositionsSummary {
     /// Games.
     pub games: u64,
     /// Rows of the positions table.
     pub positions: u64,
-    /// Bytes of both tables on disk.
-    pub bytes: u64,
-    /// Rows whose board and side to move occurred before.
+    /// Rows whose board and side to move occurred in an earlier row.
     pub duplicates: u64,
     /// The same up to symmetry and color.
     pub duplicates_up_to_symmetry: u64,
-    /// Rows whose label is missing, by column; labels that no row lacks are left out.
+    /// Rows whose label is missing, by column; columns without missing labels are left out.
     pub missing: BTreeMap<String, u64>,
-    /// Compressed bytes of each column, as `table.column`.
-    pub column_bytes: BTreeMap<String, u64>,
     /// Variety by ply.
     pub openings: Vec<OpeningVariety>,
     /// Rows by empty squares, fewest first.
     pub by_empties: Vec<EmptiesSummary>,
 }
 
-/// Gathers the summary, part by part; `column_bytes` and `bytes` are left to the caller's knowledge of the files.
+/// Summarizes all positions of a dataset.
+pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<PositionsSummary, StageError> {
+    let mut inspector = Inspector::default();
+    for index in 0..dataset.part_count() {
+        inspector.games += dataset.manifest().parts[index].count;
+        for row in dataset.rows(index)? {
+            context.check()?;
+            inspector.add_row(&row);
+        }
+        context.progress.advance(1, 0);
+    }
+    Ok(inspector.finish())
+}
+
+/// What was found in the rows so far.
 #[derive(Debug, Default)]
-pub struct Inspector {
+struct Inspector {
     games: u64,
     positions: u64,
     boards: HashSet<u64>,
     canonical: HashSet<u64>,
     openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
     by_empties: BTreeMap<u8, EmptiesSummary>,
-    missing: [u64; LABELS],
+    missing: Vec<u64>, // by label, in the order of the columns
 }
 
 impl Inspector {
-    /// Adds the rows of a part, as far as it gets before `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// Damage of any kind.
-    pub fn add_part(&mut self, dataset: &Dataset, index: usize, stop: &AtomicBool) -> Result<(), ArtifactError> {
-        self.games += dataset.manifest().parts[index].count;
-        let rows = dataset.rows(index)?;
-        rows.iter().take_while(|_| !stop.load(Ordering::Relaxed)).for_each(|row| self.add_row(row));
-        Ok(())
-    }
-
-    fn add_row(&mut self, row: &DatasetRow) {
+    fn add_row(&mut self, row: &PositionRow) {
         self.positions += 1;
-        let absent = [
-            row.score.is_none(),
-            row.static_score.is_none(),
-            row.depth.is_none(),
-            row.exact.is_none(),
-            row.best_move.is_none(),
-            row.played_move.is_none(),
-            row.random_move.is_none(),
-            row.result.is_none(),
-        ];
-        for (count, absent) in self.missing.iter_mut().zip(absent) {
-            *count += u64::from(absent);
+        self.missing.resize(PositionRow::OPTIONAL.len(), 0);
+        for (count, is_missing) in self.missing.iter_mut().zip(row.missing()) {
+            *count += u64::from(is_missing);
         }
         let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
         let summary = self.by_empties.entry(range).or_default();
@@ -200,23 +186,18 @@ impl Inspector {
         }
     }
 
-    /// The summary of all rows so far.
-    #[must_use]
-    pub fn finish(self, bytes: u64, column_bytes: BTreeMap<String, u64>) -> Summary {
-        Summary {
+    fn finish(self) -> PositionsSummary {
+        PositionsSummary {
             games: self.games,
             positions: self.positions,
-            bytes,
             duplicates: self.positions - self.boards.len() as u64,
             duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
-            missing: IMPORTED_POSITIONS
-                .nullable
+            missing: PositionRow::OPTIONAL
                 .iter()
                 .zip(self.missing)
                 .filter(|(_, count)| 0 < *count)
                 .map(|(name, count)| ((*name).to_owned(), count))
                 .collect(),
-            column_bytes,
             openings: self
                 .openings
                 .into_iter()
@@ -227,7 +208,7 @@ impl Inspector {
     }
 }
 
-/// 64 bits that stand for a board: two of a billion boards share them with a chance of a few percent.
+/// 64 bits that stand for a board: among a billion boards, the chance that two share them is a few percent.
 fn fingerprint(words: &[u64]) -> u64 {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let hash = blake3::hash(&bytes);

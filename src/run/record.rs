@@ -1,19 +1,31 @@
-//! `run.json`: one call of the pipeline for machines. It holds times, so it is no artifact.
+//! `run.json`: one call of the pipeline for machines. It holds times, so it is not an artifact.
 
+use super::log::{CallRecord, RUN_LOG_NAME, read_calls, utc};
+use super::summary::RunStatus;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::format::FormatVersion;
 use crate::artifact::publish::publish_bytes;
-use crate::cli::arguments::PipelineArguments;
-use crate::cli::failure::exit_code;
-use crate::cli::work::{unix_seconds, utc};
-use crate::run::log::{CallRecord, RUN_LOG_NAME, read_calls};
-use crate::run::summary::RunStatus;
+use crate::exit_code;
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
 
 /// Its format version; nothing of renma reads it.
 type RunFormat = FormatVersion<2, 2>;
 
-/// The budget of a call.
+/// One call of the pipeline; times are in seconds since 1970, UTC.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineCall {
+    /// When it began.
+    pub began: u64,
+    /// When it ended, or the time at which it is still running.
+    pub now: u64,
+    /// Its exit code, as with `--exit-verdict`; none while it is running.
+    pub code: Option<u8>,
+    /// Its time limit.
+    pub budget: Option<Duration>,
+}
+
 #[derive(Debug, Serialize)]
 struct BudgetState {
     seconds: u64,
@@ -28,7 +40,6 @@ struct RunRecord<'a> {
     began: String,
     ended: String,
     seconds: u64,
-    /// The pipeline's exit code, as with `--exit-verdict`; none while it is running.
     code: Option<u8>,
     /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
     outcome: &'static str,
@@ -40,35 +51,34 @@ struct RunRecord<'a> {
 }
 
 /// Replaces the record of a run.
-pub(super) fn write(
-    path: &Path,
-    arguments: &PipelineArguments,
-    registry: &Path,
-    status: &RunStatus,
-) -> anyhow::Result<()> {
-    let now = unix_seconds();
-    let since = arguments.since.unwrap_or(now);
-    let seconds = now.saturating_sub(since);
-    let code = arguments.code;
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+///
+/// # Panics
+///
+/// If the record has no JSON form, which would be our own mistake.
+pub fn write_record(path: &Path, call: PipelineCall, registry: &Path, status: &RunStatus) -> Result<(), ArtifactError> {
+    let seconds = call.now.saturating_sub(call.began);
     let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
     let record = RunRecord {
         format: RunFormat::CURRENT,
-        began: utc(since),
-        ended: utc(now),
+        began: utc(call.began),
+        ended: utc(call.now),
         seconds,
-        code,
-        outcome: outcome(code),
-        budget: arguments.budget.map(|budget| BudgetState {
+        code: call.code,
+        outcome: outcome(call.code),
+        budget: call.budget.map(|budget| BudgetState {
             seconds: budget.as_secs(),
             seconds_left: budget.as_secs().saturating_sub(seconds),
-            spent: code == Some(exit_code::BUDGET_SPENT),
+            spent: call.code == Some(exit_code::BUDGET_SPENT),
         }),
-        stages: calls.into_iter().filter(|call| since <= call.began).collect(),
+        stages: calls.into_iter().filter(|stage| call.began <= stage.began).collect(),
         status,
     };
-    let mut text = serde_json::to_string_pretty(&record)?;
-    text.push('\n');
-    Ok(publish_bytes(path, text.as_bytes())?)
+    let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
+    publish_bytes(path, format!("{text}\n").as_bytes())
 }
 
 const fn outcome(code: Option<u8>) -> &'static str {

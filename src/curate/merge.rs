@@ -1,65 +1,81 @@
-//! `renma dataset merge`.
+//! Makes one dataset of several, whose games keep their order.
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest, check_part_count};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::writer::{DatasetWriter, Provenance, written_before};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::cli::failure::UsageError;
-use crate::cli::output::{print_json, say, thousands};
-use crate::cli::session::Session;
+use crate::pipeline::{Context, StageError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Goes up when the same datasets would be merged in another way.
 const ALGORITHM: u32 = 1;
 
-pub(super) fn run(session: &Session, folders: &[PathBuf], output: &Path) -> anyhow::Result<()> {
+/// The dataset that a merge made or found.
+#[derive(Clone, Debug)]
+pub struct MergeReport {
+    /// Whether the dataset was there already.
+    pub skipped: bool,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// Merges datasets of positions in the order given, unless that was done before.
+///
+/// # Errors
+///
+/// A dataset that is given twice or is damaged, too many parts, or an output that holds anything else; then there is no
+/// dataset.
+pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result<MergeReport, StageError> {
     let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let parents: Vec<ContentHash> = datasets.iter().map(|dataset| dataset.manifest().content).collect();
     for (index, parent) in parents.iter().enumerate() {
         if let Some(first) = parents[..index].iter().position(|other| other == parent) {
             let (first, second) = (folders[first].display(), folders[index].display());
-            return Err(UsageError(format!("{first} and {second} hold the same: each dataset is merged once")).into());
+            let reason = format!("{first} and {second} have the same content: each dataset is merged once");
+            return Err(StageError::Setting(reason));
         }
     }
     let selfplay = datasets.iter().all(|dataset| dataset.manifest().kind == DatasetKind::Selfplay);
     let kind = if selfplay { DatasetKind::Selfplay } else { DatasetKind::Imported };
     let recipe = recipe(&parents);
     if let Some(manifest) = written_before(output, recipe)? {
-        say(&format!("dataset merge: {} holds this already", output.display()));
-        return report(session, output, &manifest, true);
+        return Ok(MergeReport { skipped: true, manifest });
     }
     let parts = datasets.iter().map(Dataset::part_count).sum();
     check_part_count(output, parts)?;
     let mut writer = DatasetWriter::new(output, kind, recipe)?;
-    let context = session.context();
     context.progress.begin("merge", parts as u64, "parts");
     for dataset in &datasets {
         for index in 0..dataset.part_count() {
             context.check()?;
-            let part = &dataset.manifest().parts[index];
-            let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index)?);
-            let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
-            if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
-                let path = part_path(dataset.folder(), &POSITIONS, index);
-                return Err(ArtifactError::damaged(&path, format!("game {id} does not belong to the part")).into());
-            }
-            // A part counts its games from 0; the writer raises them to follow those before it.
-            games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);
-            rows.iter_mut().for_each(|row| row.game_id -= part.first);
-            context.progress.advance(1, rows.len() as u64);
-            writer.add_part(part.count, games, rows)?;
+            let rows = add_part(&mut writer, dataset, index)?;
+            context.progress.advance(1, rows);
         }
     }
     context.progress.end();
     let asked = datasets.iter().map(|dataset| dataset.manifest().done).sum();
     let manifest = writer.finish(Provenance { parents, asked, config: json!({}), ..Provenance::default() })?;
-    let (games, positions) = (thousands(manifest.done), thousands(manifest.rows(POSITIONS.name)));
-    say(&format!("dataset merge: {games} games, {positions} positions in {}", output.display()));
-    report(session, output, &manifest, false)
+    Ok(MergeReport { skipped: false, manifest })
+}
+
+/// Adds a part to the merged dataset; returns its number of rows.
+fn add_part(writer: &mut DatasetWriter, dataset: &Dataset, index: usize) -> Result<u64, ArtifactError> {
+    let part = &dataset.manifest().parts[index];
+    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index)?);
+    let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
+    if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
+        let path = part_path(dataset.folder(), &POSITIONS, index);
+        return Err(ArtifactError::damaged(&path, format!("game {id} does not belong to the part")));
+    }
+    // The writer expects ids from 0 and raises them to follow the games before them.
+    games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);
+    rows.iter_mut().for_each(|row| row.game_id -= part.first);
+    let count = rows.len() as u64;
+    writer.add_part(part.count, games, rows)?;
+    Ok(count)
 }
 
 fn recipe(parents: &[ContentHash]) -> ContentHash {
@@ -71,7 +87,7 @@ fn recipe(parents: &[ContentHash]) -> ContentHash {
     hasher.finish()
 }
 
-/// Checks that the recipe of a dataset that was merged is that of the datasets it names.
+/// Checks that the recipe of a merged dataset is that of the datasets it names.
 pub(super) fn check_recipe(dataset: &Dataset) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
     if manifest.parents.is_empty() || manifest.recipe == recipe(&manifest.parents) {
@@ -79,19 +95,4 @@ pub(super) fn check_recipe(dataset: &Dataset) -> Result<(), ArtifactError> {
     }
     let path = dataset.folder().join("manifest.json");
     Err(ArtifactError::damaged(&path, "its recipe is not that of the datasets it was merged from"))
-}
-
-fn report(session: &Session, output: &Path, manifest: &Manifest, skipped: bool) -> anyhow::Result<()> {
-    if !session.json {
-        return Ok(());
-    }
-    print_json(&json!({
-        "skipped": skipped,
-        "output": output.to_string_lossy(),
-        "games": manifest.done,
-        "positions": manifest.rows(POSITIONS.name),
-        "bytes": manifest.bytes(GAMES.name) + manifest.bytes(POSITIONS.name),
-        "parents": manifest.parents,
-        "content": manifest.content,
-    }))
 }

@@ -1,0 +1,248 @@
+//! A recipe: everything that determines the rows of a dataset, except their number. Parts are made by it, found by it, and
+//! told apart by it.
+
+use super::folder::{Dataset, part_name_path, part_path};
+use super::manifest::{DatasetKind, Manifest, Part, RULES, content_of};
+use super::part_range::PartRange;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::step::{Settings, difference, settings_hash};
+use crate::artifact::table::{Footer, Table};
+use arrow::array::RecordBatch;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The units of all columns; each column's description says from whose point of view.
+const UNITS: &str = "scores in millidiscs, results in discs";
+
+/// The recipe of a dataset that a stage makes.
+#[derive(Clone, Debug)]
+pub struct Recipe {
+    /// The hash of `settings`.
+    pub hash: ContentHash,
+    /// Name and value of everything that determines the rows.
+    pub settings: Settings,
+    /// What a manifest says of where the rows come from.
+    pub origin: Origin,
+}
+
+/// What a manifest says of where a dataset's rows come from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// What the dataset holds.
+    pub kind: DatasetKind,
+    /// The run's seed.
+    pub seed: u64,
+    /// The generation, counted from 1.
+    pub generation: u32,
+    /// The models at work, by role.
+    pub models: BTreeMap<String, ContentHash>,
+    /// The name of the stage's config table.
+    pub table: &'static str,
+    /// The stage's config table.
+    pub config: Value,
+}
+
+/// A part that was found in a folder.
+#[derive(Debug)]
+pub struct FoundPart {
+    /// How a manifest lists it.
+    pub part: Part,
+    /// Footer and rows of its files, in the order in which the tables were named.
+    pub files: Vec<(Footer, RecordBatch)>,
+}
+
+impl Recipe {
+    /// The recipe with these settings.
+    #[must_use]
+    pub fn new(settings: Settings, origin: Origin) -> Self {
+        Self { hash: settings_hash("recipe", &settings), settings, origin }
+    }
+
+    /// The manifest of a folder that holds rows of this recipe, of `asked` items at most.
+    ///
+    /// # Errors
+    ///
+    /// A dataset of another kind, recipe or size, or a damaged one.
+    pub fn manifest_in(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
+        if !exists(&folder.join("manifest.json"))? {
+            return Ok(None);
+        }
+        let manifest = Manifest::read(folder, self.origin.kind)?;
+        if manifest.recipe != self.hash {
+            let tables = manifest.parts.first().into_iter().flat_map(|part| part.files.keys());
+            let mut footers = tables.filter_map(|table| Table::read_footer(&part_name_path(folder, table, 0)).ok());
+            return Err(self.conflict(folder, &footers.next_back().unwrap_or_default()));
+        }
+        self.check_count(folder, manifest.done, asked)?;
+        Ok(Some(manifest))
+    }
+
+    /// The manifest of a folder that holds exactly `asked` items of this recipe.
+    ///
+    /// One with fewer keeps its parts and loses its manifest, until the rest is made.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recipe::manifest_in`], or whatever the system refuses.
+    pub fn finished(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
+        let manifest = self.manifest_in(folder, asked)?;
+        match manifest {
+            Some(manifest) if manifest.done < asked => remove_file(&folder.join("manifest.json")).map(|()| None),
+            other => Ok(other),
+        }
+    }
+
+    /// Refuses a folder that holds more items than are asked for.
+    ///
+    /// # Errors
+    ///
+    /// A conflict that names both numbers of games.
+    pub fn check_count(&self, folder: &Path, found: u64, asked: u64) -> Result<(), ArtifactError> {
+        if found <= asked {
+            return Ok(());
+        }
+        let games = if self.origin.kind == DatasetKind::Gate { 2 } else { 1 };
+        let reason = format!(
+            "it holds {} games already, and {}.games asks for {}\nchoose another --output or ask for more",
+            games * found,
+            self.origin.table,
+            games * asked
+        );
+        Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
+    }
+
+    /// A sound part of this recipe and range, if a folder holds one; `rows_max` of each table bounds what is read.
+    ///
+    /// # Errors
+    ///
+    /// A part of another recipe, or whatever the system refuses.
+    pub fn find(
+        &self,
+        folder: &Path,
+        range: &PartRange,
+        tables: &[(&Table, u64)],
+    ) -> Result<Option<FoundPart>, ArtifactError> {
+        let expected = self.footer(range);
+        let (mut entries, mut files) = (BTreeMap::new(), Vec::new());
+        for &(table, rows_max) in tables {
+            let of_recipe = |footer: &Footer| match footer.get("renma.recipe") == expected.get("renma.recipe") {
+                true => Ok(rows_max),
+                false => Err(self.conflict(folder, footer)),
+            };
+            let found = match table.read_unlisted(&part_path(folder, table, range.index), of_recipe) {
+                Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
+                other => other?,
+            };
+            let (entry, footer, rows) = found;
+            if expected.iter().any(|(key, value)| footer.get(key) != Some(value)) {
+                return Ok(None);
+            }
+            entries.insert(table.name.to_owned(), entry);
+            files.push((footer, rows));
+        }
+        Ok(Some(FoundPart { part: range.part(entries), files }))
+    }
+
+    /// What every file of a part says of itself.
+    #[must_use]
+    pub fn footer(&self, range: &PartRange) -> Footer {
+        let Origin { kind, .. } = self.origin;
+        part_footer(kind, base_footer(kind.format(), self.hash), &self.settings, [range.first, range.count])
+    }
+
+    /// The manifest of a dataset with these parts, for which `asked` items were asked.
+    #[must_use]
+    pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
+        let Origin { kind, seed, generation, models, config, .. } = self.origin.clone();
+        Manifest {
+            format: kind.format(),
+            kind,
+            rules: RULES.to_owned(),
+            recipe: self.hash,
+            seed,
+            generation,
+            models,
+            config,
+            asked,
+            done: parts.iter().map(|part| part.count).sum(),
+            parents: Vec::new(),
+            content: content_of(&parts),
+            parts,
+        }
+    }
+
+    /// A folder of another recipe: names the first setting that differs, by the footer of one of its files.
+    fn conflict(&self, folder: &Path, footer: &Footer) -> ArtifactError {
+        let theirs = |name: &str| footer.get(&setting_key(name)).map(String::as_str);
+        let reason = match difference(&self.settings, theirs) {
+            Some(difference) if !footer.is_empty() => difference,
+            _ => "it was made by another recipe".to_owned(),
+        };
+        let reason = format!("{reason}\nchoose another --output, or remove the folder");
+        ArtifactError::Conflict { path: folder.to_owned(), reason }
+    }
+}
+
+/// What the footer of every file of a dataset says of itself.
+#[must_use]
+pub fn base_footer(format: u32, recipe: ContentHash) -> Footer {
+    let texts = [
+        ("format", format.to_string()),
+        ("rules", RULES.into()),
+        ("units", UNITS.into()),
+        ("recipe", recipe.to_string()),
+    ];
+    texts.map(|(name, text)| (setting_key(name), text)).into()
+}
+
+/// Adds to a footer the settings, the first item and the number of items.
+fn part_footer(kind: DatasetKind, mut footer: Footer, settings: &[(String, String)], range: [u64; 2]) -> Footer {
+    footer.extend(settings.iter().map(|(name, value)| (setting_key(name), value.clone())));
+    let names = if kind == DatasetKind::Gate { ["first_pair", "pairs"] } else { ["first_game", "games"] };
+    footer.extend(names.into_iter().zip(range).map(|(name, number)| (setting_key(name), number.to_string())));
+    footer
+}
+
+/// The key of a setting in a footer.
+fn setting_key(name: &str) -> String {
+    format!("renma.{name}")
+}
+
+/// The value of a setting in a footer.
+#[must_use]
+pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
+    footer.get(&setting_key(name))
+}
+
+/// Checks that the footers of a part say what the manifest says: format, rules, units, recipe with its `settings`, the first
+/// item, the number of items, and the hash of the values.
+///
+/// # Errors
+///
+/// The first key of a footer that differs, with both values, or a file that cannot be read.
+pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, String)]) -> Result<(), ArtifactError> {
+    let manifest = dataset.manifest();
+    let part = &manifest.parts[index];
+    for (table, entry) in &part.files {
+        let path = part_name_path(dataset.folder(), table, index);
+        let base = base_footer(manifest.format, manifest.recipe);
+        let mut expected = part_footer(manifest.kind, base, settings, [part.first, part.count]);
+        expected.insert("renma.content".into(), entry.content.to_string());
+        if let Some(difference) = footer_difference(&Table::read_footer(&path)?, &expected) {
+            return Err(ArtifactError::damaged(&path, difference));
+        }
+    }
+    Ok(())
+}
+
+/// The first of our keys that differs or is in one of both only. Other programs' keys do not count.
+fn footer_difference(footer: &Footer, expected: &Footer) -> Option<String> {
+    let keys: BTreeSet<&String> =
+        footer.keys().filter(|key| key.starts_with("renma.")).chain(expected.keys()).collect();
+    let differing = keys.into_iter().find(|key| footer.get(*key) != expected.get(*key))?;
+    let [found, listed] = [footer, expected].map(|side| side.get(differing).map_or("nothing", String::as_str));
+    Some(format!("its footer says {differing} = {found}, and by the manifest it is {listed}"))
+}

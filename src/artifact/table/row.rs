@@ -1,0 +1,315 @@
+//! Rows of a table as plain structs: each column is declared once, and found by its name.
+
+use super::Column;
+use arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
+};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::datatypes::{BooleanType, DataType, Int16Type, Int32Type, UInt8Type, UInt64Type, Utf8Type};
+use std::sync::Arc;
+
+/// A row of a table, made by [`table_rows`].
+pub trait TableRow: Sized {
+    /// The columns, in the order of the file.
+    const COLUMNS: &'static [Column];
+
+    /// The names of the columns whose values are an `Option`.
+    const OPTIONAL: &'static [&'static str];
+
+    /// The rows as columns, in the order of [`TableRow::COLUMNS`].
+    fn to_columns(rows: &[Self]) -> Vec<ArrayRef>;
+
+    /// The rows of a batch, whose columns are found by name.
+    ///
+    /// # Errors
+    ///
+    /// A column that is missing, has another type, or holds a value that no row can have.
+    fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
+
+    /// The values as text, in the order of [`TableRow::COLUMNS`]; a missing one is empty.
+    fn texts(&self) -> Vec<String>;
+
+    /// Which values are missing, in the order of [`TableRow::OPTIONAL`].
+    fn missing(&self) -> Vec<bool>;
+
+    /// Sets the value of a column from an integer; a flag is 0 or 1.
+    ///
+    /// # Errors
+    ///
+    /// Why no row can have that value.
+    fn set(&mut self, column: &str, value: i64) -> Result<(), String>;
+}
+
+/// A value of a row that is stored in a column of the Arrow type `A`.
+pub trait Cell<A>: Sized {
+    /// The type of the column.
+    const DATA_TYPE: DataType;
+
+    /// Whether the value may be missing.
+    const IS_OPTIONAL: bool = false;
+
+    /// A column whose values were checked.
+    type Column<'a>;
+
+    /// Values as a column.
+    fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef;
+
+    /// Checks the values of a column.
+    ///
+    /// # Errors
+    ///
+    /// A column of another type, or a value that a row cannot have.
+    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String>;
+
+    /// The value in a row of a column.
+    fn get(column: &Self::Column<'_>, row: usize) -> Self;
+
+    /// The value as text; empty if it is missing.
+    fn text(&self) -> String;
+
+    /// Whether the value is missing.
+    fn is_missing(&self) -> bool {
+        false
+    }
+
+    /// The value that an integer stands for.
+    ///
+    /// # Errors
+    ///
+    /// Why it stands for none.
+    fn from_integer(value: i64) -> Result<Self, String>;
+}
+
+/// The values of a column of numbers, each of which fits the type of the row.
+#[derive(Debug)]
+pub struct Numbers<'a, A: ArrowPrimitiveType>(&'a [A::Native]);
+
+macro_rules! number_cells {
+    ($($number:ty as $arrow:ty),*) => {$(
+        impl Cell<$arrow> for $number {
+            const DATA_TYPE: DataType = <$arrow as ArrowPrimitiveType>::DATA_TYPE;
+
+            type Column<'a> = Numbers<'a, $arrow>;
+
+            fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
+                Arc::new(values.map(|value| value.map(Into::into)).collect::<PrimitiveArray<$arrow>>())
+            }
+
+            fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+                let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &<Self as Cell<$arrow>>::DATA_TYPE))?;
+                match array.iter().flatten().find(|&value| Self::try_from(value).is_err()) {
+                    Some(value) => Err(format!("holds {value}, which is out of range")),
+                    None => Ok(Numbers(array.values())),
+                }
+            }
+
+            fn get(column: &Self::Column<'_>, row: usize) -> Self {
+                // What is no value of the row stands where the value is missing.
+                Self::try_from(column.0[row]).unwrap_or_default()
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
+
+            fn from_integer(value: i64) -> Result<Self, String> {
+                Self::try_from(value).map_err(|_| format!("{value} is out of range"))
+            }
+        }
+    )*};
+}
+
+number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as UInt8Type, u8 as Int16Type, i8 as Int32Type);
+
+impl Cell<BooleanType> for bool {
+    const DATA_TYPE: DataType = DataType::Boolean;
+
+    type Column<'a> = &'a BooleanBuffer;
+
+    fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
+        Arc::new(values.collect::<BooleanArray>())
+    }
+
+    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+        let array = column.as_boolean_opt().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
+        Ok(array.values())
+    }
+
+    fn get(column: &Self::Column<'_>, row: usize) -> Self {
+        column.value(row)
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn from_integer(value: i64) -> Result<Self, String> {
+        match value {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(format!("{value} is neither 0 nor 1")),
+        }
+    }
+}
+
+impl Cell<Utf8Type> for String {
+    const DATA_TYPE: DataType = DataType::Utf8;
+
+    type Column<'a> = &'a StringArray;
+
+    fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
+        Arc::new(values.collect::<StringArray>())
+    }
+
+    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+        column.as_string_opt::<i32>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))
+    }
+
+    fn get(column: &Self::Column<'_>, row: usize) -> Self {
+        column.value(row).to_owned()
+    }
+
+    fn text(&self) -> String {
+        self.clone()
+    }
+
+    fn from_integer(value: i64) -> Result<Self, String> {
+        Err(format!("{value} is not a text"))
+    }
+}
+
+impl<A, T: Cell<A>> Cell<A> for Option<T> {
+    const DATA_TYPE: DataType = T::DATA_TYPE;
+    const IS_OPTIONAL: bool = true;
+
+    type Column<'a> = (T::Column<'a>, Option<&'a NullBuffer>);
+
+    fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
+        T::to_column(values.map(Option::flatten))
+    }
+
+    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+        Ok((T::open(column)?, column.nulls()))
+    }
+
+    fn get((values, nulls): &Self::Column<'_>, row: usize) -> Self {
+        nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| T::get(values, row))
+    }
+
+    fn text(&self) -> String {
+        self.as_ref().map(Cell::text).unwrap_or_default()
+    }
+
+    fn is_missing(&self) -> bool {
+        self.is_none()
+    }
+
+    fn from_integer(value: i64) -> Result<Self, String> {
+        T::from_integer(value).map(Some)
+    }
+}
+
+fn wrong_type(column: &ArrayRef, expected: &DataType) -> String {
+    format!("has type {}, {expected} expected", column.data_type())
+}
+
+/// The names of the optional columns come first, followed by as many others as there are; with their number.
+#[must_use]
+pub const fn optional_first<const N: usize>(columns: [(&'static str, bool); N]) -> ([&'static str; N], usize) {
+    let (mut names, mut count, mut index) = ([""; N], 0, 0);
+    while index < N {
+        if columns[index].1 {
+            names[count] = columns[index].0;
+            count += 1;
+        }
+        index += 1;
+    }
+    (names, count)
+}
+
+/// Declares a row with its columns: `/// description`, then `name: type as ArrowType, Layout;`.
+///
+/// The description is kept in the file, with unit and point of view. An `Option` may be missing where its table is nullable.
+macro_rules! table_rows {
+    (
+        $(#[$attribute:meta])*
+        pub struct $Row:ident {
+            $(#[doc = $description:literal] $name:ident: $type:ty as $arrow:ident, $layout:ident;)*
+        }
+    ) => {
+        $(#[$attribute])*
+        pub struct $Row {
+            $(#[doc = $description] pub $name: $type,)*
+        }
+
+        impl crate::artifact::table::row::TableRow for $Row {
+            const COLUMNS: &'static [crate::artifact::table::Column] = &[$(crate::artifact::table::Column::new(
+                stringify!($name),
+                <$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::DATA_TYPE,
+                crate::artifact::table::Layout::$layout,
+                $description.trim_ascii(),
+            )),*];
+
+            const OPTIONAL: &'static [&'static str] = {
+                const NAMES: (&[&str], usize) = {
+                    let (names, count) = &const { crate::artifact::table::row::optional_first([$((
+                        stringify!($name),
+                        <$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::IS_OPTIONAL,
+                    )),*]) };
+                    (names, *count)
+                };
+                NAMES.0.split_at(NAMES.1).0
+            };
+
+            fn to_columns(rows: &[Self]) -> Vec<arrow::array::ArrayRef> {
+                vec![$(<$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::to_column(
+                    rows.iter().map(|row| Some(row.$name.clone()))
+                )),*]
+            }
+
+            fn from_batch(batch: &arrow::array::RecordBatch) -> Result<Vec<Self>, String> {
+                $(let $name = crate::artifact::table::row::open_column::<arrow::datatypes::$arrow, $type>(
+                    batch,
+                    stringify!($name),
+                )?;)*
+                Ok((0..batch.num_rows()).map(|row| Self {
+                    $($name: crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::get(&$name, row)),*
+                }).collect())
+            }
+
+            fn texts(&self) -> Vec<String> {
+                vec![$(crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::text(&self.$name)),*]
+            }
+
+            fn missing(&self) -> Vec<bool> {
+                let all = [$((
+                    <$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::IS_OPTIONAL,
+                    crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::is_missing(&self.$name),
+                )),*];
+                all.into_iter().filter(|(is_optional, _)| *is_optional).map(|(_, is_missing)| is_missing).collect()
+            }
+
+            fn set(&mut self, column: &str, value: i64) -> Result<(), String> {
+                match column {
+                    $(stringify!($name) => {
+                        self.$name = crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::from_integer(value)?;
+                    })*
+                    _ => return Err("there is no such column".to_owned()),
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(crate) use table_rows;
+
+/// A column of a batch, by name, with its values checked.
+///
+/// # Errors
+///
+/// A column that is missing, or that no row can have.
+pub fn open_column<'b, A, T: Cell<A>>(batch: &'b RecordBatch, name: &str) -> Result<T::Column<'b>, String> {
+    let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
+    T::open(column).map_err(|reason| format!("column {name} {reason}"))
+}

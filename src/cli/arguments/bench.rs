@@ -1,0 +1,64 @@
+//! The arguments of the `bench` commands.
+
+use crate::pipeline::search_settings::LevelSetting;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// The `bench` commands.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum BenchCommand {
+    /// Count move paths from the start: one thread, no hash table
+    #[command(after_help = "Example: renma bench perft --depth 11 --json")]
+    Perft {
+        /// Depth in plies
+        #[arg(long, default_value_t = 9, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=14))]
+        depth: u8,
+    },
+    /// Search midgame positions, one thread; the node count is a signature
+    #[command(after_help = "Example: renma bench search --depth 8 --model models/default/v0002")]
+    Search(BenchSearchArguments),
+    /// Solve endgame positions, one thread
+    #[command(after_help = "Example: renma bench endgame --depth 16")]
+    Endgame(BenchSearchArguments),
+    /// Train on the rows of a dataset in memory, without publishing a model
+    #[command(
+        after_help = "Example: renma bench train --config configs/default.toml --dataset datasets/default/selfplay/generation=0001"
+    )]
+    Train {
+        /// The config file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// The dataset folder
+        #[arg(long, value_name = "DIR")]
+        dataset: PathBuf,
+    },
+    /// Play games into a temporary folder
+    #[command(after_help = "Example: renma bench generate --config configs/default.toml --games 200")]
+    Generate {
+        /// The config file
+        #[arg(long, value_name = "FILE")]
+        config: PathBuf,
+        /// Number of games
+        #[arg(long, default_value_t = 200, value_name = "N")]
+        games: u64,
+        /// The model that plays [default: run.start]
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct BenchSearchArguments {
+    /// Search depth in plies, or number of empty squares to solve
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
+    pub(in crate::cli) depth: u8,
+    /// Number of positions, made by random play
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(in crate::cli) positions: u32,
+    /// The model
+    #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
+    pub(in crate::cli) model: String,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
+    #[arg(long, default_value = "100", value_name = "LEVEL")]
+    pub(in crate::cli) mpc_level: LevelSetting,
+}

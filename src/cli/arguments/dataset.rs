@@ -1,0 +1,107 @@
+//! The arguments of the `dataset` commands.
+
+use super::{OutputArguments, folder};
+use crate::curate::export::ExportFormat;
+use crate::curate::import::ImportFormat;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// The `dataset` commands.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum DatasetCommand {
+    /// Check hashes, schema and rows, replay every game, and recompute the verdict of a gate
+    Verify(VerifyArguments),
+    /// Summarize: counts, histograms, duplicates, variety, errors
+    #[command(after_help = "Example: renma dataset inspect datasets/default/selfplay/generation=0001")]
+    Inspect {
+        /// The dataset folder
+        #[arg(value_name = "DIR")]
+        dataset: PathBuf,
+    },
+    /// Make a dataset from another program's games or positions
+    Import(ImportArguments),
+    /// Write all positions to one file in another program's format
+    #[command(
+        after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format csv --output positions.csv"
+    )]
+    Export {
+        /// The dataset folder
+        #[arg(value_name = "DIR")]
+        dataset: PathBuf,
+        /// The format
+        #[arg(long, value_enum)]
+        format: ExportFormat,
+        #[command(flatten)]
+        output: OutputArguments,
+    },
+    /// Merge datasets of positions into one, whose manifest names them
+    #[command(
+        after_help = "Example: renma dataset merge datasets/default/selfplay/generation=000* --output datasets/all/selfplay/generation=0001"
+    )]
+    Merge {
+        /// The dataset folders, in order
+        #[arg(required = true, value_name = "DIR")]
+        datasets: Vec<PathBuf>,
+        /// The dataset folder to make, which must not exist
+        #[arg(long, value_name = "DIR", value_parser = folder())]
+        output: PathBuf,
+    },
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma dataset verify datasets/default/selfplay/generation=0001 --remake 1% --resolve 1%"
+)]
+pub(in crate::cli) struct VerifyArguments {
+    /// The dataset folder
+    #[arg(value_name = "DIR")]
+    pub(in crate::cli) dataset: PathBuf,
+    /// Skip the replay of games
+    #[arg(long)]
+    pub(in crate::cli) fast: bool,
+    /// Of self-play: also play this share of the games again from their random streams, and compare
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(in crate::cli) remake: Option<f64>,
+    /// Of positions: also solve this share of the exact rows again
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(in crate::cli) resolve: Option<f64>,
+    /// With --remake or --resolve: the seed that chooses games and rows [default: a new one each time, printed]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) seed: Option<u64>,
+    /// With --remake: the registry of the model that played [default: models/RUN for datasets/RUN/..., else models/default]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma dataset import WTH_2023.wtb --format wthor --output datasets/ffo/imported/2023")]
+pub(in crate::cli) struct ImportArguments {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(in crate::cli) input: PathBuf,
+    /// Its format
+    #[arg(long, value_enum)]
+    pub(in crate::cli) format: ImportFormat,
+    /// The dataset folder, which must not exist
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub(in crate::cli) output: PathBuf,
+    /// Skip bad records instead of stopping at the first; each is printed
+    #[arg(long)]
+    pub(in crate::cli) keep_going: bool,
+    /// Search the positions without a score to this depth
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
+    pub(in crate::cli) label_depth: Option<u8>,
+    /// With --label-depth: the model that searches [default: champion, else builtin:champion]
+    #[arg(long, value_name = "MODEL", requires = "label_depth")]
+    pub(in crate::cli) model: Option<String>,
+    /// The registry for version ids and `champion`
+    #[arg(long, value_name = "REG", default_value = "models/default")]
+    pub(in crate::cli) models: PathBuf,
+}
+
+/// A share as people write it: `1%` or `0.01`.
+fn share(text: &str) -> Result<f64, String> {
+    let (digits, unit) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 100.0));
+    let share = digits.trim().parse::<f64>().map_err(|error| error.to_string())? / unit;
+    if 0.0 < share && share <= 1.0 { Ok(share) } else { Err("expected more than 0 and at most 100%".into()) }
+}

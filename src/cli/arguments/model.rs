@@ -1,0 +1,94 @@
+//! The arguments of the `model` commands.
+
+use super::OutputArguments;
+use clap::{Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// The `model` commands.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum ModelCommand {
+    /// Print the versions of a registry as a table
+    #[command(after_help = "Example: renma model list --models models/default")]
+    List {
+        /// The registry
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+        /// The datasets of the run [default: datasets/RUN beside models/RUN]
+        #[arg(long, value_name = "DIR")]
+        datasets: Option<PathBuf>,
+    },
+    /// Print one model with its lineage
+    #[command(after_help = "Example: renma model show models/default/v0002")]
+    Show {
+        /// The model
+        #[arg(value_name = "MODEL")]
+        model: String,
+        /// Tell what changed against this model
+        #[arg(long, value_name = "MODEL")]
+        against: Option<String>,
+        /// The registry for version ids and `champion` [default: the model's, else models/default]
+        #[arg(long, value_name = "REG")]
+        models: Option<PathBuf>,
+        /// The datasets of the run [default: datasets/RUN beside models/RUN]
+        #[arg(long, value_name = "DIR")]
+        datasets: Option<PathBuf>,
+    },
+    /// Check every byte of every version of a registry, and of the datasets and gates that they name
+    #[command(after_help = "Example: renma model verify --models models/default")]
+    Verify {
+        /// The registry
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+        /// The datasets of the run [default: datasets/RUN beside models/RUN]
+        #[arg(long, value_name = "DIR")]
+        datasets: Option<PathBuf>,
+    },
+    /// Make a version from another program's file
+    #[command(after_help = "Example: renma model import eval.dat --format es-cube-eval --models models/try")]
+    Import {
+        /// The file
+        #[arg(value_name = "FILE")]
+        input: PathBuf,
+        /// Its format
+        #[arg(long, value_enum)]
+        format: ModelFormat,
+        /// With mpc-dat: the model whose weights the statistics belong to
+        #[arg(long, value_name = "MODEL")]
+        model: Option<String>,
+        /// With mpc-dat: its deviations are this many sigmas
+        #[arg(long, default_value_t = 1.4, value_name = "T")]
+        t: f64,
+        /// The registry
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+    /// Write a model in another program's format
+    #[command(
+        after_help = "Example: renma model export --model models/try/v0001 --format es-cube-eval --output eval.dat"
+    )]
+    Export {
+        /// The model
+        #[arg(long, value_name = "MODEL")]
+        model: String,
+        /// The format
+        #[arg(long, value_enum)]
+        format: ModelFormat,
+        #[command(flatten)]
+        output: OutputArguments,
+        /// With mpc-dat: write deviations of this many sigmas
+        #[arg(long, default_value_t = 1.4, value_name = "T")]
+        t: f64,
+        /// The registry for version ids and `champion`
+        #[arg(long, value_name = "REG", default_value = "models/default")]
+        models: PathBuf,
+    },
+}
+
+/// Other programs' model formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ModelFormat {
+    /// eval.dat: the 42,608 weights of es-cube
+    EsCubeEval,
+    /// mpc.dat: depth, offset and deviation from depth 3
+    MpcDat,
+}

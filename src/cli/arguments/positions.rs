@@ -1,0 +1,49 @@
+//! The arguments of the commands that value positions.
+
+use crate::pipeline::search_settings::LevelSetting;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Positions, and the model that values them.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct PositionsArguments {
+    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., which lead to it; `-` for stdin
+    #[arg(value_name = "FILE")]
+    pub(in crate::cli) input: PathBuf,
+    /// The model [default: champion, else builtin:champion]
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) model: Option<String>,
+    /// The registry for version ids and `champion`
+    #[arg(long, value_name = "REG", default_value = "models/default")]
+    pub(in crate::cli) models: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --moves --json")]
+pub(in crate::cli) struct EvalArguments {
+    #[command(flatten)]
+    pub(in crate::cli) positions: PositionsArguments,
+    /// Search depth in plies; 0 is the static value
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) depth: u8,
+    /// Solve positions with at most this many empty squares
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) exact_empties: u8,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas [default:
+    /// 100, or generate.mpc_level of --config]
+    #[arg(long, value_name = "LEVEL")]
+    pub(in crate::cli) mpc_level: Option<LevelSetting>,
+    /// Search as in this config: with its generate.mpc_level, and its table [selective] if it has one
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) config: Option<PathBuf>,
+    /// Print the value of each legal move, and the value by which the search orders it
+    #[arg(long)]
+    pub(in crate::cli) moves: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma solve positions.obf --threads 1 --json")]
+pub(in crate::cli) struct SolveArguments {
+    #[command(flatten)]
+    pub(in crate::cli) positions: PositionsArguments,
+}

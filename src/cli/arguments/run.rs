@@ -1,0 +1,89 @@
+//! The arguments of the commands about a run as a whole.
+
+use crate::run::next::Generations;
+use crate::run::state::Stage;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A run and its folders.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct RunArguments {
+    /// The config file
+    #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
+    pub(in crate::cli) config: PathBuf,
+    /// The registry [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
+    /// The datasets [default: datasets/RUN]
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) datasets: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma status train --config configs/default.toml")]
+pub(in crate::cli) struct StatusArguments {
+    /// Show only this stage, one line per generation
+    #[arg(value_parser = stage_parser(), value_name = "STAGE")]
+    pub(in crate::cli) stage: Option<Stage>,
+    #[command(flatten)]
+    pub(in crate::cli) run: RunArguments,
+    /// Print what the next generation needs, as name=value lines
+    #[arg(long, conflicts_with_all = ["stage", "key", "record"])]
+    pub(in crate::cli) next: bool,
+    #[command(flatten)]
+    pub(in crate::cli) pipeline: PipelineArguments,
+}
+
+/// What only pipeline.sh asks for.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct PipelineArguments {
+    /// Print the value of one key, `table.key`, or `run.name`, and nothing else
+    #[arg(long, hide = true, value_name = "KEY", conflicts_with_all = ["stage", "record"])]
+    pub(in crate::cli) key: Option<String>,
+    /// Lock the run by the open file on stdin, for as long as any process has it open
+    #[arg(long, hide = true, conflicts_with_all = ["stage", "key", "record", "next"])]
+    pub(in crate::cli) lock: bool,
+    /// With --next: lock likewise, take the config into the run, and begin the generation
+    #[arg(long, hide = true, requires = "next")]
+    pub(in crate::cli) begin: bool,
+    /// With --begin: the last generation, or + and a number
+    #[arg(long, hide = true, requires = "begin", value_name = "N")]
+    pub(in crate::cli) generations: Option<Generations>,
+    /// With --begin: apply a changed config from the next generation on
+    #[arg(long, hide = true, requires = "begin", conflicts_with = "restart")]
+    pub(in crate::cli) from_next: bool,
+    /// With --begin: remove everything from this generation on
+    #[arg(long, hide = true, requires = "begin", value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) restart: Option<u32>,
+    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
+    #[arg(long, hide = true, value_name = "FILE", requires = "since", conflicts_with = "stage")]
+    pub(in crate::cli) record: Option<PathBuf>,
+    /// With --record: when the pipeline began, in seconds since 1970
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    pub(in crate::cli) since: Option<u64>,
+    /// With --record: the exit code of the pipeline, unless it is still running
+    #[arg(long, hide = true, value_name = "CODE")]
+    pub(in crate::cli) code: Option<u8>,
+    /// With --record: the pipeline's budget
+    #[arg(long, hide = true, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(in crate::cli) budget: Option<Duration>,
+}
+
+/// The stages by their names.
+fn stage_parser() -> impl TypedValueParser<Value = Stage> {
+    let by_name = |name: String| Stage::ALL.into_iter().find(|stage| stage.name() == name);
+    PossibleValuesParser::new(Stage::ALL.map(Stage::name))
+        .map(move |name| by_name(name).expect("it is one of the names"))
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma gc --config configs/nightly.toml --dry-run")]
+pub(in crate::cli) struct GcArguments {
+    #[command(flatten)]
+    pub(in crate::cli) run: RunArguments,
+    /// Print what would be removed, and remove nothing
+    #[arg(long)]
+    pub(in crate::cli) dry_run: bool,
+}

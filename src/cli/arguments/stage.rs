@@ -1,0 +1,154 @@
+//! The arguments of the stages of a run.
+
+use super::folder;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The run of a stage.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct StageRun {
+    /// The config file
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) config: PathBuf,
+    /// The registry of the run, for new versions, version ids and `champion` [default: models/RUN]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
+}
+
+/// The time limit and the log of a stage.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct WorkArguments {
+    /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(in crate::cli) budget: Option<Duration>,
+    /// Count the budget from this moment, in seconds since 1970 [default: now]
+    #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
+    pub(in crate::cli) since: Option<u64>,
+    /// Append a line about this call, with its times, to a file
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub(in crate::cli) log: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma generate --config configs/default.toml --generation 1 --output datasets/try/selfplay/generation=0001"
+)]
+pub(in crate::cli) struct GenerateCommandArguments {
+    #[command(flatten)]
+    pub(in crate::cli) task: GenerateArguments,
+    /// Overwrite a result of other inputs in the output folder
+    #[arg(long, hide = true)]
+    pub(in crate::cli) replace: bool,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
+}
+
+/// The games to play, and who plays them.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct GenerateArguments {
+    #[command(flatten)]
+    pub(in crate::cli) run: StageRun,
+    /// The model that plays: a folder, a version id, `champion` or a built-in [default: champion, else run.start]
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) model: Option<String>,
+    /// The generation, counted from 1
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) generation: u32,
+    /// The dataset folder
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub(in crate::cli) output: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma train --config configs/default.toml --dataset datasets/try/selfplay/generation=0001 --models models/try"
+)]
+pub(in crate::cli) struct TrainArguments {
+    #[command(flatten)]
+    pub(in crate::cli) run: StageRun,
+    /// Dataset folders, oldest first
+    #[arg(long, required = true, num_args = 1.., value_name = "DIR")]
+    pub(in crate::cli) dataset: Vec<PathBuf>,
+    /// The model to start from [default: zero weights]
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) parent: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma fit-mpc --config configs/default.toml --model v0001 --models models/try")]
+pub(in crate::cli) struct FitMpcArguments {
+    #[command(flatten)]
+    pub(in crate::cli) run: StageRun,
+    /// The model to fit
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) model: String,
+    /// The generation of the samples, counted from 1
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) generation: u32,
+    /// Keep the samples in this dataset folder
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub(in crate::cli) output: Option<PathBuf>,
+    /// Draw the fit in this folder: scatter.svg, residual.svg, calibration.svg
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub(in crate::cli) report: Option<PathBuf>,
+    /// Overwrite a result of other inputs in the output folder, and pictures in the report folder
+    #[arg(long)]
+    pub(in crate::cli) replace: bool,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive, 12 budget spent first.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --avoid datasets/try/selfplay/generation=0001 --output datasets/try/gate/generation=0001"
+)]
+pub(in crate::cli) struct GateArguments {
+    #[command(flatten)]
+    pub(in crate::cli) run: StageRun,
+    /// The model that may become champion
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) candidate: String,
+    /// Its opponent
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) baseline: String,
+    /// Datasets whose positions must not be openings, such as those the candidate was trained on
+    #[arg(long, num_args = 1.., value_name = "DATASET")]
+    pub(in crate::cli) avoid: Vec<PathBuf>,
+    /// The generation, counted from 1; it determines the openings
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) generation: u32,
+    /// The dataset folder of the games
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    pub(in crate::cli) output: PathBuf,
+    /// Play the games of a finished gate again and compare
+    #[arg(long, conflicts_with = "replace")]
+    pub(in crate::cli) remake: bool,
+    /// Overwrite a result of other inputs in the output folder
+    #[arg(long, hide = true)]
+    pub(in crate::cli) replace: bool,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma promote models/try/v0002 --verdict datasets/try/gate/generation=0001")]
+pub(in crate::cli) struct PromoteArguments {
+    /// The version: a folder, or an id with --models
+    #[arg(required_unless_present = "rollback", conflicts_with = "rollback", value_name = "MODEL")]
+    pub(in crate::cli) model: Option<String>,
+    /// Take back the last promotion; each call takes back one more
+    #[arg(long)]
+    pub(in crate::cli) rollback: bool,
+    /// Promote only if this gate accepted the model; a verdict acts once
+    #[arg(long, value_name = "DIR", conflicts_with = "rollback")]
+    pub(in crate::cli) verdict: Option<PathBuf>,
+    /// The registry [default: the model's, else models/default]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
+    /// Append a line about this call, with its times, to a file
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub(in crate::cli) log: Option<PathBuf>,
+}

@@ -1,0 +1,140 @@
+//! The summary of a dataset as tables.
+
+use crate::cli::output::{bars, table, thousands};
+use crate::curate::inspect::gate::{ColorSummary, GateSummary};
+use crate::curate::inspect::mpc::MpcSummary;
+use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
+use crate::curate::inspect::{Inspection, Summary};
+use std::cmp::Reverse;
+use std::path::Path;
+
+pub(super) fn describe(folder: &Path, inspection: &Inspection) -> String {
+    let (text, rows, item) = match &inspection.summary {
+        Summary::Positions(summary) => (describe_positions(summary), summary.positions, "position"),
+        Summary::Gate(summary) => (describe_gate(summary), summary.games, "game"),
+        Summary::Mpc(summary) => (describe_mpc(summary), summary.rows, "search"),
+    };
+    let rows = rows.max(1) as f64;
+    let mut columns: Vec<_> = inspection.column_bytes.iter().collect();
+    columns.sort_by_key(|(name, bytes)| (Reverse(**bytes), (*name).clone()));
+    let mut lines = vec![vec!["column".to_owned(), "bytes".to_owned(), format!("per {item}")]];
+    lines.extend(
+        columns
+            .iter()
+            .map(|(name, bytes)| vec![(*name).clone(), thousands(**bytes), format!("{:.3}", **bytes as f64 / rows)]),
+    );
+    let bytes = inspection.bytes as f64 / rows;
+    format!("{}: {bytes:.2} bytes per {item}\n{text}\n{}", folder.display(), table(&lines))
+}
+
+fn percent(count: u64, total: u64) -> f64 {
+    100.0 * count as f64 / total.max(1) as f64
+}
+
+fn describe_positions(summary: &PositionsSummary) -> String {
+    let share = |count: u64| format!("{:.2} %", percent(count, summary.positions));
+    let mut text = format!(
+        "{} games, {} positions\nduplicates: {} ({} up to symmetry)\n",
+        thousands(summary.games),
+        thousands(summary.positions),
+        share(summary.duplicates),
+        share(summary.duplicates_up_to_symmetry)
+    );
+    for (column, count) in &summary.missing {
+        text += &format!("{column} is missing in {} rows ({})\n", thousands(*count), share(*count));
+    }
+    for opening in &summary.openings {
+        let (distinct, games) = (thousands(opening.distinct), thousands(opening.games));
+        text += &format!("openings at ply {}: {distinct} different in {games} games\n", opening.ply);
+    }
+    let head = ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
+    let mut lines = vec![head.map(str::to_owned).to_vec()];
+    for line in &summary.by_empties {
+        let discs = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+        lines.push(vec![
+            empties_range(line.empties_min),
+            thousands(line.rows),
+            format!("{:.1} %", percent(line.exact, line.rows)),
+            format!("{:.1} %", percent(line.random, line.rows)),
+            line.score_mean().map_or("-".to_owned(), |value| format!("{value:+.2}")),
+            discs(line.static_error_mean()),
+            discs(line.result_error_mean()),
+            format!("|{}|", bars(&line.scores)),
+            format!("|{}|", bars(&line.results)),
+        ]);
+    }
+    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{}\n", table(&lines))
+}
+
+fn empties_range(min: u8) -> String {
+    format!("{min}-{}", (min + 4).min(60))
+}
+
+fn describe_gate(summary: &GateSummary) -> String {
+    let GateSummary { score, openings, .. } = summary;
+    let color = |ColorSummary { wins, draws, losses }: ColorSummary| format!("+{wins} ={draws} -{losses}");
+    let mut text = format!(
+        "{}: {} over {} in {} games: {} ({} as black, {} as white)\n",
+        summary.verdict.name(),
+        summary.candidate.id,
+        summary.baseline.id,
+        thousands(summary.games),
+        color(ColorSummary { wins: score.wins, draws: score.draws, losses: score.losses }),
+        color(summary.black),
+        color(summary.white),
+    );
+    text += &format!(
+        "{:.1} % of points, {:+.2} discs per game, Elo {:+.0} [{:+.0}, {:+.0}] ({} standard errors)\n",
+        100.0 * score.points,
+        score.discs_mean,
+        score.elo,
+        score.elo_low,
+        score.elo_high,
+        score.interval
+    );
+    let pairs: Vec<String> = ["0", "½", "1", "1½", "2"]
+        .iter()
+        .zip(score.pairs)
+        .map(|(points, count)| format!("{points}: {count}"))
+        .collect();
+    text += &format!("pairs by points: {}\n", pairs.join(", "));
+    text +=
+        &format!("{} different games, {:.1} moves per game\n", thousands(summary.distinct_games), summary.moves_mean);
+    text += &format!(
+        "{} openings drawn: {} repeated, {} in training data, {} unbalanced\n",
+        thousands(openings.drawn),
+        thousands(openings.repeated),
+        thousands(openings.in_training),
+        thousands(openings.unbalanced)
+    );
+    text + &format!("results from -64 to 64 discs in bins of {BIN_DISCS}: |{}|\n", bars(&summary.results))
+}
+
+fn describe_mpc(summary: &MpcSummary) -> String {
+    let mut text = format!(
+        "{} games, {} samples ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
+        thousands(summary.games),
+        thousands(summary.samples),
+        percent(summary.from_trees, summary.samples),
+        percent(summary.solved, summary.samples),
+        thousands(summary.rows),
+        thousands(summary.nodes)
+    );
+    let mut lines = vec![["empties", "samples", "from trees", "solved"].map(str::to_owned).to_vec()];
+    for line in &summary.by_empties {
+        let counts = [line.samples, line.from_trees, line.solved].map(thousands);
+        lines.push([vec![empties_range(line.empties_min)], counts.to_vec()].concat());
+    }
+    text += &format!("\n{}\n", table(&lines));
+    let mut lines = vec![["depth", "searches", "nodes", "score", "|change|"].map(str::to_owned).to_vec()];
+    for line in &summary.by_depth {
+        lines.push(vec![
+            line.depth.to_string(),
+            thousands(line.rows),
+            format!("{:.0}", line.nodes_mean),
+            format!("{:+.2}", line.score_mean),
+            line.change_mean.map_or("-".to_owned(), |value| format!("{value:.2}")),
+        ]);
+    }
+    text + &format!("\nmeans by depth; scores, and their change from one ply shallower, in discs\n{}\n", table(&lines))
+}

@@ -1,0 +1,60 @@
+//! `renma dataset verify`.
+
+use crate::cli::arguments::dataset::VerifyArguments;
+use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
+use crate::cli::session::{Session, fresh_seed};
+use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
+use crate::pipeline::generate::remake::share_found;
+use serde_json::json;
+
+pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()> {
+    let &VerifyArguments { ref dataset, fast, remake, resolve, .. } = arguments;
+    let seed = (remake.is_some() || resolve.is_some()).then(|| arguments.seed.unwrap_or_else(fresh_seed));
+    let models = arguments.models.as_deref();
+    let task = VerifyTask { dataset, fast, remake, resolve, seed: seed.unwrap_or_default(), models };
+    let VerifyReport { checked, games_remade, rows_resolved } = verify(task, session.context())?;
+    let (games, what) = describe(&checked);
+    let mut text = format!("dataset verify: {} is sound: {what}", dataset.display());
+    let samples = [("games", "remade", games_remade, games), ("exact rows", "solved again", rows_resolved, u64::MAX)];
+    let samples: Vec<_> = samples.into_iter().filter(|(_, _, count, _)| 0 < *count).collect();
+    for (items, done, count, _) in &samples {
+        text += &format!(", {} {items} {done}", thousands(*count));
+    }
+    if let Some(seed) = seed {
+        text += &format!(" (--seed {seed})");
+    }
+    for (items, _, count, _) in samples.iter().filter(|(_, _, count, all)| count < all) {
+        text += &format!("\n{}", finding_text(items, *count));
+    }
+    say(&text);
+    if !session.json {
+        return Ok(());
+    }
+    let share = |count: u64| (0 < count).then(|| share_found(count, FOUND));
+    let games = share(games_remade).map(|share| if games_remade < games { share } else { 0.0 });
+    print_json(&json!({
+        "verified": checked,
+        "games_remade": games_remade,
+        "rows_resolved": rows_resolved,
+        "seed": seed,
+        "share_found": {"probability": FOUND, "games": games, "rows": share(rows_resolved)},
+    }))
+}
+
+/// The number of games, and all counts in words.
+fn describe(checked: &Checked) -> (u64, String) {
+    match checked {
+        Checked::Positions(found) => {
+            let [games, positions, replayed] = [found.games, found.positions, found.replayed].map(thousands);
+            (found.games, format!("{games} games, {positions} positions, {replayed} games replayed"))
+        }
+        Checked::Gate(found) => {
+            let [games, replayed] = [found.games, found.replayed].map(thousands);
+            (found.games, format!("{games} games, {replayed} games replayed, verdict {}", found.verdict.name()))
+        }
+        Checked::Mpc(found) => {
+            let [games, samples, rows] = [found.games, found.samples, found.rows].map(thousands);
+            (found.games, format!("{games} games, {samples} samples, {rows} searches"))
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What the stages of a run share: a time limit, a line in the run's log, and making way for a new result.
+
+use super::arguments::stage::WorkArguments;
+use super::failure::code_of;
+use super::output::say;
+use super::session::{Session, Stopwatch};
+use crate::artifact::error::ArtifactError;
+use crate::exit_code;
+use crate::run::claim::{Claim, Cleared, check_folder, clear_folder};
+use crate::run::log::{CallOutcome, CallRecord, append_call};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// How a stage without an error ended.
+pub(super) struct StageEnd {
+    /// The version that it made or found.
+    pub(super) id: Option<String>,
+    /// Whether its work had been done before.
+    pub(super) skipped: bool,
+    pub(super) code: u8,
+}
+
+impl StageEnd {
+    /// A stage that ends with 0.
+    pub(super) fn done(id: Option<&str>, skipped: bool) -> Self {
+        Self { id: id.map(str::to_owned), skipped, code: exit_code::DONE }
+    }
+}
+
+/// Runs a stage under its budget and notes the call in the run's log.
+pub(super) fn run_stage(
+    session: &Session,
+    stage: &str,
+    generation: Option<u32>,
+    arguments: &WorkArguments,
+    act: impl FnOnce() -> anyhow::Result<StageEnd>,
+) -> anyhow::Result<ExitCode> {
+    let began = unix_seconds();
+    if let Some(budget) = arguments.budget {
+        let spent = Duration::from_secs(began.saturating_sub(arguments.since.unwrap_or(began)));
+        session.limit(budget.saturating_sub(spent));
+    }
+    let stopwatch = Stopwatch::start();
+    let result = act();
+    if let Some(log) = &arguments.log {
+        let (outcome, code) = match &result {
+            Ok(end) if end.skipped => (CallOutcome::Skipped, end.code),
+            Ok(end) => (CallOutcome::Done, end.code),
+            Err(error) => match code_of(error) {
+                code @ (exit_code::BUDGET_SPENT | exit_code::INTERRUPTED) => (CallOutcome::Stopped, code),
+                code => (CallOutcome::Failed, code),
+            },
+        };
+        let record = CallRecord {
+            stage: stage.to_owned(),
+            generation,
+            outcome,
+            code,
+            began,
+            seconds: stopwatch.seconds(),
+            cpu_seconds: stopwatch.processor_seconds(),
+            id: result.as_ref().ok().and_then(|end| end.id.clone()),
+            error: result.as_ref().err().map(|error| format!("{error:#}")),
+        };
+        if let Err(error) = append_call(log, &record) {
+            say(&format!("{stage}: cannot log this call: {error}"));
+        }
+    }
+    result.map(|end| ExitCode::from(end.code))
+}
+
+/// Checks the dataset folder of a stage before its work; with `replace`, also clears it.
+pub(super) fn claim_folder(stage: &str, claim: &Claim<'_>, replace: bool) -> Result<(), ArtifactError> {
+    if !replace {
+        return check_folder(claim.folder).map(|_| ());
+    }
+    let what = match clear_folder(claim)? {
+        Some(Cleared::OtherInputs) => "was made from other inputs; rebuilding it",
+        Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
+        None => return Ok(()),
+    };
+    say(&format!("{stage}: {} {what}", claim.folder.display()));
+    Ok(())
+}
+
+/// Seconds since 1970, UTC.
+pub(super) fn unix_seconds() -> u64 {
+    // A clock before 1970 is not set; no result depends on it.
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

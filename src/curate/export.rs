@@ -1,0 +1,144 @@
+//! Writes the positions of a dataset in another program's format.
+
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::dataset::positions::{PositionRow, positions_table};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::output::FileKind;
+use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
+use crate::exchange::obf::{OBF_FILE, write_obf_row};
+use crate::exchange::parquet::{PARQUET_FILE, ParquetWriter};
+use crate::pipeline::{Context, StageError};
+use std::io::{self, Write};
+
+/// Other programs' formats of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExportFormat {
+    /// The columns of positions as text
+    Csv,
+    /// One table with the columns of positions
+    Parquet,
+    /// One position per line, with the best move and its score in whole discs
+    Obf,
+}
+
+impl ExportFormat {
+    /// How a file of this format is recognized.
+    #[must_use]
+    pub const fn file_kind(self) -> FileKind {
+        match self {
+            Self::Csv => CSV_FILE,
+            Self::Parquet => PARQUET_FILE,
+            Self::Obf => OBF_FILE,
+        }
+    }
+}
+
+/// Why an export ended early.
+enum Failure {
+    /// The dataset is damaged, or the export was interrupted.
+    Stage(StageError),
+    /// The output could not be written.
+    Output(io::Error),
+}
+
+impl From<StageError> for Failure {
+    fn from(error: StageError) -> Self {
+        Self::Stage(error)
+    }
+}
+
+/// Exports all positions of a dataset; returns their number, or `None` if the reader of the output stopped reading.
+///
+/// `output` is called once with what writes the whole file, and returns `false` if its reader stopped reading.
+///
+/// # Errors
+///
+/// A damaged dataset, or whatever `output` returns.
+pub fn export(
+    dataset: &Dataset,
+    format: ExportFormat,
+    context: Context<'_>,
+    output: impl FnOnce(&mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError>,
+) -> Result<Option<u64>, StageError> {
+    context.progress.begin("export", dataset.part_count() as u64, "parts");
+    let mut failure = None;
+    let written = output(&mut |writer| {
+        encode(dataset, format, context, writer).map_err(|error| match error {
+            Failure::Output(error) => error,
+            Failure::Stage(error) => {
+                failure = Some(error);
+                io::Error::other("its rows cannot be read")
+            }
+        })
+    });
+    context.progress.end();
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(written?.then(|| dataset.manifest().rows(POSITIONS.name))),
+    }
+}
+
+fn encode(
+    dataset: &Dataset,
+    format: ExportFormat,
+    context: Context<'_>,
+    writer: &mut dyn Write,
+) -> Result<(), Failure> {
+    let manifest = dataset.manifest();
+    let mut encoder = Encoder::begin(format, manifest, writer).map_err(Failure::Output)?;
+    for index in 0..dataset.part_count() {
+        let rows = sound_rows(dataset, index, context)?;
+        encoder.write(&rows, writer).map_err(Failure::Output)?;
+        context.progress.advance(1, rows.len() as u64);
+    }
+    encoder.finish(writer).map_err(Failure::Output)
+}
+
+/// A file that is being written.
+enum Encoder {
+    Csv,
+    Obf,
+    Parquet(Box<ParquetWriter>),
+}
+
+impl Encoder {
+    fn begin(format: ExportFormat, manifest: &Manifest, writer: &mut dyn Write) -> io::Result<Self> {
+        match format {
+            ExportFormat::Csv => write_csv_head(writer).map(|()| Self::Csv),
+            ExportFormat::Obf => Ok(Self::Obf),
+            ExportFormat::Parquet => {
+                ParquetWriter::new(manifest.kind, manifest.recipe).map(Box::new).map(Self::Parquet)
+            }
+        }
+    }
+
+    fn write(&mut self, rows: &[PositionRow], writer: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Csv => rows.iter().try_for_each(|row| write_csv_row(writer, row)),
+            Self::Obf => rows.iter().try_for_each(|row| write_obf_row(writer, row)),
+            Self::Parquet(table) => table.write(rows, writer),
+        }
+    }
+
+    fn finish(self, writer: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Csv | Self::Obf => Ok(()),
+            Self::Parquet(table) => table.finish(writer),
+        }
+    }
+}
+
+/// The rows of a part, each checked: a bad one is the dataset's fault, not that of the output.
+fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<PositionRow>, StageError> {
+    context.check()?;
+    let rows = dataset.rows(index)?;
+    for (number, row) in rows.iter().enumerate() {
+        row.position().map_err(|reason| {
+            let path = part_path(dataset.folder(), positions_table(dataset.manifest().kind), index);
+            ArtifactError::damaged(&path, format!("row {number}: {reason}"))
+        })?;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,220 @@
+//! Makes a dataset of another program's games or positions, and labels them if asked to.
+
+mod label;
+
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance, written_before};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::model::reference::LoadedModel;
+use crate::engine::search::depth::Depth;
+use crate::exchange::board_text::read_board_text;
+use crate::exchange::csv::read_csv;
+use crate::exchange::parquet::read_parquet;
+use crate::exchange::records::{BadRecord, Records};
+use crate::exchange::transcripts::read_transcripts;
+use crate::exchange::wthor::read_wthor;
+use crate::pipeline::{Context, StageError};
+use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+
+/// Goes up when the same file would give another dataset.
+const ALGORITHM: u32 = 1;
+
+/// Games are labeled together until they have this many rows.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// Bytes of the input that are hashed between two looks at the stop flag.
+const BYTES_BETWEEN_CHECKS: u64 = 1 << 26;
+
+/// Other programs' formats of games and positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum ImportFormat {
+    /// Tournament games: .wtb
+    Wthor,
+    /// One game per line: f5d6c3...
+    Transcripts,
+    /// Columns black, white, black_to_move, and score (millidiscs) or result (discs); other columns of positions are optional
+    Parquet,
+    /// The same columns, named in the first line
+    Csv,
+    /// One position per line: 64 characters, optionally the side to move, and its score in discs
+    Text,
+}
+
+/// The search that gives a score to positions without one.
+#[derive(Clone, Copy, Debug)]
+pub struct Labeler<'a> {
+    /// The model that searches.
+    pub model: &'a LoadedModel,
+    /// Plies.
+    pub depth: Depth,
+}
+
+/// One import.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportTask<'a> {
+    /// The file to read.
+    pub input: &'a Path,
+    /// Its format.
+    pub format: ImportFormat,
+    /// The dataset folder to make.
+    pub output: &'a Path,
+    /// Whether bad records are left out instead of ending the import.
+    pub keep_going: bool,
+    /// How positions without a score get one; `None` leaves them without.
+    pub labeler: Option<Labeler<'a>>,
+}
+
+/// What an import says while it is at work.
+#[derive(Debug)]
+pub enum ImportNotice<'a> {
+    /// What is not used of the input.
+    Unused(&'a str),
+    /// A record that is left out.
+    Bad(&'a BadRecord),
+}
+
+/// What became of the records.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportCounts {
+    /// Records read.
+    pub records: u64,
+    /// Bad records, which were left out.
+    pub bad: u64,
+    /// Records without a legal move, which were left out.
+    pub without_move: u64,
+    /// Positions that were searched.
+    pub labeled: u64,
+}
+
+/// The dataset that an import made or found.
+#[derive(Clone, Debug)]
+pub struct ImportReport {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// `None` if the dataset was there already.
+    pub counts: Option<ImportCounts>,
+}
+
+/// Imports a file, unless the same import was done before.
+///
+/// # Errors
+///
+/// An input that cannot be read or has no position, a bad record unless they are to be left out, or an output that holds
+/// anything else; then there is no dataset.
+pub fn import(
+    task: ImportTask<'_>,
+    context: Context<'_>,
+    mut tell: impl FnMut(ImportNotice<'_>),
+) -> Result<ImportReport, StageError> {
+    let mut records = read(task)?;
+    let config = config_of(task, context)?;
+    let recipe = recipe(&config, task.labeler);
+    if let Some(manifest) = written_before(task.output, recipe)? {
+        return Ok(ImportReport { manifest, counts: None });
+    }
+    records.notes.iter().for_each(|note| tell(ImportNotice::Unused(note)));
+    let mut writer = DatasetWriter::new(task.output, DatasetKind::Imported, recipe)?;
+    context.progress.begin("import", records.total, "records");
+    let counts = write(&mut records, &mut writer, task, context, tell);
+    context.progress.end();
+    let counts = counts?;
+    if counts.records == counts.bad + counts.without_move {
+        let reason = format!("it has no position to import in {} records", counts.records);
+        return Err(ArtifactError::unfit(task.input, reason).into());
+    }
+    let models = task.labeler.iter().map(|labeler| ("labeler".to_owned(), labeler.model.content)).collect();
+    let manifest = writer.finish(Provenance { models, config, parents: Vec::new(), asked: counts.records })?;
+    Ok(ImportReport { manifest, counts: Some(counts) })
+}
+
+fn read(task: ImportTask<'_>) -> Result<Records, ArtifactError> {
+    match task.format {
+        ImportFormat::Wthor => read_wthor(task.input),
+        ImportFormat::Transcripts => read_transcripts(task.input),
+        ImportFormat::Parquet => read_parquet(task.input, task.labeler.is_none()),
+        ImportFormat::Csv => read_csv(task.input, task.labeler.is_none()),
+        ImportFormat::Text => read_board_text(task.input),
+    }
+}
+
+fn write(
+    records: &mut Records,
+    writer: &mut DatasetWriter,
+    task: ImportTask<'_>,
+    context: Context<'_>,
+    mut tell: impl FnMut(ImportNotice<'_>),
+) -> Result<ImportCounts, StageError> {
+    let mut counts = ImportCounts::default();
+    let mut games: Vec<ImportedGame> = Vec::new();
+    let mut rows = 0;
+    loop {
+        context.check()?;
+        let record = records.iter.next();
+        let ended = record.is_none();
+        match record {
+            Some(Ok(game)) if game.rows.is_empty() => counts.without_move += 1,
+            Some(Ok(game)) => {
+                rows += game.rows.len();
+                games.push(game);
+            }
+            Some(Err(bad)) if task.keep_going => {
+                counts.bad += 1;
+                tell(ImportNotice::Bad(&bad));
+            }
+            Some(Err(bad)) => {
+                let reason = format!("{bad}\n--keep-going leaves bad records out");
+                return Err(ArtifactError::damaged(task.input, reason).into());
+            }
+            None => {}
+        }
+        counts.records += u64::from(!ended);
+        if BATCH_ROWS <= rows || ended {
+            if let Some(labeler) = task.labeler {
+                counts.labeled += label::label(labeler, &mut games, context)?;
+            }
+            context.progress.advance(games.len() as u64, std::mem::take(&mut rows) as u64);
+            games.drain(..).try_for_each(|game| writer.push(game))?;
+        }
+        if ended {
+            return Ok(counts);
+        }
+    }
+}
+
+/// What was asked for, as the manifest keeps it; the file is named by its content.
+fn config_of(task: ImportTask<'_>, context: Context<'_>) -> Result<serde_json::Value, StageError> {
+    let failed = |source| ArtifactError::io("read", task.input, source);
+    let mut hasher = blake3::Hasher::new();
+    let mut file = std::fs::File::open(task.input).map_err(failed)?;
+    loop {
+        context.check()?;
+        let before = hasher.count();
+        hasher.update_reader(file.by_ref().take(BYTES_BETWEEN_CHECKS)).map_err(failed)?;
+        if hasher.count() == before {
+            break;
+        }
+    }
+    let mut config = BTreeMap::from([
+        ("format", json!(task.format)),
+        ("input", json!(hasher.finalize().to_hex().to_string())),
+        ("keep_going", json!(task.keep_going)),
+    ]);
+    config.extend(task.labeler.map(|labeler| ("label_depth", json!(labeler.depth.0))));
+    Ok(json!(config))
+}
+
+fn recipe(config: &serde_json::Value, labeler: Option<Labeler<'_>>) -> ContentHash {
+    let mut hasher = FieldHasher::new("recipe");
+    hasher.field("stage", b"import").field("algorithm", &ALGORITHM.to_le_bytes());
+    hasher.field("config", config.to_string().as_bytes());
+    if let Some(labeler) = labeler {
+        hasher.field("labeler", labeler.model.content.to_string().as_bytes());
+    }
+    hasher.finish()
+}

@@ -1,0 +1,83 @@
+//! Summarizes a dataset of any kind: counts, histograms, and the size of each column.
+
+pub mod gate;
+pub mod mpc;
+pub mod positions;
+
+use self::gate::GateSummary;
+use self::mpc::MpcSummary;
+use self::positions::PositionsSummary;
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::games::GAMES;
+use crate::artifact::dataset::gate_games::GATE_GAMES;
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::table::Table;
+use crate::pipeline::{Context, StageError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a dataset holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Inspection {
+    /// The kind of data.
+    pub kind: DatasetKind,
+    /// Bytes of all tables on disk.
+    pub bytes: u64,
+    /// Compressed bytes of each column, as `table.column`.
+    pub column_bytes: BTreeMap<String, u64>,
+    /// The data.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// The summary of a kind of dataset.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Summary {
+    /// Of positions.
+    Positions(PositionsSummary),
+    /// Of the games of a gate.
+    Gate(Box<GateSummary>),
+    /// Of MPC samples.
+    Mpc(MpcSummary),
+}
+
+/// Summarizes a dataset.
+///
+/// # Errors
+///
+/// Damage of any kind, or an interruption.
+pub fn inspect(folder: &Path, context: Context<'_>) -> Result<Inspection, StageError> {
+    let dataset = Dataset::open_any(folder)?;
+    let kind = dataset.manifest().kind;
+    context.progress.begin("inspect", dataset.part_count() as u64, "parts");
+    let summary = match kind {
+        DatasetKind::Selfplay | DatasetKind::Imported => positions::inspect(&dataset, context).map(Summary::Positions),
+        DatasetKind::Gate => gate::inspect(&dataset, context).map(Box::new).map(Summary::Gate),
+        DatasetKind::Mpc => mpc::inspect(&dataset, context).map(Summary::Mpc),
+    };
+    context.progress.end();
+    let tables: &[&Table] = match kind {
+        DatasetKind::Selfplay | DatasetKind::Imported => &[&GAMES, &POSITIONS],
+        DatasetKind::Gate => &[&GATE_GAMES],
+        DatasetKind::Mpc => &[&MPC_SAMPLES],
+    };
+    let bytes = tables.iter().map(|table| dataset.manifest().bytes(table.name)).sum();
+    Ok(Inspection { kind, bytes, summary: summary?, column_bytes: column_bytes(&dataset, tables)? })
+}
+
+fn column_bytes(dataset: &Dataset, tables: &[&Table]) -> Result<BTreeMap<String, u64>, ArtifactError> {
+    let mut column_bytes = BTreeMap::new();
+    for (index, part) in dataset.manifest().parts.iter().enumerate() {
+        for table in tables.iter().filter(|table| part.files.contains_key(table.name)) {
+            for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {
+                *column_bytes.entry(format!("{}.{column}", table.name)).or_insert(0) += bytes;
+            }
+        }
+    }
+    Ok(column_bytes)
+}

@@ -1,0 +1,128 @@
+//! A summary of MPC samples: where they are from, what their searches cost, and how far scores move with depth.
+
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use crate::engine::score::Score;
+use crate::pipeline::{Context, StageError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The width of a line of the table by empties.
+const EMPTIES_STEP: u8 = 5;
+
+/// The summary of MPC samples.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MpcSummary {
+    /// Games that positions were sampled from.
+    pub games: u64,
+    /// Positions.
+    pub samples: u64,
+    /// Samples that are nodes of search trees.
+    pub from_trees: u64,
+    /// Samples that were solved to the end of the game.
+    pub solved: u64,
+    /// Searches of them.
+    pub rows: u64,
+    /// Nodes of all searches.
+    pub nodes: u64,
+    /// Samples by empty squares, fewest first.
+    pub by_empties: Vec<SampleSummary>,
+    /// Searches by depth, without those to the end of the game.
+    pub by_depth: Vec<DepthSummary>,
+}
+
+/// Samples in one range of empty squares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SampleSummary {
+    /// The fewest empty squares.
+    pub empties_min: u8,
+    /// Samples.
+    pub samples: u64,
+    /// Nodes of search trees among them.
+    pub from_trees: u64,
+    /// Samples solved to the end of the game.
+    pub solved: u64,
+}
+
+/// Searches to one depth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct DepthSummary {
+    /// The depth.
+    pub depth: u8,
+    /// Searches.
+    pub rows: u64,
+    /// Mean nodes per search.
+    pub nodes_mean: f64,
+    /// Mean score, in discs.
+    pub score_mean: f64,
+    /// Mean of |score − score one ply shallower|, in discs; `None` at depth 0.
+    pub change_mean: Option<f64>,
+}
+
+/// Sums over the searches to one depth.
+#[derive(Default)]
+struct DepthSums {
+    rows: u64,
+    nodes: u64,
+    score: i64,
+    change: u64,
+}
+
+/// Summarizes all samples of a dataset.
+pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSummary, StageError> {
+    let (mut rows_total, mut nodes) = (0, 0);
+    let mut by_empties: BTreeMap<u8, SampleSummary> = BTreeMap::new();
+    let mut by_depth: BTreeMap<u8, DepthSums> = BTreeMap::new();
+    for index in 0..dataset.part_count() {
+        context.check()?;
+        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
+        rows_total += rows.len() as u64;
+        nodes += rows.iter().map(|row| row.nodes).sum::<u64>();
+        for sample in rows.chunk_by(|left, right| left.sample_id == right.sample_id) {
+            let range = sample[0].empties / EMPTIES_STEP * EMPTIES_STEP;
+            let summary = by_empties.entry(range).or_default();
+            summary.empties_min = range;
+            summary.samples += 1;
+            summary.from_trees += u64::from(sample[0].alpha.is_some());
+            // Depths count up from 0; what follows the last of them is the end of the game.
+            let depths = (0..).zip(sample).take_while(|(depth, row)| row.depth == *depth).count();
+            summary.solved += u64::from(depths < sample.len());
+            let mut shallower: Option<i32> = None;
+            for row in &sample[..depths] {
+                let sums = by_depth.entry(row.depth).or_default();
+                sums.rows += 1;
+                sums.nodes += row.nodes;
+                sums.score += i64::from(row.score);
+                sums.change += shallower.map_or(0, |score| u64::from(score.abs_diff(row.score)));
+                shallower = Some(row.score);
+            }
+        }
+        context.progress.advance(1, 0);
+    }
+    let by_empties: Vec<SampleSummary> = by_empties.into_values().collect();
+    let total = |count: fn(&SampleSummary) -> u64| by_empties.iter().map(count).sum();
+    Ok(MpcSummary {
+        games: dataset.manifest().done,
+        samples: total(|summary| summary.samples),
+        from_trees: total(|summary| summary.from_trees),
+        solved: total(|summary| summary.solved),
+        rows: rows_total,
+        nodes,
+        by_depth: by_depth.into_iter().map(|(depth, sums)| sums.means(depth)).collect(),
+        by_empties,
+    })
+}
+
+impl DepthSums {
+    fn means(&self, depth: u8) -> DepthSummary {
+        let mean = |sum: f64| sum / self.rows.max(1) as f64;
+        let discs = |millidiscs: f64| mean(millidiscs) / f64::from(Score::DISC.0);
+        DepthSummary {
+            depth,
+            rows: self.rows,
+            nodes_mean: mean(self.nodes as f64),
+            score_mean: discs(self.score as f64),
+            change_mean: (0 < depth).then(|| discs(self.change as f64)),
+        }
+    }
+}

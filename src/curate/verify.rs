@@ -1,0 +1,172 @@
+//! Checks a dataset of any kind against its manifest and itself, and makes a sample of its work again.
+
+mod gate;
+mod mpc;
+mod positions;
+
+use self::gate::GateVerified;
+use self::mpc::MpcVerified;
+use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::recipe::setting_in;
+use crate::artifact::dataset::verify::{Verified, strangers};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::table::Table;
+use crate::pipeline::retired::modernize;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// One verification.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyTask<'a> {
+    /// The dataset folder.
+    pub dataset: &'a Path,
+    /// Whether to leave out the replay of games.
+    pub fast: bool,
+    /// The share of games to make again from their random streams.
+    pub remake: Option<f64>,
+    /// The share of exact rows to solve again.
+    pub resolve: Option<f64>,
+    /// What chooses those games and rows.
+    pub seed: u64,
+    /// The registry of the model that played; by default `models/RUN` for `datasets/RUN/…`.
+    pub models: Option<&'a Path>,
+}
+
+/// What a sound dataset holds, and how much of it was made again.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyReport {
+    /// What was checked.
+    pub checked: Checked,
+    /// Games made again.
+    pub games_remade: u64,
+    /// Exact rows solved again.
+    pub rows_resolved: u64,
+}
+
+/// What was checked of a kind of dataset.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Checked {
+    /// Of positions.
+    Positions(Verified),
+    /// Of the games of a gate.
+    Gate(GateVerified),
+    /// Of MPC samples.
+    Mpc(MpcVerified),
+}
+
+/// Checks a dataset.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it, an option that its kind does not have, or an interruption.
+pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport, StageError> {
+    let dataset = Dataset::open_any(task.dataset)?;
+    if let Some(stranger) = strangers(&dataset)?.first() {
+        return Err(ArtifactError::unfit(stranger, "the manifest does not list it").into());
+    }
+    let kind = dataset.manifest().kind;
+    if matches!(kind, DatasetKind::Selfplay | DatasetKind::Imported) {
+        let (verified, [games_remade, rows_resolved]) = positions::verify(task, &dataset, context)?;
+        return Ok(VerifyReport { checked: Checked::Positions(verified), games_remade, rows_resolved });
+    }
+    for (option, share) in [("--remake", task.remake), ("--resolve", task.resolve)] {
+        if share.is_some() {
+            return Err(StageError::Setting(format!("{option}: {} holds no positions", task.dataset.display())));
+        }
+    }
+    let checked = match kind {
+        DatasetKind::Gate => Checked::Gate(gate::verify(&dataset, task.fast, context)?),
+        _ => Checked::Mpc(mpc::verify(&dataset, context)?),
+    };
+    Ok(VerifyReport { checked, games_remade: 0, rows_resolved: 0 })
+}
+
+/// Runs a check over all parts on all threads; returns what each found, in order.
+fn over_parts<T: Send>(
+    context: Context<'_>,
+    task: &str,
+    dataset: &Dataset,
+    check: impl Fn(usize) -> Result<T, StageError> + Sync,
+) -> Result<Vec<T>, StageError> {
+    let parts = dataset.part_count();
+    context.progress.begin(task, parts as u64, "parts");
+    let results = context.pool()?.install(|| {
+        (0..parts)
+            .into_par_iter()
+            .map(|index| {
+                context.check()?;
+                let result = check(index)?;
+                context.check()?;
+                context.progress.advance(1, 0);
+                Ok(result)
+            })
+            .collect()
+    });
+    context.progress.end();
+    results
+}
+
+/// The config in a manifest, as the stage that made the dataset knows it.
+fn config_of<T: DeserializeOwned>(dataset: &Dataset, table: &str) -> Result<(T, Retired), ArtifactError> {
+    let path = dataset.folder().join("manifest.json");
+    let mut config = dataset.manifest().config.clone();
+    let values = config.as_object_mut().map(|keys| modernize(table, keys)).unwrap_or_default();
+    let config =
+        serde_json::from_value(config).map_err(|error| ArtifactError::unfit(&path, format!("its config: {error}")))?;
+    Ok((config, Retired { path, values }))
+}
+
+/// Values that the recorded config gives to keys which are constants now.
+struct Retired {
+    path: PathBuf,
+    values: Vec<(String, Value)>,
+}
+
+impl Retired {
+    /// The value of a key, or what is fixed now; an error unless it lies between `min` and `max`.
+    fn get(&self, key: &str, today: f64, min: f64, max: f64) -> Result<f64, ArtifactError> {
+        let Some((_, value)) = self.values.iter().find(|(name, _)| name == key) else { return Ok(today) };
+        let number = value.as_f64().filter(|number| (min..=max).contains(number));
+        number.ok_or_else(|| {
+            ArtifactError::unfit(&self.path, format!("its config: {key} = {value}: expected {min} to {max}"))
+        })
+    }
+}
+
+/// Checks that the footer of a part agrees with the manifest: format, recipe, rules, content, its range of items (`game` or `pair`),
+/// and every setting of the `stage` that both have.
+fn check_footer(
+    dataset: &Dataset,
+    table: &Table,
+    index: usize,
+    (stage, item): (&str, &str),
+) -> Result<(), ArtifactError> {
+    let manifest = dataset.manifest();
+    let part = &manifest.parts[index];
+    let path = part_path(dataset.folder(), table, index);
+    let footer = Table::read_footer(&path)?;
+    let own = [
+        ("format".to_owned(), manifest.format.to_string()),
+        ("recipe".to_owned(), manifest.recipe.to_string()),
+        ("rules".to_owned(), manifest.rules.clone()),
+        ("content".to_owned(), file_entry(dataset.folder(), part, table)?.content.to_string()),
+        (format!("first_{item}"), part.first.to_string()),
+        (format!("{item}s"), part.count.to_string()),
+    ];
+    let mut settings = manifest.settings(stage);
+    settings.retain(|(name, _)| setting_in(&footer, name).is_some());
+    for (name, listed) in own.into_iter().chain(settings) {
+        let found = setting_in(&footer, &name).map_or("nothing", String::as_str);
+        if found != listed {
+            let reason = format!("its footer says renma.{name} = {found}, and by the manifest it is {listed}");
+            return Err(ArtifactError::damaged(&path, reason));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Checks the samples behind MPC statistics.
+
+use super::{check_footer, config_of, over_parts};
+use crate::artifact::dataset::folder::{Dataset, part_path};
+use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use crate::artifact::error::ArtifactError;
+use crate::engine::score::Score;
+use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
+use crate::pipeline::fit_mpc::task::{FitMpcConfig, Sampling};
+use crate::pipeline::{Context, StageError};
+use serde::Serialize;
+
+/// What was checked of MPC samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MpcVerified {
+    /// Games that positions were sampled from.
+    pub games: u64,
+    /// Positions.
+    pub samples: u64,
+    /// Searches of them.
+    pub rows: u64,
+}
+
+/// Checks every sample.
+pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerified, StageError> {
+    let (config, retired): (FitMpcConfig, _) = config_of(dataset, "fit_mpc")?;
+    config.check()?;
+    let today = config.sampling();
+    let number = |key, today: u8| Ok::<_, ArtifactError>(retired.get(key, today.into(), 0.0, 60.0)? as u8);
+    let sampling = Sampling {
+        game_samples: number("game_samples", today.game_samples)?,
+        empties: [number("empties_min", today.empties[0])?, number("empties_max", today.empties[1])?],
+        end_empties: number("end_empties", today.end_empties)?,
+        ..today
+    };
+    let parts = over_parts(context, "verify", dataset, |index| {
+        check_footer(dataset, &MPC_SAMPLES, index, ("fit_mpc", "game"))?;
+        Ok(verify_part(dataset, index, (config.depth_max, &sampling))?)
+    })?;
+    let mut total = MpcVerified::default();
+    for part in parts {
+        total.games += part.games;
+        total.samples += part.samples;
+        total.rows += part.rows;
+    }
+    Ok(total)
+}
+
+fn verify_part(
+    dataset: &Dataset,
+    index: usize,
+    (depth_max, sampling): (u8, &Sampling),
+) -> Result<MpcVerified, ArtifactError> {
+    let part = &dataset.manifest().parts[index];
+    let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
+    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
+    let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
+    check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
+    for sample in &samples {
+        check_sample(sample, depth_max, sampling)
+            .map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))?;
+    }
+    Ok(MpcVerified { games: part.count, samples: samples.len() as u64, rows: rows.len() as u64 })
+}
+
+/// Every game has the same number of samples, and all are numbered in order.
+fn check_ids(part: &Part, samples: &[Sample], game_samples: u64) -> Result<(), String> {
+    let games = part.first..part.first + part.count;
+    let expected = games.flat_map(|game| (game * game_samples..(game + 1) * game_samples).map(move |id| (id, game)));
+    let found = samples.iter().map(|sample| (sample.id, sample.game));
+    let differing = expected.clone().zip(found).find(|(expected, found)| expected != found);
+    if let Some(((id, game), (found, found_game))) = differing {
+        return Err(format!("sample {found} of game {found_game} is in the place of sample {id} of game {game}"));
+    }
+    let expected = part.count * game_samples;
+    if samples.len() as u64 != expected {
+        return Err(format!("it has {} samples, {expected} expected", samples.len()));
+    }
+    Ok(())
+}
+
+fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(), String> {
+    let empties = sample.position.empties();
+    if sample.position.legal_moves() == 0 {
+        return Err("the side to move has no move".into());
+    }
+    // A node of a search tree lies below a position of its game.
+    let empties_min = if sample.met.is_some() { depth_max } else { sampling.empties[0] };
+    if !(empties_min..=sampling.empties[1]).contains(&empties) {
+        return Err(format!("it has {empties} empty squares, {empties_min} to {} expected", sampling.empties[1]));
+    }
+    if let Some(MetIn { depth, alpha }) = sample.met {
+        if depth == 0 {
+            return Err("met_depth is 0, and it has a window".into());
+        }
+        if !(Score::MIN.0..Score::MAX.0).contains(&alpha) {
+            return Err(format!("alpha {alpha} is beyond ±{}", Score::MAX.0));
+        }
+    }
+    match sample.end {
+        Some(_) if sampling.end_empties < empties => {
+            Err(format!("it was solved, and has more than {} empty squares", sampling.end_empties))
+        }
+        Some(end) if end.score % Score::DISC.0 != 0 => {
+            Err(format!("exact score {} is not a whole number of discs", end.score))
+        }
+        _ => Ok(()),
+    }
+}

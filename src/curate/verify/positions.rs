@@ -1,0 +1,109 @@
+//! Checks positions and their games, and makes a sample of them again.
+
+use super::{VerifyTask, over_parts};
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::recipe::check_footers;
+use crate::artifact::dataset::verify::{Verified, verify_part};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::builtin::Builtin;
+use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::Model;
+use crate::curate::merge::check_recipe;
+use crate::pipeline::generate::recipe::origin_of;
+use crate::pipeline::generate::remake::{GameSample, Remake, config_of, player_of, resolve_part};
+use crate::pipeline::{Context, StageError};
+use std::path::{Path, PathBuf};
+
+/// What was checked, and how many games and rows were made again.
+pub(super) fn verify(
+    task: VerifyTask<'_>,
+    dataset: &Dataset,
+    context: Context<'_>,
+) -> Result<(Verified, [u64; 2]), StageError> {
+    if task.remake.is_some() {
+        // Otherwise hours of checking could end with games that cannot be played.
+        player_of(dataset)?;
+        config_of(dataset)?;
+    }
+    let verified = verify_parts(dataset, task.fast, context)?;
+    let games_remade = match task.remake {
+        Some(share) => {
+            let sample = GameSample::of_share(task.seed, dataset.manifest().done, share);
+            remake_games(dataset, sample, task.models, context)?
+        }
+        None => 0,
+    };
+    let rows_resolved = match task.resolve {
+        Some(share) => resolve_rows(dataset, (task.seed, share), context)?,
+        None => 0,
+    };
+    Ok((verified, [games_remade, rows_resolved]))
+}
+
+fn verify_parts(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Verified, StageError> {
+    check_recipe(dataset)?;
+    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    let parts = over_parts(context, "verify", dataset, |index| {
+        check_footers(dataset, index, &settings)?;
+        Ok(verify_part(dataset, index, fast, context.stop)?)
+    })?;
+    let mut total = Verified::default();
+    for part in parts {
+        total.games += part.games;
+        total.positions += part.positions;
+        total.replayed += part.replayed;
+    }
+    Ok(total)
+}
+
+fn remake_games(
+    dataset: &Dataset,
+    sample: GameSample,
+    models: Option<&Path>,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
+    let player = player_of(dataset)?;
+    let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+    let model = find_model(player, &registry)?;
+    let remake = Remake::new(dataset, None, &model, sample)?;
+    let counts = over_parts(context, "remake", dataset, |index| remake.part(index, context))?;
+    Ok(counts.iter().sum())
+}
+
+fn resolve_rows(dataset: &Dataset, sample: (u64, f64), context: Context<'_>) -> Result<u64, StageError> {
+    let model = Builtin::Champion.model();
+    let resolve = |index| resolve_part(dataset, index, sample, &model, context);
+    let counts = over_parts(context, "resolve", dataset, resolve)?;
+    Ok(counts.iter().sum())
+}
+
+/// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
+fn registry_of(folder: &Path) -> PathBuf {
+    let run = folder.ancestors().nth(2);
+    let root = run.and_then(Path::parent).and_then(Path::parent);
+    match (root, run.and_then(Path::file_name)) {
+        (Some(root), Some(name)) => root.join("models").join(name),
+        _ => Path::new("models/default").to_owned(),
+    }
+}
+
+/// The model with this content, among the built-ins and the versions of a registry.
+fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactError> {
+    let mut builtins = Builtin::ALL.into_iter().map(LoadedModel::builtin);
+    if let Some(builtin) = builtins.find(|builtin| builtin.content == content) {
+        return Ok(builtin.model);
+    }
+    let versions = Registry::new(registry);
+    match versions.documents()?.into_iter().find(|document| document.content == content) {
+        Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
+        None => Err(ArtifactError::Conflict {
+            path: registry.to_owned(),
+            reason: format!(
+                "it does not have model {}, which played the dataset\nname its registry with --models",
+                content.short()
+            ),
+        }),
+    }
+}

@@ -1,0 +1,240 @@
+//! Rows of tables in other programs' files: the columns of `positions` by name, and games from rows that share a `game_id`.
+//!
+//! Neighboring rows with one `game_id` are one game, so that training never splits it; a row whose id occurred before other
+//! games is bad. Without that column every row is a separate game.
+
+use super::records::{BadRecord, Place, RecordNumber};
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
+use crate::artifact::dataset::writer::ImportedGame;
+use crate::artifact::table::row::TableRow;
+use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::game::Ply;
+use std::collections::{BTreeMap, VecDeque};
+
+/// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
+const GAME_ROWS_MAX: usize = 1 << 12;
+
+/// Columns that no position can do without.
+const REQUIRED: [&str; 3] = ["black", "white", "black_to_move"];
+
+/// Columns of which one is needed, unless positions get their scores later.
+const LABELS: [&str; 2] = ["score", "result"];
+
+/// Whether `positions` has a column of this name.
+pub(super) fn is_column(name: &str) -> bool {
+    POSITIONS.columns.iter().any(|column| column.name == name)
+}
+
+/// An error unless positions can be made of the columns with these names; `label` says whether they need a label.
+pub(super) fn check_columns(names: &[String], label: bool) -> Result<(), String> {
+    let has = |name: &&str| names.iter().any(|other| other == name);
+    if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
+        return Err(format!("it has no column `{name}`"));
+    }
+    if label && !LABELS.iter().any(has) {
+        let [score, result] = LABELS;
+        return Err(format!(
+            "it has neither a column `{score}` nor a column `{result}`\n--label-depth computes scores"
+        ));
+    }
+    Ok(())
+}
+
+/// A column and what is wrong with its value, or with the row as a whole if there is no column.
+pub(super) type BadValue = (Option<&'static str>, String);
+
+/// The values of one row by column; flags are 0 and 1, and every 64-bit number fits.
+pub(super) trait Values {
+    /// The number in a column; `None` if there is no column or no value.
+    fn number(&self, name: &'static str) -> Result<Option<i128>, BadValue>;
+}
+
+/// One row of a file.
+pub(super) struct SourceRow {
+    number: RecordNumber,
+    /// The `game_id` of the source.
+    id: Option<i128>,
+    /// `None` where the side to move has no move.
+    position: Result<Option<PositionRow>, BadRecord>,
+}
+
+impl SourceRow {
+    /// A row as its values say.
+    pub(super) fn new(number: RecordNumber, values: &impl Values) -> Self {
+        let bad = |(name, reason): BadValue| BadRecord { number, place: name.map(Place::Column), reason };
+        match values.number("game_id") {
+            Ok(id) => Self { number, id, position: position(values).map_err(bad) },
+            Err(reason) => Self { number, id: None, position: Err(bad(reason)) },
+        }
+    }
+
+    /// A row that cannot be read.
+    pub(super) const fn bad(number: RecordNumber, reason: String) -> Self {
+        Self { number, id: None, position: Err(BadRecord { number, place: None, reason }) }
+    }
+}
+
+fn position(values: &impl Values) -> Result<Option<PositionRow>, BadValue> {
+    let colored = ColoredPosition::from_boards(
+        Black(bitboard(values, "black")?),
+        White(bitboard(values, "white")?),
+        flag(values, "black_to_move")?.ok_or_else(|| missing("black_to_move"))?,
+    );
+    let colored = colored.ok_or_else(|| (None, "black and white share a square".to_owned()))?;
+    if colored.position.legal_moves() == 0 {
+        return Ok(None);
+    }
+    // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
+    let ply = label(values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
+    let mut row = PositionRow::unlabeled(colored, Ply(ply));
+    for &name in PositionRow::OPTIONAL {
+        if let Some(number) = values.number(name)? {
+            let set = i64::try_from(number).map_err(|_| format!("{number} is out of range"));
+            set.and_then(|number| row.set(name, number)).map_err(|reason| (Some(name), reason))?;
+        }
+    }
+    if let Some(empties) = values.number("empties")?.filter(|number| *number != i128::from(row.empties)) {
+        return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
+    }
+    row.check().map_err(|reason| (None, reason))?;
+    Ok(Some(row))
+}
+
+fn missing(name: &'static str) -> BadValue {
+    (Some(name), "the value is missing".to_owned())
+}
+
+/// A bitboard; signed numbers stand for their bits.
+fn bitboard(values: &impl Values, name: &'static str) -> Result<u64, BadValue> {
+    let number = values.number(name)?.ok_or_else(|| missing(name))?;
+    let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(i64::cast_unsigned));
+    bits.map_err(|_| (Some(name), format!("{number} is out of range")))
+}
+
+fn label<T: TryFrom<i128>>(values: &impl Values, name: &'static str) -> Result<Option<T>, BadValue> {
+    let number = values.number(name)?;
+    let in_range = |number| T::try_from(number).map_err(|_| (Some(name), format!("{number} is out of range")));
+    number.map(in_range).transpose()
+}
+
+fn flag(values: &impl Values, name: &'static str) -> Result<Option<bool>, BadValue> {
+    match values.number(name)? {
+        None => Ok(None),
+        Some(0) => Ok(Some(false)),
+        Some(1) => Ok(Some(true)),
+        Some(number) => Err((Some(name), format!("{number} is neither 0 nor 1"))),
+    }
+}
+
+/// The games of rows, in order.
+pub(super) struct Games<I: Iterator<Item = SourceRow>> {
+    rows: I,
+    /// A row that belongs to the next game.
+    ahead: Option<SourceRow>,
+    /// Bad rows of the last game read, and the game itself.
+    ready: VecDeque<Result<ImportedGame, BadRecord>>,
+    /// The ids of all games so far.
+    ids: IdSet,
+    /// The id of the last game.
+    last: Option<i128>,
+}
+
+impl<I: Iterator<Item = SourceRow>> Games<I> {
+    pub(super) fn new(rows: I) -> Self {
+        Self { rows, ahead: None, ready: VecDeque::new(), ids: IdSet::default(), last: None }
+    }
+
+    fn next_row(&mut self) -> Option<SourceRow> {
+        self.ahead.take().or_else(|| self.rows.next())
+    }
+
+    /// Reads the neighbors of a row that belong to its game.
+    fn read_game(&mut self, first: SourceRow) {
+        self.last = first.id;
+        let mut rows = Vec::new();
+        let (mut sound, mut count) = (0, 0);
+        let mut next = Some(first);
+        while let Some(row) = next {
+            count += 1;
+            match row.position {
+                Ok(position) => {
+                    sound += 1;
+                    rows.extend(position);
+                }
+                Err(bad) => self.ready.push_back(Err(bad)),
+            }
+            next = if row.id.is_none() || count == GAME_ROWS_MAX { None } else { self.next_row() };
+            self.ahead = next.take_if(|row| row.id != self.last);
+        }
+        if 0 < sound {
+            self.ready.push_back(Ok(ImportedGame { rows, ..ImportedGame::default() }));
+        }
+    }
+
+    /// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of
+    /// a game and learn the other.
+    fn repeated(&self, row: SourceRow, id: i128) -> BadRecord {
+        let reason = if self.last == Some(id) {
+            format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")
+        } else {
+            format!("game_id {id} occurs again after other games: sort the rows by game_id")
+        };
+        let place = Some(Place::Column("game_id"));
+        row.position.err().unwrap_or(BadRecord { number: row.number, place, reason })
+    }
+}
+
+impl<I: Iterator<Item = SourceRow>> Iterator for Games<I> {
+    type Item = Result<ImportedGame, BadRecord>;
+
+    /// The next game or bad row. A game stays one game without its bad rows, which come before it.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ready.is_empty() {
+            let row = self.next_row()?;
+            match row.id {
+                Some(id) if !self.ids.insert(id) => {
+                    let bad = self.repeated(row, id);
+                    self.ready.push_back(Err(bad));
+                }
+                _ => self.read_game(row),
+            }
+        }
+        self.ready.pop_front()
+    }
+}
+
+/// A set of numbers as ranges without gaps between: few, where ids ascend.
+#[derive(Default)]
+struct IdSet(BTreeMap<i128, i128>); // the first and the last of each range
+
+impl IdSet {
+    /// Adds a number; false if it was there.
+    fn insert(&mut self, id: i128) -> bool {
+        let before = self.0.range(..=id).next_back().map(|(&first, &last)| (first, last));
+        if before.is_some_and(|(_, last)| id <= last) {
+            return false;
+        }
+        let joined = before.filter(|(_, last)| *last == id - 1).map_or(id, |(first, _)| first);
+        // Every id has 64 bits.
+        let after = self.0.remove(&(id + 1));
+        self.0.insert(joined, after.unwrap_or(id));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_set_of_ids_is_a_set_and_neighbors_are_one_range() {
+        let (mut ids, mut plain) = (IdSet::default(), BTreeSet::new());
+        let (min, max) = (i128::from(i64::MIN), i128::from(u64::MAX));
+        let edges = [max, min, max - 1, min + 1, -1, 0, max];
+        for id in (0..500).map(|step| step * 37 % 101 - 50).chain(edges) {
+            assert_eq!(ids.insert(id), plain.insert(id), "{id}");
+        }
+        assert_eq!(ids.0, BTreeMap::from([(min, min + 1), (-50, 50), (max - 1, max)]));
+    }
+}

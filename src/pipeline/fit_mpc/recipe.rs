@@ -1,0 +1,50 @@
+//! What determines the samples of MPC statistics, except their number, and the step that a fit is.
+
+use super::task::{ALGORITHM, FitMpcTask, Method};
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::recipe::{Origin, Recipe};
+use crate::artifact::step::{Step, table_settings};
+use std::collections::BTreeMap;
+
+/// Rises when the same config would give other samples.
+const SAMPLES_ALGORITHM: u32 = 1;
+
+/// Keys on which no sample of `method = "line"` depends.
+const FREE_KEYS: [&str; 2] = ["games", "level"];
+
+/// The recipe of a task's samples.
+#[must_use]
+pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
+    let mut settings = vec![
+        ("format".to_owned(), DatasetKind::Mpc.format().to_string()),
+        ("algorithm".to_owned(), SAMPLES_ALGORITHM.to_string()),
+        ("seed".to_owned(), task.seed.to_string()),
+        ("generation".to_owned(), task.generation.to_string()),
+        ("weights".to_owned(), task.model.model.weights_hash().to_string()),
+    ];
+    // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
+    let free = if matches!(task.config.method, Method::Line { .. }) { &FREE_KEYS[..] } else { &[] };
+    let config = serde_json::to_value(task.config).expect("a config is plain data");
+    let is_free = |name: &str| name.strip_prefix("fit_mpc.").is_some_and(|key| free.contains(&key));
+    settings.extend(table_settings("fit_mpc", &config).into_iter().filter(|(name, _)| !is_free(name)));
+    let origin = Origin {
+        kind: DatasetKind::Mpc,
+        seed: task.seed,
+        generation: task.generation,
+        models: BTreeMap::from([("searcher".to_owned(), task.model.content)]),
+        table: "fit_mpc",
+        config,
+    };
+    Recipe::new(settings, origin)
+}
+
+/// The step that a task is: the version that it makes names it.
+#[must_use]
+pub fn step(task: &FitMpcTask<'_>) -> Step {
+    let inputs = [
+        ("seed", task.seed.to_string()),
+        ("generation", task.generation.to_string()),
+        ("weights", task.model.model.weights_hash().to_string()),
+    ];
+    Step::new("fit-mpc", ALGORITHM, task.config, &inputs)
+}

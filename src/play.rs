@@ -1,0 +1,4 @@
+//! Positions and games outside a run: nothing here writes a dataset or a model.
+
+pub mod analysis;
+pub mod random_positions;

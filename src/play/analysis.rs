@@ -1,0 +1,102 @@
+//! Values of many positions at once, one thread for each.
+
+use crate::artifact::model::version::Model;
+use crate::engine::board::position::Position;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::move_values::MoveValue;
+use crate::engine::search::result::{SearchResult, Stopped};
+use crate::engine::search::searcher::Searcher;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use std::time::Instant;
+
+/// A transposition table of 2^20 entries per thread: 16 MiB.
+const TABLE_BITS: u8 = 20;
+
+/// How positions are searched.
+#[derive(Clone, Copy, Debug)]
+pub enum Analysis {
+    /// Within limits; depth 0 is the static value. `moves`: also the value of each legal move.
+    Search {
+        /// The limits.
+        limits: Limits,
+        /// Whether each legal move gets a value.
+        moves: bool,
+    },
+    /// To the end of the game.
+    Solve,
+}
+
+/// A position with its value.
+#[derive(Debug)]
+pub struct Analyzed {
+    /// What the search found.
+    pub result: SearchResult,
+    /// The values of the legal moves, best first, if they were asked for.
+    pub moves: Option<Vec<MoveValue>>,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+/// The values of positions, in their order.
+///
+/// # Errors
+///
+/// [`StageError::Interrupted`], or threads that cannot be started.
+pub fn analyze(
+    analysis: Analysis,
+    model: &Model,
+    positions: &[Position],
+    context: Context<'_>,
+) -> Result<Vec<Analyzed>, StageError> {
+    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
+    context.progress.begin("search", positions.len() as u64, "positions");
+    let analyzed = context.pool()?.install(|| {
+        let values = positions.par_iter().map_init(new_searcher, |searcher, &position| {
+            context.check()?;
+            let began = Instant::now();
+            searcher.clear();
+            let (result, moves) = value(analysis, model, searcher, position)?;
+            context.progress.advance(1, 0);
+            Ok(Analyzed { result, moves, seconds: began.elapsed().as_secs_f64() })
+        });
+        values.collect()
+    });
+    context.progress.end();
+    analyzed
+}
+
+fn value(
+    analysis: Analysis,
+    model: &Model,
+    searcher: &mut Searcher<'_>,
+    position: Position,
+) -> Result<(SearchResult, Option<Vec<MoveValue>>), Stopped> {
+    let Analysis::Search { limits, moves } = analysis else {
+        return Ok((searcher.solve(position).unless_stopped()?, None));
+    };
+    let is_static = limits.depth == Depth(0) && limits.exact_empties < position.empties();
+    let mut result =
+        if is_static { static_result(model, position) } else { searcher.search(position, limits).unless_stopped()? };
+    if !moves {
+        return Ok((result, None));
+    }
+    let (moves, nodes) = searcher.move_values(position, limits)?;
+    result.nodes += nodes;
+    Ok((result, Some(moves)))
+}
+
+/// The sum of the weights as it is: only a search clamps.
+fn static_result(model: &Model, position: Position) -> SearchResult {
+    SearchResult {
+        score: model.evaluation.static_value(position),
+        best_move: None,
+        depth: Depth(0),
+        exact: false,
+        nodes: 1,
+        line: Vec::new(),
+        complete: true,
+        stopped: false,
+    }
+}

@@ -1,0 +1,264 @@
+//! Gates and MPC samples are verified against themselves, and summarized.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::folder::{Dataset, part_path};
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
+use renma::artifact::dataset::manifest::{Manifest, content_of};
+use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
+use renma::artifact::seal::write_sealed;
+use renma::artifact::table::{Footer, Table};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::LazyLock;
+use workspace::{Workspace, copy_folder};
+
+/// A gate by a sequential test, one by its interval, and the samples of both methods of fit-mpc.
+static RUN: LazyLock<Workspace> = LazyLock::new(|| {
+    let run = Workspace::new();
+    for (mode, games) in [("sprt", "400"), ("games", "40")] {
+        let quick = [
+            ("gate.mode", &*format!("\"{mode}\"")),
+            ("gate.games", games),
+            ("gate.batch_pairs", "4"),
+            ("gate.depth", "1"),
+            ("gate.balance_depth", "1"),
+            ("gate.exact_empties", "4"),
+        ];
+        let config = run.config(mode, "smoke", &quick);
+        let gate = format!("gate --config {config} --candidate builtin:square-weights --baseline builtin:disc-count");
+        assert!(matches!(run.run(&format!("{gate} --output {mode}")).code, Some(0 | 10 | 11)));
+    }
+    for method in ["line", "seed"] {
+        let method_text = format!("\"{method}\"");
+        let quick = [
+            ("fit_mpc.method", method_text.as_str()),
+            ("fit_mpc.games", "30"),
+            ("fit_mpc.part_games", "12"),
+            ("fit_mpc.end_empties", "13"),
+            ("fit_mpc.compare", "1"),
+        ];
+        let config = run.config(method, "smoke", &quick);
+        let fit = format!("fit-mpc --config {config} --model builtin:square-weights --models registry-{method}");
+        run.done(&format!("{fit} --output {method}"));
+    }
+    run
+});
+
+fn json(arguments: &str) -> Value {
+    serde_json::from_str(&RUN.done(&format!("{arguments} --json"))).unwrap()
+}
+
+#[test]
+fn a_sound_gate_is_verified_and_summarized() {
+    for mode in ["sprt", "games"] {
+        let verdict = read_verdict(&RUN.path(mode)).unwrap();
+        let games = 2 * verdict.pairs_done;
+        let text = RUN.run(&format!("dataset verify {mode}")).stderr;
+        let words = format!("{games} games, {games} games replayed, verdict {}", verdict.verdict.name());
+        assert!(text.contains(&words), "{text}");
+        assert_eq!(json(&format!("dataset verify {mode}"))["verified"]["verdict"], verdict.verdict.name());
+        assert_eq!(json(&format!("dataset verify {mode} --fast"))["verified"]["replayed"], 0);
+        let summary = json(&format!("dataset inspect {mode}"));
+        assert_eq!((&summary["kind"], &summary["games"]), (&Value::from("gate"), &games.into()));
+        assert_eq!(summary["score"], serde_json::to_value(&verdict.score).unwrap());
+        for (name, total) in
+            [("wins", verdict.score.wins), ("draws", verdict.score.draws), ("losses", verdict.score.losses)]
+        {
+            let [black, white] = ["black", "white"].map(|color| summary[color][name].as_u64().unwrap());
+            assert_eq!(black + white, total, "{mode}: {name}");
+        }
+        let results = summary["results"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap());
+        assert_eq!(results.sum::<u64>(), games);
+        let text = RUN.done(&format!("dataset inspect {mode}"));
+        assert!(
+            text.contains(&format!("{}: builtin:square-weights over builtin:disc-count", verdict.verdict.name())),
+            "{text}"
+        );
+        for option in ["--remake 1", "--resolve 1"] {
+            let outcome = RUN.run(&format!("dataset verify {mode} {option}"));
+            assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        }
+    }
+}
+
+#[test]
+fn sound_samples_are_verified_and_summarized() {
+    for method in ["line", "seed"] {
+        let dataset = Dataset::open_any(&RUN.path(method)).unwrap();
+        let rows = dataset.manifest().rows(MPC_SAMPLES.name);
+        let verified = json(&format!("dataset verify {method}"));
+        assert_eq!((&verified["verified"]["games"], &verified["verified"]["rows"]), (&30.into(), &rows.into()));
+        let samples = &verified["verified"]["samples"];
+        let summary = json(&format!("dataset inspect {method}"));
+        assert_eq!((&summary["kind"], &summary["rows"]), (&Value::from("mpc"), &rows.into()));
+        assert_eq!(&summary["samples"], samples);
+        let lines = |name: &str| summary[name].as_array().unwrap().clone();
+        let sum = |lines: &[Value], name: &str| lines.iter().map(|line| line[name].as_u64().unwrap()).sum::<u64>();
+        for name in ["samples", "from_trees", "solved"] {
+            assert_eq!(sum(&lines("by_empties"), name), summary[name], "{method}: {name}");
+        }
+        assert!(lines("by_depth").iter().all(|line| line["rows"] == *samples), "{method}");
+        assert_eq!(sum(&lines("by_depth"), "rows") + summary["solved"].as_u64().unwrap(), rows, "{method}");
+        assert!(RUN.done(&format!("dataset inspect {method}")).contains("30 games, "));
+    }
+}
+
+fn footer_of(path: &Path) -> Footer {
+    Table::read_footer(path).unwrap().into_iter().filter(|(key, _)| key.starts_with("renma.")).collect()
+}
+
+/// A copy of a dataset in which one part has other rows and another footer, and the hashes fit.
+fn copy_with<R: renma::artifact::table::row::TableRow>(
+    name: &str,
+    (table, part): (&Table, usize),
+    change: impl Fn(&mut Vec<R>, &mut Footer),
+) -> Workspace {
+    let workspace = Workspace::new();
+    let folder = workspace.path("data");
+    copy_folder(&RUN.path(name), &folder);
+    let path = part_path(&folder, table, part);
+    let mut rows: Vec<R> = Dataset::open_any(&folder).unwrap().read(table, part).unwrap();
+    let mut footer = footer_of(&path);
+    change(&mut rows, &mut footer);
+    let entry = table.write_rows(&path, &rows, &footer).unwrap();
+    let mut manifest = Manifest::read_any(&folder).unwrap();
+    manifest.parts[part].files.insert(table.name.to_owned(), entry);
+    manifest.content = content_of(&manifest.parts);
+    manifest.write(&folder).unwrap();
+    workspace
+}
+
+fn refused(workspace: &Workspace, what: &str, words: &[&str]) {
+    let outcome = workspace.run("dataset verify data");
+    assert_eq!(outcome.code, Some(65), "{what}: {}", outcome.stderr);
+    for word in words {
+        assert!(outcome.stderr.contains(word), "{what}: `{word}` is not in\n{}", outcome.stderr);
+    }
+}
+
+type GateChange = fn(&mut Vec<GateGameRow>, &mut Footer);
+
+/// Gives the second pair the games of the first.
+fn repeat_pair(rows: &mut [GateGameRow]) {
+    for game in 0..2 {
+        rows[game + 2].moves = rows[game].moves.clone();
+        rows[game + 2].result = rows[game].result;
+    }
+}
+
+#[test]
+fn games_of_a_gate_that_were_never_played_are_named() {
+    let changes: [(&str, GateChange, &str); 9] = [
+        ("a result", |rows, _| rows[3].result -= 2, "game 11: its result is"),
+        ("an end", |rows, _| rows[3].moves.truncate(100), "game 11: its moves end before"),
+        ("a move", |rows, _| rows[3].moves.replace_range(98..100, "d4"), "game 11: "),
+        ("a color", |rows, _| rows[3].candidate_black = true, "in the place of game 11"),
+        ("a pair", |rows, _| rows[3].pair += 1, "in the place of game 11"),
+        ("an order", |rows, _| rows.swap(2, 3), "in the place of game 10"),
+        ("an opening", |rows, _| rows[3].opening_plies += 1, "pair 5 do not begin with one opening"),
+        ("a repeated opening", |rows, _| repeat_pair(rows), "pair 5 has the opening of a pair before it"),
+        ("a footer", |_, footer| *footer.get_mut("renma.gate.depth").unwrap() = "7".into(), "renma.gate.depth = 7"),
+    ];
+    for (what, change, word) in changes {
+        let workspace = copy_with("games", (&GATE_GAMES, 1), change);
+        let folder = workspace.path("data");
+        let mut verdict: VerdictFile = renma::artifact::seal::read_sealed(&folder.join("verdict.json")).unwrap();
+        verdict.games_content = Manifest::read_any(&folder).unwrap().content;
+        write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
+        refused(&workspace, what, &["data/games/part-00001.parquet", word]);
+    }
+}
+
+type VerdictChange = fn(&mut VerdictFile);
+
+#[test]
+fn a_verdict_that_its_games_do_not_lead_to_is_refused() {
+    let changes: [(&str, VerdictChange, &str); 10] = [
+        ("verdict", |file| file.verdict = Verdict::Inconclusive, "verdict.json: its verdict is Inconclusive"),
+        ("pairs", |file| file.score.pairs.swap(0, 4), "it counts pairs"),
+        ("wins", |file| file.score.wins += 1, "its score or test is not"),
+        ("elo", |file| file.score.elo += 1e-9, "its score or test is not"),
+        ("test", |file| file.test.as_mut().unwrap().llr += 1e-9, "its score or test is not"),
+        ("openings", |file| file.openings.drawn += 1, "its openings do not add up"),
+        ("repeated", |file| (file.openings.drawn += 1, file.openings.repeated += 1).0, "in its footer are not those"),
+        ("baseline", |file| file.baseline = file.candidate.clone(), "its baseline is not that of the manifest"),
+        ("asked", |file| file.pairs_asked += 1, "of 201 pairs, the manifest"),
+        ("config", |file| file.config["depth"] = 2.into(), "its config is not that of the manifest"),
+    ];
+    for (what, change, word) in changes {
+        let workspace = Workspace::new();
+        copy_folder(&RUN.path("sprt"), &workspace.path("data"));
+        let mut verdict = read_verdict(&workspace.path("data")).unwrap();
+        change(&mut verdict);
+        write_sealed(&workspace.path("data/verdict.json"), &verdict).unwrap();
+        refused(&workspace, what, &["cannot trust data/", word]);
+    }
+}
+
+#[test]
+fn a_batch_after_the_deciding_one_is_refused() {
+    let workspace = Workspace::new();
+    let folder = workspace.path("data");
+    copy_folder(&RUN.path("sprt"), &folder);
+    let verdict = read_verdict(&folder).unwrap();
+    assert!(verdict.pairs_done < verdict.pairs_asked && 1 < Manifest::read_any(&folder).unwrap().parts.len());
+    // The same games, with a test that needs fewer of them.
+    let mut manifest = Manifest::read_any(&folder).unwrap();
+    let mut verdict = verdict;
+    for config in [&mut manifest.config, &mut verdict.config] {
+        config["alpha"] = 0.4.into();
+        config["beta"] = 0.4.into();
+        config["nelo1"] = 400.0.into();
+    }
+    manifest.write(&folder).unwrap();
+    write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
+    for index in 0..manifest.parts.len() {
+        let path = part_path(&folder, &GATE_GAMES, index);
+        let rows: Vec<GateGameRow> = Dataset::open_any(&folder).unwrap().read(&GATE_GAMES, index).unwrap();
+        let mut footer = footer_of(&path);
+        for (key, value) in [("alpha", "0.4"), ("beta", "0.4"), ("nelo1", "400.0")] {
+            footer.insert(format!("renma.gate.{key}"), value.to_owned());
+        }
+        let entry = GATE_GAMES.write_rows(&path, &rows, &footer).unwrap();
+        manifest.parts[index].files.insert(GATE_GAMES.name.to_owned(), entry);
+        manifest.write(&folder).unwrap();
+    }
+    refused(&workspace, "a batch too many", &["verdict.json: it was decided after 1 of "]);
+}
+
+type SampleChange = fn(&mut Vec<MpcSampleRow>, &mut Footer);
+
+#[test]
+fn samples_that_no_search_can_have_found_are_named() {
+    let changes: [(&str, SampleChange, &str); 10] = [
+        ("a score", |rows, _| rows[0].score = 64_001, "depth 0: score 64001 is beyond"),
+        ("nodes", |rows, _| rows[1].nodes = u64::MAX, "depth 1: 18446744073709551615 nodes"),
+        ("empties", |rows, _| rows[1].empties += 1, "depth 1: empties is"),
+        ("a depth", |rows, _| rows[1].depth = 2, "depth 2: depth 1 is missing"),
+        ("a board", |rows, _| rows[0].player |= rows[0].opponent, "share a square"),
+        ("a window", |rows, _| rows[0].alpha = Some(7), "not that of depth 0"),
+        ("a sample", |rows, _| rows.retain(|row| row.sample_id != 13 * game_samples() + 1), "in the place of sample"),
+        ("the last sample", |rows, _| rows.retain(|row| row.game_id < 23), " samples, "),
+        ("an exact score", |rows, _| solved(rows).score += 1, "is not a whole number of discs"),
+        ("a footer", |_, footer| drop(footer.insert("renma.seed".into(), "7".into())), "renma.seed = 7"),
+    ];
+    for (what, change, word) in changes {
+        let workspace = copy_with("line", (&MPC_SAMPLES, 1), change);
+        refused(&workspace, what, &["data/samples/part-00001.parquet", word]);
+    }
+}
+
+fn game_samples() -> u64 {
+    Manifest::read_any(&RUN.path("line")).unwrap().config["game_samples"].as_u64().unwrap()
+}
+
+/// A search to the end of the game.
+fn solved(rows: &mut [MpcSampleRow]) -> &mut MpcSampleRow {
+    let depth_max = Manifest::read_any(&RUN.path("line")).unwrap().config["depth_max"].as_u64().unwrap();
+    rows.iter_mut().find(|row| depth_max < row.depth.into()).unwrap()
+}
