@@ -114,7 +114,7 @@ impl Context<'_> {
 
     /// Whether nothing new may be started.
     #[must_use]
-    pub fn ends_here(&self) -> bool {
+    pub fn is_ending(&self) -> bool {
         self.stopped() || self.budget_spent.load(Ordering::Relaxed)
     }
 
