@@ -1,4 +1,5 @@
-//! The stages: each reads artifacts, does its work on all cores and publishes artifacts; they meet on disk alone.
+//! The stages: each reads artifacts, does its work on all cores and publishes artifacts. A stage never names another
+//! stage; they meet on disk.
 
 pub mod alternatives;
 pub mod fit_mpc;
@@ -15,34 +16,34 @@ use crate::engine::search::result::Stopped;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Who watches a stage at work.
+/// The observer of a stage at work.
 pub trait Progress: Sync {
     /// A task of `total` items begins.
     fn begin(&self, task: &str, total: u64, unit: &str);
 
-    /// Of the task's items, these were done before it began.
+    /// Items of the task that were done before it began.
     fn resume(&self, _items: u64) {}
 
-    /// `items` are done; they made `rows` rows, or 0 where that means nothing.
+    /// `items` are done and made `rows` rows; 0 where rows have no meaning.
     fn advance(&self, items: u64, rows: u64);
 
-    /// What the task has found out so far, in a few words.
+    /// The result of the task so far, in a few words.
     fn note(&self, _text: &str) {}
 
     /// The task is over.
     fn end(&self);
 }
 
-/// What a stage needs from the world.
+/// What a stage needs from its surroundings.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The threads to work with, at least 1; they never change a byte.
+    /// Number of worker threads, at least 1; does not affect the output.
     pub threads: usize,
     /// Raised when the run is to stop.
     pub stop: &'a AtomicBool,
-    /// Raised when the budget is spent: the run stops at the end of a part, an epoch or a batch.
+    /// Raised when the budget is spent: the stage stops at the end of a part or an epoch.
     pub budget_spent: &'a AtomicBool,
-    /// Who watches.
+    /// The observer.
     pub progress: &'a dyn Progress,
 }
 
@@ -52,17 +53,17 @@ pub enum StageError {
     /// An artifact could not be read or written.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
-    /// A setting that no run can have.
+    /// An invalid setting.
     #[error("{0}")]
     Setting(String),
-    /// Sound input that has nothing to work on.
+    /// Valid input without any rows to work on.
     #[error("{0}")]
     NoRows(String),
-    /// The run was told to stop; what is finished stays.
-    #[error("interrupted; run the same command again to go on")]
+    /// The stop flag was raised; finished work is kept.
+    #[error("interrupted; run the same command again to resume")]
     Interrupted,
-    /// The budget was spent first; what is finished stays.
-    #[error("the budget is spent; run the same command again to go on")]
+    /// The budget was spent first; finished work is kept.
+    #[error("the budget is spent; run the same command again to resume")]
     BudgetSpent,
     /// A part that a dataset cannot do without is not there yet.
     #[error("cannot finish {}: part {part} is missing\nrun the shard that makes it, then finish again", folder.display())]
@@ -87,7 +88,7 @@ impl From<Stopped> for StageError {
 }
 
 impl Context<'_> {
-    /// A pool of the threads to work with.
+    /// A pool of the worker threads.
     ///
     /// # Errors
     ///
@@ -111,20 +112,20 @@ impl Context<'_> {
         if self.stopped() { Err(StageError::Interrupted) } else { Ok(()) }
     }
 
-    /// Whether nothing new is to be begun.
+    /// Whether nothing new may be started.
     #[must_use]
-    pub fn ends_here(&self) -> bool {
+    pub fn is_ending(&self) -> bool {
         self.stopped() || self.budget_spent.load(Ordering::Relaxed)
     }
 
-    /// An error if nothing new is to be begun: the check between two parts, epochs or batches.
+    /// An error if nothing new may be started: the check between two parts or epochs.
     ///
     /// # Errors
     ///
     /// [`StageError::Interrupted`] or [`StageError::BudgetSpent`].
-    pub fn check_border(&self) -> Result<(), StageError> {
+    pub fn check_budget(&self) -> Result<(), StageError> {
         self.check()?;
-        if self.ends_here() { Err(StageError::BudgetSpent) } else { Ok(()) }
+        if self.is_ending() { Err(StageError::BudgetSpent) } else { Ok(()) }
     }
 }
 

@@ -34,25 +34,22 @@ fn rows(folder: &Path) -> (Vec<PositionRow>, Vec<GameRow>) {
     (parts.flat_map(|part| dataset.rows(part).unwrap()).collect(), games)
 }
 
-/// A workspace with a dataset of format 1 and the config that made it.
+/// A workspace with a dataset of format 1, and a config.
 fn old_dataset() -> (Workspace, String) {
     let workspace = Workspace::new();
     copy_folder(&test_data("selfplay-1"), &workspace.path("old"));
-    let manifest = Manifest::read(&workspace.path("old"), DatasetKind::Selfplay).unwrap();
-    assert_eq!(manifest.format, 1);
-    let keys = manifest.config.as_object().unwrap().iter();
-    let keys: Vec<(String, String)> = keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())).collect();
-    let mut changes: Vec<(&str, &str)> = keys.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
-    changes.push(("train.validation", "0.0"));
-    let config = workspace.config("same", "smoke", &changes);
+    assert_eq!(Manifest::read(&workspace.path("old"), DatasetKind::Selfplay).unwrap().format, 1);
+    let config = workspace.config("run", "smoke", &[("train.validation", "0.0")]);
     (workspace, config)
 }
 
 #[test]
-fn a_dataset_of_format_1_is_checked_read_and_trained_on() {
+fn a_dataset_of_format_1_is_checked_rewritten_by_merge_and_trained_on() {
     let (workspace, config) = old_dataset();
     workspace.done("dataset verify old --remake 100% --resolve 100%");
-    workspace.done(&format!("generate --config {config} --output new"));
+    workspace.done("dataset merge old --output new");
+    workspace.done("dataset verify new");
+    assert_eq!(Manifest::read(&workspace.path("new"), DatasetKind::Selfplay).unwrap().format, 2);
     assert_eq!(rows(&workspace.path("old")), rows(&workspace.path("new")));
     for name in ["old", "new"] {
         workspace.done(&format!("train --config {config} --dataset {name} --models {name}-models"));
@@ -62,15 +59,6 @@ fn a_dataset_of_format_1_is_checked_read_and_trained_on() {
         registry.documents().unwrap()[0].weights
     };
     assert_eq!(weights("old"), weights("new"));
-}
-
-#[test]
-fn a_dataset_of_format_1_is_rewritten_by_merge() {
-    let (workspace, _) = old_dataset();
-    workspace.done("dataset merge old --output merged");
-    workspace.done("dataset verify merged");
-    assert_eq!(Manifest::read(&workspace.path("merged"), DatasetKind::Selfplay).unwrap().format, 2);
-    assert_eq!(rows(&workspace.path("old")), rows(&workspace.path("merged")));
 }
 
 #[test]
@@ -194,13 +182,13 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
     ];
     let expected = [
-        ("generate step", "a55b3838cdc0663c6975dccd7aadb0bba9b3235428ae7a6f15d19ebe9e3971d7"),
-        ("generate recipe", "94f347d1ae0a38652843870695dd09c19c815a87123d4595de91e7b6f4e32a33"),
-        ("train step", "2fe47ce94fb3eced65f969f6c4dc21258950fa976642e63f7154ebd7016a2118"),
-        ("fit-mpc step", "11ed2b642721cd43fe950cccdbcfcd944eaf11f2aa57f362cdd795639befabf7"),
-        ("fit-mpc recipe", "aa7c7cf7e3a04b8c05d0ab7a21391086a59871fe162d0bca0a35f6d4540e6879"),
-        ("gate step", "e9411bd295fc1bf31d42584691788e86360d3a0f9a5919eada54a63ee28227ba"),
-        ("gate recipe", "d8a193aa47e2016c995ff738cc26772a2dba0f4de9c2c709d529ef8d61b62e25"),
+        ("generate step", "392e42c2463e840dcfeaa4b8882cd4e647874ca26815c65747cc5884c4ba1ef4"),
+        ("generate recipe", "6778d5d65485ed1ca3f2a405f49ed2094be105946f6d533b1d16e91b34e77762"),
+        ("train step", "f23eca5c68a601916fdbb2c72e4c1f2a19558894c2bb73344cc594a807feab6d"),
+        ("fit-mpc step", "46ab3758f02cb0b0e2551cdf4021f1db488863896395f2138c61ada038313632"),
+        ("fit-mpc recipe", "a1ab9b69e61b2987a9ae8b42dd924b07608b6bb7305890c41a64353768aa1dc8"),
+        ("gate step", "1dbe8a13a4fecdaa13beadf3d8d727a6beac56e5be6f56e0b1533030eb443f2a"),
+        ("gate recipe", "e7e129b881b44870283436a1f14906905d841087fd377008b1fb24f4c64b2cfc"),
     ];
     assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
 }

@@ -169,7 +169,7 @@ fn nights_with_a_budget_end_in_the_bytes_of_an_undisturbed_run() {
         if outcome.code != Some(12) {
             break outcome;
         }
-        assert!(outcome.stderr.contains("error: the budget is spent; run the same command again to go on"));
+        assert!(outcome.stderr.contains("error: the budget is spent; run the same command again to resume"));
         let record = run_json(&workspace, "run");
         assert_eq!((&record["outcome"], &record["budget"]["spent"]), (&"budget".into(), &true.into()), "{record}");
         assert_eq!(record["stages"].as_array().unwrap().last().unwrap()["outcome"], "stopped", "{record}");

@@ -18,7 +18,7 @@ pub(super) type Fits = BTreeMap<Pair, Vec<DepthFit>>;
 /// With fewer nodes met in a range, the source's shallow depth is taken.
 const MET_MIN: usize = 100;
 
-/// Another probe must save one part in so many of the nodes, or it is left out.
+/// A further probe is kept only if it saves more than 1 / this of the nodes.
 const GAIN_PARTS: u64 = 50;
 
 /// What searches cost.

@@ -1,4 +1,4 @@
-//! Least-squares lines with the quantiles of what they leave over, for each pair of depths and range of empty squares.
+//! Least-squares lines with the quantiles of their residuals, for each pair of depths and range of empty squares.
 
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
@@ -9,13 +9,13 @@ use crate::engine::search::result::Stopped;
 use crate::pipeline::StageError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A range with fewer samples takes the line of all ranges.
+/// A range with fewer samples uses the line of all ranges together.
 const SAMPLES_MIN: u64 = 100;
 
-/// A quantile is taken from all ranges unless so many samples of the own one lie outside it.
+/// A quantile is taken from all ranges together unless at least this many samples of its range lie outside it.
 const OUTSIDE_MIN: u64 = 20;
 
-/// Shallow values beyond this are of games that are decided, and say little about the others.
+/// Samples with a larger shallow value come from decided games and are left out.
 const SHALLOW_MAX: i32 = 40_000;
 
 impl Pair {

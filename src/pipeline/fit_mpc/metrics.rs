@@ -22,13 +22,13 @@ pub struct DepthFit {
     pub slope: f64,
     /// The mean of deep − slope · shallow, in millidiscs.
     pub offset: i32,
-    /// The deviation of the rest where shallow is 0, in millidiscs.
+    /// The standard deviation of the residual where the shallow score is 0, in millidiscs.
     pub sigma: i32,
     /// Millidiscs that the deviation grows by for each millidisc of |shallow|.
     pub growth: f64,
     /// The deviations within which 73, 87, 95, 98 and 99 % of the samples lie.
     pub quantiles: [f64; LEVELS.len()],
-    /// The standard deviation of the rest, whatever shallow is, in millidiscs.
+    /// The standard deviation of the residual over all shallow scores, in millidiscs.
     pub rest: i32,
     /// The share of the variance of deep scores that the line explains.
     pub r_squared: f64,
@@ -90,7 +90,7 @@ impl FitMpcMetrics {
 /// Misses of the predictions of some kind, each fitted to other games than the one it is tried on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
-    /// Which predictions: all, those with so many empty squares, with such a shallow value in discs, or of the end.
+    /// Which predictions: all, or those in a range of empty squares or of shallow values (discs), or of the end of the game.
     pub group: String,
     /// Predictions tried: a sample counts once for each pair of depths that the table has for it.
     pub pairs: u64,
@@ -136,7 +136,7 @@ pub(super) enum Deep {
     End,
 }
 
-/// The ranges of empty squares; how well a depth foretells another changes slowly.
+/// The ranges of empty squares; how well one depth predicts another changes slowly.
 pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
 
 /// The ranges for predictions of the end of the game: exact searches are guided from 12 empty squares on.

@@ -47,7 +47,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
         return Ok(FitMpcReport { skipped: true, id: made.id.to_string(), content: made.content, metrics });
     }
-    context.check_border()?;
+    context.check_budget()?;
     let fitted = context.pool()?.install(|| match task.config.method {
         Method::Source { .. } => fit_source(task, &recipe, context),
         Method::Line { .. } => fit_line(task, &recipe, context),
@@ -187,7 +187,7 @@ pub(super) fn make_parts(
             parts.push(samples);
             continue;
         }
-        context.check_border()?;
+        context.check_budget()?;
         let samples = make_part(task, range, context)?;
         if let Some(output) = task.output {
             entries.push(write_part(recipe, output, &range, &samples)?);

@@ -17,7 +17,7 @@ use crate::engine::search::searcher::Searcher;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
-/// A node of a tree lies so many plies below the root of the search, drawn for each; deeper ones cost more than they tell.
+/// A sampled tree node lies this many plies below the root of its search; deeper ones cost more than they are worth.
 const PLIES_BELOW_ROOT: [u8; 2] = [1, 2];
 
 /// More nodes than a search of a sample takes in years; sums of them do not overflow.

@@ -29,7 +29,7 @@ pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<Dep
     let mut samples: Vec<Sample> = games?.into_iter().flatten().collect();
     let mut fits = Vec::new();
     for deep in 0..=task.config.depth_max {
-        // A depth without statistics has the same score with and without those of its own: the root is not cut.
+        // A depth without statistics has the same score whether or not the table has its own: the root is not cut.
         search(task, &table_of(&fits)?, &mut samples, deep, context)?;
         if let Some(&shallow) = deep.checked_sub(SHALLOW_FIRST).and_then(|index| SHALLOW_DEPTHS.get(usize::from(index)))
         {

@@ -1,4 +1,4 @@
-//! What a fit needs to know of its samples: integers, so that parts can be summed in any order.
+//! Sums over samples from which a line is fitted: integers, so that parts can be added in any order.
 
 /// A deep and a shallow score of one position, in millidiscs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub(super) struct Deviation {
 
 /// The deviation where shallow is 0 is at least this share of the mean one, so that no margin vanishes.
 const SIGMA_SHARE_MIN: f64 = 0.2;
-/// A deviation that grows as fast as the prediction foretells nothing.
+/// A deviation that grows as fast as the prediction predicts nothing.
 const GROWTH_MAX: f64 = 0.5;
 
 impl Deviation {
@@ -147,7 +147,7 @@ impl Default for Tails {
 }
 
 impl Tails {
-    /// Adds a sample so many deviations from the line.
+    /// Adds a sample at this distance from the line, in deviations.
     pub(super) fn add(&mut self, deviations: f64) {
         let bin = (deviations * BINS_IN_DEVIATION) as usize;
         self.bins[bin.min(BINS - 1)] += 1;
@@ -173,7 +173,7 @@ impl Tails {
         DEVIATIONS as f64
     }
 
-    /// The share of samples more than so many deviations from the line.
+    /// The share of samples farther than this from the line, in deviations.
     pub(super) fn beyond(&self, deviations: usize) -> f64 {
         let beyond: u64 = self.bins[deviations * BINS_IN_DEVIATION as usize..].iter().sum();
         beyond as f64 / self.count.max(1) as f64

@@ -107,7 +107,7 @@ pub(super) fn contest(
     if looks.over() {
         return Ok(looks.outcome);
     }
-    context.check_border()?;
+    context.check_budget()?;
     let schedule = schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
     Err(StageError::Setting(schedule.openings.shortage()))
 }
@@ -198,7 +198,7 @@ impl Schedule<'_> {
     /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
     fn next(&mut self, context: Context<'_>) -> Option<Job> {
         let (game, last) = (self.games.get(self.next)?, self.games.get(self.games.count() - 1)?);
-        if game.is_multiple_of(self.batch_games) && context.ends_here() {
+        if game.is_multiple_of(self.batch_games) && context.is_ending() {
             return None;
         }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };

@@ -11,10 +11,10 @@ use crate::random::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// After so many tries in a row without a new position there are none left worth waiting for.
+/// The search for openings gives up after this many tries in a row without a new position.
 const TRIES_MAX: u32 = 100_000;
 
-/// After so many unbalanced positions in a row there are too few balanced ones.
+/// The search for openings gives up after this many unbalanced positions in a row.
 const UNBALANCED_MAX: u32 = 10_000;
 
 /// An opening of a pair.

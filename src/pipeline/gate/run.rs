@@ -20,7 +20,7 @@ use crate::pipeline::{Context, StageError};
 ///
 /// # Errors
 ///
-/// A bad setting, a candidate without MPC statistics of its own, too few openings, or whatever the system refuses;
+/// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few openings, or whatever the system refuses;
 /// finished batches stay.
 pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
     task.config.check()?;
@@ -35,7 +35,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     if let Some(verdict) = finished(&task, &identity)? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
-    context.check_border()?;
+    context.check_budget()?;
     let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
     let found = find_batches(&task, &identity.recipe, &ranges, context)?;
     withdraw(task.output)?;

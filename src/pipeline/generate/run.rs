@@ -32,7 +32,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     if let Some(manifest) = recipe.finished(task.output, task.config.games)? {
         return Ok(report(&manifest, &Written::default()));
     }
-    context.check_border()?;
+    context.check_budget()?;
     let parts = Parts::find(task.output, (&recipe, task.config), 0..task.config.part_count(), context)?;
     let missing = parts.missing();
     let mut written = play_missing(task, &recipe, &missing, task.config.games, context)?;
@@ -99,17 +99,17 @@ pub fn finish_parts(
 }
 
 /// One of this many games is played again, within the limits below: little work beside that of the shards.
-pub(super) const GAMES_PER_SAMPLE: u64 = 100;
+const GAMES_PER_SAMPLE: u64 = 100;
 
-pub(super) const SAMPLE_MIN: u64 = 16;
+const SAMPLE_MIN: u64 = 16;
 
-pub(super) const SAMPLE_MAX: u64 = 256;
+const SAMPLE_MAX: u64 = 256;
 
 /// False parts that an error names; the others are counted.
-pub(super) const NAMED_MAX: usize = 5;
+const NAMED_MAX: usize = 5;
 
 /// Checks every part and plays the games of the sample again; gives how many.
-pub(super) fn check_parts(
+fn check_parts(
     task: GenerateTask<'_>,
     dataset: &Dataset,
     sample_seed: u64,
@@ -147,7 +147,7 @@ pub(super) fn check_parts(
     if false_parts.is_empty() { Ok(count) } else { Err(false_dataset(task, &false_parts)) }
 }
 
-pub(super) fn false_dataset(task: GenerateTask<'_>, parts: &[String]) -> StageError {
+fn false_dataset(task: GenerateTask<'_>, parts: &[String]) -> StageError {
     let mut reason = parts[..parts.len().min(NAMED_MAX)].join("\n  ");
     if NAMED_MAX < parts.len() {
         reason += &format!("\n  and {} more parts", parts.len() - NAMED_MAX);
@@ -157,7 +157,7 @@ pub(super) fn false_dataset(task: GenerateTask<'_>, parts: &[String]) -> StageEr
     ArtifactError::damaged(task.output, reason).into()
 }
 
-pub(super) fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
+fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
     GenerateReport {
         skipped: written.games == 0,
         games: manifest.done,

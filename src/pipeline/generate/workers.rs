@@ -24,14 +24,14 @@ pub(super) struct Written {
     pub(super) nodes: u64,
 }
 
-/// Games that a thread hands to the writer together: waking it costs as much as playing a move.
-pub(super) const LOT_GAMES: usize = 8;
+/// Games that a thread sends to the writer together: waking the writer costs as much as playing a move.
+const GAMES_PER_MESSAGE: usize = 8;
 
-/// Lots that may wait for the writer; more would only cost memory.
-pub(super) const WAITING_LOTS: usize = 32;
+/// Messages that may wait for the writer; more would only cost memory.
+const WAITING_MESSAGES: usize = 32;
 
 /// Games that one thread has played.
-pub(super) type Lot = Vec<SelfplayGame>;
+type Message = Vec<SelfplayGame>;
 
 /// Plays the games of parts with progress.
 pub(super) fn play_missing(
@@ -48,13 +48,13 @@ pub(super) fn play_missing(
     context.progress.end();
     let written = written?;
     if written.parts.len() < missing.len() {
-        context.check_border()?;
+        context.check_budget()?;
     }
     Ok(written)
 }
 
 /// Plays the games of the parts on all threads, claimed in order, and writes each part when its last game is in.
-pub(super) fn play_parts(
+fn play_parts(
     task: GenerateTask<'_>,
     recipe: &Recipe,
     missing: &[PartRange],
@@ -66,7 +66,7 @@ pub(super) fn play_parts(
     let end = games.count().into();
     let claims = Claims { games, part_games: task.config.part_games, next: 0.into(), end };
     let failed = AtomicBool::new(false);
-    let (sender, receiver) = bounded(WAITING_LOTS);
+    let (sender, receiver) = bounded(WAITING_MESSAGES);
     std::thread::scope(|scope| {
         let writer = std::thread::Builder::new().name("writer".to_owned()).spawn_scoped(scope, || {
             let result = write_parts(task, recipe, missing, receiver, context);
@@ -84,7 +84,7 @@ pub(super) fn play_parts(
 }
 
 /// The games to play, claimed by the threads in order; a spent budget ends them where a part begins.
-pub(super) struct Claims<'a> {
+struct Claims<'a> {
     games: PartItems<'a>,
     part_games: u64,
     next: AtomicU64,
@@ -95,45 +95,45 @@ impl Claims<'_> {
     fn next(&self, context: Context<'_>) -> Option<u64> {
         let place = self.next.fetch_add(1, Ordering::Relaxed);
         let id = self.games.get(place)?;
-        if id.is_multiple_of(self.part_games) && context.ends_here() {
+        if id.is_multiple_of(self.part_games) && context.is_ending() {
             self.end.fetch_min(place, Ordering::Relaxed);
         }
         (place < self.end.load(Ordering::Relaxed)).then_some(id)
     }
 }
 
-pub(super) fn play_games(
+fn play_games(
     task: GenerateTask<'_>,
     openings: &Openings<'_>,
-    (sender, claims, failed): &(Sender<Lot>, &Claims<'_>, &AtomicBool),
+    (sender, claims, failed): &(Sender<Message>, &Claims<'_>, &AtomicBool),
     context: Context<'_>,
 ) {
     let mut player =
         Player::new((task.config, Fixed::TODAY), openings, task.seed, task.generation, &task.model.model, context.stop);
-    let mut lot = Lot::with_capacity(LOT_GAMES);
+    let mut message = Message::with_capacity(GAMES_PER_MESSAGE);
     while !context.stopped() && !failed.load(Ordering::Relaxed) {
         let Some(id) = claims.next(context) else { break };
         // A game whose search was stopped has not been played.
         let Ok(game) = player.play(id) else { break };
-        lot.push(game);
-        if lot.len() == LOT_GAMES && sender.send(std::mem::take(&mut lot)).is_err() {
+        message.push(game);
+        if message.len() == GAMES_PER_MESSAGE && sender.send(std::mem::take(&mut message)).is_err() {
             return;
         }
     }
-    // A writer that is gone has told why.
-    sender.send(lot).unwrap_or_default();
+    // A writer that has ended reports the reason itself.
+    sender.send(message).unwrap_or_default();
 }
 
-pub(super) fn write_parts(
+fn write_parts(
     task: GenerateTask<'_>,
     recipe: &Recipe,
     missing: &[PartRange],
-    receiver: Receiver<Lot>,
+    receiver: Receiver<Message>,
     context: Context<'_>,
 ) -> Result<Written, StageError> {
     let mut waiting: BTreeMap<usize, BTreeMap<u64, SelfplayGame>> = BTreeMap::new();
     let mut written = Written::default();
-    // A part takes a moment to write: those that wait are left to the next call when this one is to stop.
+    // Writing a part takes a moment: when this call is to stop, waiting games are left to the next one.
     for game in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
         context.progress.advance(1, game.positions.len() as u64);
         written.nodes += game.nodes;
@@ -154,7 +154,7 @@ pub(super) fn write_parts(
 }
 
 /// Publishes a part: games first, then positions, whose presence says that the part is done.
-pub(super) fn write_part(
+fn write_part(
     output: &Path,
     recipe: &Recipe,
     range: &PartRange,

@@ -1,4 +1,4 @@
-//! The weights after each epoch, so that a training that was stopped goes on there; no artifact, and gone at the end.
+//! The weights after each epoch, from which a stopped training resumes. Not an artifact: it is removed at the end.
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};

@@ -1,7 +1,7 @@
-//! The clipped delta rule: every weight of a position moves by the same truncated share of its error.
+//! The clipped delta rule: every weight of a position moves by the same truncated share of the error.
 //!
-//! A mirror shares the slot of its canonical configuration, so the two can never differ. The published C code of the
-//! rule differs there: it mirrors short diagonals by a wrong table, and refreshes only the index just visited.
+//! Mirrors share the slot of their canonical configuration, so they can never differ. The published C code of the rule
+//! behaves otherwise: its mirror table for short diagonals is wrong, and it refreshes only the index just visited.
 
 use super::checkpoint::Checkpoint;
 use super::rows::{TrainingRow, TrainingSet};
@@ -17,17 +17,17 @@ use crate::random::{Stream, stream};
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 use std::sync::Arc;
 
-/// Rows between two looks at the stop flag.
+/// Rows between two checks of the stop flag.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
 
-/// The weights of one phase, and the rows that teach them.
+/// The weights of one phase and the rows that train them.
 struct PhaseLearner {
     weights: Vec<i16>, // [feature], current at canonical features only
     visits: Vec<u32>,  // [feature], counted at canonical features only
-    rows: Vec<u32>,    // places in the training rows, in order
+    rows: Vec<u32>,    // indices into the training rows, in order
 }
 
-/// Phases share no weight, so each learns on a thread of its own, row after row.
+/// Phases share no weight, so each is trained by one thread, row after row.
 pub(super) struct Learner<'a> {
     set: Arc<PatternSet>,
     config: &'a TrainConfig,
@@ -61,7 +61,7 @@ impl<'a> Learner<'a> {
         Ok(Self { set: pattern_set, config, seed, rows: &set.training, phases })
     }
 
-    /// All epochs, on the threads of the current pool; those that a checkpoint has behind it are not learnt again.
+    /// Runs all epochs on the threads of the current pool, except those that a checkpoint already contains.
     pub(super) fn run(&mut self, checkpoint: Option<&Checkpoint>, context: Context<'_>) -> Result<(), StageError> {
         let epochs_done = checkpoint.map_or(Ok(0), |checkpoint| self.restore(checkpoint))?;
         let Self { set, config, seed, rows, phases } = self;
@@ -87,13 +87,13 @@ impl<'a> Learner<'a> {
             }
             if let Some(checkpoint) = checkpoint.filter(|_| epochs_done <= epoch && epoch + 1 < config.epochs) {
                 checkpoint.write(epoch + 1, phases.iter().flat_map(|phase| phase.weights.iter().copied()))?;
-                context.check_border()?;
+                context.check_budget()?;
             }
         }
         Ok(())
     }
 
-    /// Takes the weights of a checkpoint, if there is one, and gives the number of epochs behind it.
+    /// Loads the weights of a checkpoint, if there is one; returns the number of epochs that it contains.
     fn restore(&mut self, checkpoint: &Checkpoint) -> Result<u32, ArtifactError> {
         let count = self.phases.iter().map(|phase| phase.weights.len()).sum();
         let Some((epochs, weights)) = checkpoint.read(count)? else { return Ok(0) };
@@ -116,7 +116,7 @@ impl<'a> Learner<'a> {
 }
 
 impl PhaseLearner {
-    /// Counts what all epochs will visit: each visits the same rows.
+    /// Counts the visits of all epochs at once: each visits the same rows.
     fn count_visits(
         &mut self,
         set: &PatternSet,

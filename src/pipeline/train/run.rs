@@ -35,7 +35,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     if let Some(made) = task.registry.made_by(step)? {
         return skipped(made);
     }
-    context.check_border()?;
+    context.check_budget()?;
     let _lock = FolderLock::take_named(task.registry.folder(), TRAIN_LOCK_NAME)?;
     // Another training of this step may have ended between the look and the lock.
     if let Some(made) = task.registry.made_by(step)? {
