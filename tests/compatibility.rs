@@ -113,7 +113,13 @@ fn a_run_in_older_formats_is_done_under_its_recorded_ids_and_continues() {
     }
     let data = |name: &str| files(&workspace.path(name)).into_iter().filter(|(name, _)| !name.contains(".lock"));
     let before: Vec<_> = data("datasets").chain(data("models/run-1")).collect();
-    let outcome = pipeline(&workspace, "--config configs/run-1.toml --generations 3");
+    // Its gate and its searches had numbers that are fixed to others now.
+    let refused = pipeline(&workspace, "--config configs/run-1.toml --generations 3");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    for words in ["gate.interval is 0.1 in the run and nothing in the config", "generate.table_bits is 12 in the run"] {
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
+    let outcome = pipeline(&workspace, "--config configs/run-1.toml --generations 3 --from-next");
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let after: Vec<_> = data("datasets").chain(data("models/run-1")).collect();
     for (name, bytes) in &before {

@@ -68,6 +68,25 @@ impl ConfigEntry {
         Self { algorithms, defaults, ..Self::new(self.from, loaded) }
     }
 
+    /// The same entry with the tables as an older renma wrote them, unless they are those of today.
+    #[must_use]
+    pub fn with_recorded(mut self, mut recorded: Value) -> Self {
+        recorded["run"]["features"] = FEATURES.into();
+        if recorded["generate"]["openings"] == "book" {
+            recorded["generate"]["book"] = BOOK.into();
+        }
+        self.config = recorded;
+        self.defaults = Vec::new();
+        self
+    }
+
+    /// Whether the patterns and the book of a config are those of this entry.
+    #[must_use]
+    pub fn names_the_files_of(&self, loaded: &LoadedConfig) -> bool {
+        self.features == pattern_set_hash(&loaded.features)
+            && self.book == loaded.book.as_ref().map(|book| book.content())
+    }
+
     /// Whether this program still computes the step ids of this entry: a newer algorithm or other keys have others.
     #[must_use]
     pub fn is_current(&self) -> bool {

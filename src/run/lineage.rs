@@ -163,7 +163,7 @@ impl<'a> Lineage<'a> {
         let folder = self.registry.folder();
         for entry in &self.file.configs {
             let sources = [Some(&self.config), self.adopted.as_ref()];
-            let source = sources.into_iter().flatten().find(|loaded| *entry == entry.of(loaded));
+            let source = sources.into_iter().flatten().find(|loaded| entry.names_the_files_of(loaded));
             match source {
                 Some(loaded) => snapshot::write(folder, loaded, entry)?,
                 None => snapshot::refresh(folder, &self.config.name, entry)?,
@@ -340,8 +340,8 @@ impl<'a> Lineage<'a> {
     fn adopt(&mut self) -> Result<(), StageError> {
         let snapshot = self.registry.folder().join("config").join(format!("{}.toml", self.config.name));
         let entry = if exists(&snapshot)? {
-            let loaded = snapshot::load_old(&snapshot)?;
-            let entry = ConfigEntry::new(1, &loaded);
+            let (loaded, recorded) = snapshot::load_old(&snapshot)?;
+            let entry = ConfigEntry::new(1, &loaded).with_recorded(recorded);
             self.adopted = Some(loaded);
             entry
         } else {

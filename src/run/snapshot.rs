@@ -78,16 +78,17 @@ pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedCon
     Ok(loaded)
 }
 
-/// Reads the snapshot of a run that began before there was a record, perhaps with keys that are fixed now.
+/// Reads the snapshot of a run that began before there was a record, perhaps with keys that are fixed now; also as it stands.
 ///
 /// # Errors
 ///
 /// A file that is not a config.
-pub fn load_old(path: &Path) -> Result<LoadedConfig, StageError> {
+pub fn load_old(path: &Path) -> Result<(LoadedConfig, Value), StageError> {
     let unfit = |reason: String| ArtifactError::unfit(path, reason);
     let text = String::from_utf8(read_bounded(path, SIZE_MAX)?).map_err(|error| unfit(error.to_string()))?;
     let recorded: Value = toml::from_str(&text).map_err(|error| unfit(error.message().to_owned()))?;
-    load_recorded(path, recorded).map_err(|error| StageError::Setting(error.to_string()))
+    let loaded = load_recorded(path, recorded.clone()).map_err(|error| StageError::Setting(error.to_string()))?;
+    Ok((loaded, recorded))
 }
 
 fn text(run: &str, entry: &ConfigEntry) -> String {
