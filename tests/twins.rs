@@ -8,6 +8,8 @@ mod tables;
 #[path = "support/workspace.rs"]
 mod workspace;
 
+#[path = "twins/gate.rs"]
+mod gate;
 #[path = "twins/generate.rs"]
 mod generate;
 #[path = "twins/train.rs"]

@@ -268,6 +268,22 @@ pub(crate) fn per_feature(patterns: &Patterns, version: &Path, column: &str) -> 
     values
 }
 
+/// The built-in evaluation of discs.
+pub(crate) fn disc_count(board: &Board) -> i32 {
+    1000 * (board.count(1) as i32 - board.count(2) as i32)
+}
+
+/// The built-in evaluation of squares: the table of the upper left quarter, mirrored, times 50.
+pub(crate) fn square_weights(board: &Board) -> i32 {
+    const QUARTER: [[i32; 4]; 4] = [[120, -20, 20, 5], [-20, -40, -5, -5], [20, -5, 15, 3], [5, -5, 3, 3]];
+    let [own, opponent] = board.bits();
+    let weight = |square: usize| {
+        let [column, row] = [square % 8, square / 8].map(|line| line.min(7 - line));
+        QUARTER[row][column] * ((own >> square & 1) as i32 - (opponent >> square & 1) as i32)
+    };
+    50 * (0..64).map(weight).sum::<i32>()
+}
+
 /// The value of best play for `depth` moves, each end judged by `evaluate`; games that end sooner by their result.
 /// A pass is no move.
 pub(crate) fn negamax(evaluate: &dyn Fn(&Board) -> i32, board: &Board, depth: i64) -> i32 {

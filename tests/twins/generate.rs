@@ -1,7 +1,9 @@
 //! Self-play games, played again move by move.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 
-use crate::plain::{Board, Evaluation, Game, Purpose, Stream, move_value, negamax, squares, value};
+use crate::plain::{
+    Board, Evaluation, Game, Purpose, Stream, disc_count, move_value, negamax, square_weights, squares, value,
+};
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
 use serde_json::Value;
@@ -205,22 +207,6 @@ fn games_of_random_openings_are_those_of_their_streams_and_of_a_plain_search() {
     let seen = check(&workspace.path("dataset"), &|board| player.static_value(board), &[Game::new()]);
     assert_eq!(seen.random_plies, BTreeSet::from([4, 5, 6, 7]));
     assert!(300 < seen.explored && 250 < seen.exact && 5 < seen.passes, "{seen:?}");
-}
-
-/// The built-in evaluation of discs.
-fn disc_count(board: &Board) -> i32 {
-    1000 * (board.count(1) as i32 - board.count(2) as i32)
-}
-
-/// The built-in evaluation of squares: the table of the upper left quarter, mirrored, times 50.
-fn square_weights(board: &Board) -> i32 {
-    const QUARTER: [[i32; 4]; 4] = [[120, -20, 20, 5], [-20, -40, -5, -5], [20, -5, 15, 3], [5, -5, 3, 3]];
-    let [own, opponent] = board.bits();
-    let weight = |square: usize| {
-        let [column, row] = [square % 8, square / 8].map(|line| line.min(7 - line));
-        QUARTER[row][column] * ((own >> square & 1) as i32 - (opponent >> square & 1) as i32)
-    };
-    50 * (0..64).map(weight).sum::<i32>()
 }
 
 #[test]
