@@ -268,6 +268,9 @@ pub(crate) fn per_feature(patterns: &Patterns, version: &Path, column: &str) -> 
     values
 }
 
+/// An evaluation without search, in millidiscs for the side to move.
+pub(crate) type Evaluate<'a> = &'a dyn Fn(&Board) -> i32;
+
 /// The built-in evaluation of discs.
 pub(crate) fn disc_count(board: &Board) -> i32 {
     1000 * (board.count(1) as i32 - board.count(2) as i32)
@@ -286,7 +289,7 @@ pub(crate) fn square_weights(board: &Board) -> i32 {
 
 /// The value of best play for `depth` moves, each end judged by `evaluate`; games that end sooner by their result.
 /// A pass is no move.
-pub(crate) fn negamax(evaluate: &dyn Fn(&Board) -> i32, board: &Board, depth: i64) -> i32 {
+pub(crate) fn negamax(evaluate: Evaluate<'_>, board: &Board, depth: i64) -> i32 {
     let moves = board.moves();
     if moves.is_empty() {
         let passed = board.pass();
@@ -299,16 +302,18 @@ pub(crate) fn negamax(evaluate: &dyn Fn(&Board) -> i32, board: &Board, depth: i6
     moves.iter().map(|&square| -negamax(evaluate, &board.play(square), depth - 1)).max().unwrap()
 }
 
-/// The final disc difference after best play, if it is within the window.
+/// The final disc difference after best play, if it is within the window; moves that leave few replies come first.
 pub(crate) fn solve(board: &Board, mut alpha: i32, beta: i32) -> i32 {
     let moves = board.moves();
     if moves.is_empty() {
         let passed = board.pass();
         return if passed.moves().is_empty() { board.final_discs() } else { -solve(&passed, -beta, -alpha) };
     }
+    let mut children: Vec<Board> = moves.iter().map(|&square| board.play(square)).collect();
+    children.sort_by_cached_key(|child| child.moves().len());
     let mut best = -64;
-    for square in moves {
-        best = best.max(-solve(&board.play(square), -beta, -alpha));
+    for child in children {
+        best = best.max(-solve(&child, -beta, -alpha));
         alpha = alpha.max(best);
         if beta <= alpha {
             break;
@@ -318,14 +323,14 @@ pub(crate) fn solve(board: &Board, mut alpha: i32, beta: i32) -> i32 {
 }
 
 /// The value of a position by a search of this depth that is exact from `exact_empties` on, in millidiscs.
-pub(crate) fn value(evaluate: &dyn Fn(&Board) -> i32, board: &Board, (depth, exact_empties): (i64, i64)) -> i32 {
+pub(crate) fn value(evaluate: Evaluate<'_>, board: &Board, (depth, exact_empties): (i64, i64)) -> i32 {
     let empties = board.empties() as i64;
     if empties <= exact_empties.max(depth) { 1000 * solve(board, -64, 64) } else { negamax(evaluate, board, depth) }
 }
 
 /// The value of a move by that search.
 pub(crate) fn move_value(
-    evaluate: &dyn Fn(&Board) -> i32,
+    evaluate: Evaluate<'_>,
     (board, square): (&Board, usize),
     (depth, exact_empties): (i64, i64),
 ) -> i32 {

@@ -1,12 +1,13 @@
 //! Gates: openings drawn again, every move judged by a plain search, the score, the test and the verdict by definition.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 
-use crate::plain::{Board, Evaluation, Game, Purpose, Stream, move_value, negamax, square_weights, squares, value};
+use crate::plain::{
+    Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, square_weights, squares, value,
+};
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Shares or counts of pairs that scored 0, ½, 1, 1½ and 2 points.
 type Pairs = [f64; 5];
@@ -94,8 +95,8 @@ fn check_near(found: &Value, expected: f64, what: &str) {
 /// A gate's folder, with who played.
 struct Gate<'a> {
     folder: &'a Path,
-    candidate: &'a dyn Fn(&Board) -> i32,
-    baseline: &'a dyn Fn(&Board) -> i32,
+    candidate: Evaluate<'a>,
+    baseline: Evaluate<'a>,
     avoided: &'a [&'a Path],
 }
 
@@ -167,7 +168,7 @@ impl Gate<'_> {
     }
 
     fn check_game(&self, games: &Columns, number: usize, opening: &[usize], config: &Value) {
-        let candidate_black = number % 2 == 0;
+        let candidate_black = number.is_multiple_of(2);
         let moves = squares(games.text("moves", number));
         assert_eq!(&moves[..opening.len()], opening, "opening of game {number}");
         let limits = (whole(config, "depth"), whole(config, "exact_empties"));
@@ -266,7 +267,7 @@ fn gate(workspace: &Workspace, (output, model_first): (&str, bool), changes: &[(
     let strong = Evaluation::read(&model);
     let strong = |board: &Board| strong.static_value(board);
     let model = model.display().to_string();
-    let (candidate, baseline, names): (&dyn Fn(&Board) -> i32, &dyn Fn(&Board) -> i32, _) = if model_first {
+    let (candidate, baseline, names): (Evaluate<'_>, Evaluate<'_>, _) = if model_first {
         (&strong, &square_weights, [&model, "builtin:square-weights"])
     } else {
         (&square_weights, &strong, ["builtin:square-weights", &model])
@@ -278,8 +279,8 @@ fn gate(workspace: &Workspace, (output, model_first): (&str, bool), changes: &[(
     avoid.iter().for_each(|dataset| call += &format!(" --avoid {dataset}"));
     let outcome = workspace.run(&call);
     assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{}", outcome.stderr);
-    let folders: Vec<_> = avoid.iter().map(|name| workspace.path(name)).collect();
-    let avoided: Vec<&Path> = folders.iter().map(|folder| folder.as_path()).collect();
+    let folders: Vec<PathBuf> = avoid.iter().map(|name| workspace.path(name)).collect();
+    let avoided: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     Gate { folder: &workspace.path(output), candidate, baseline, avoided: &avoided }.check()
 }
 

@@ -1,8 +1,7 @@
 //! Self-play games, played again move by move.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 
 use crate::plain::{
-    Board, Evaluation, Game, Purpose, Stream, disc_count, move_value, negamax, square_weights, squares, value,
+    Board, Evaluate, Evaluation, Game, Purpose, Stream, disc_count, move_value, negamax, square_weights, squares, value,
 };
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
@@ -21,7 +20,7 @@ struct Seen {
 
 struct Twin<'a> {
     config: &'a Value,
-    evaluate: &'a dyn Fn(&Board) -> i32,
+    evaluate: Evaluate<'a>,
     rows: &'a Columns,
     seen: Seen,
 }
@@ -137,7 +136,7 @@ impl Twin<'_> {
 }
 
 /// Plays every game of a dataset again; the openings are taken in turn.
-fn check(folder: &Path, evaluate: &dyn Fn(&Board) -> i32, openings: &[Game]) -> Seen {
+fn check(folder: &Path, evaluate: Evaluate<'_>, openings: &[Game]) -> Seen {
     let manifest = read_json(&folder.join("manifest.json"));
     let (games, rows) = (Columns::read_parts(&folder.join("games")), Columns::read_parts(&folder.join("positions")));
     let [seed, generation] = ["seed", "generation"].map(|name| whole(&manifest, name) as u64);

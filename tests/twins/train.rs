@@ -1,5 +1,4 @@
 //! Training by the delta rule: weights, visits and errors from the rows of the datasets.
-#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 
 use crate::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
 use crate::tables::{Columns, read_json, real, whole};
