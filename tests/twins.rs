@@ -1,5 +1,5 @@
 //! Each stage a second time, straight and slow: what it wrote is recomputed from the definitions in docs/. The twins share
-//! no code with renma; only the nodes that probes cost are counted by its search.
+//! no code with renma, except its selective search: nobody else knows the nodes that probes cost.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

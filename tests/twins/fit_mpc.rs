@@ -6,11 +6,14 @@ use crate::plain::{Board, Evaluate, Evaluation, Game, Purpose, Stream, move_valu
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
 use renma::artifact::model::reference::LoadedModel;
-use renma::engine::board::position::Position;
+use renma::engine::board::position::{Opponent, Player, Position};
 use renma::engine::board::square::Square;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::{MpcEntry, MpcLevel, MpcTable};
-use renma::engine::search::searcher::{SearchResult, Searcher};
+use renma::engine::search::mpc::{MpcEntry, MpcTable};
+use renma::engine::search::mpc_level::MpcLevel;
+use renma::engine::search::result::SearchResult;
+use renma::engine::search::searcher::Searcher;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -55,7 +58,7 @@ impl Sample {
 
     fn position(&self) -> Position {
         let [own, opponent] = self.board.bits();
-        Position::new(own, opponent).unwrap()
+        Position::new(Player(own), Opponent(opponent)).unwrap()
     }
 }
 
@@ -165,6 +168,7 @@ impl Fit {
                     continue;
                 };
                 assert!(in_tree && met_depth == depth, "sample {}", sample.id);
+                assert!(self.key("depth_max") as usize + above <= root.empties(), "sample {}", sample.id);
                 let below: Vec<Board> = (0..above).fold(vec![*root], |boards, _| {
                     let next = |board: &Board| board.moves().into_iter().map(|square| board.play(square)).collect();
                     boards.iter().flat_map(|board| [vec![*board], next(board)].concat()).collect()
@@ -285,7 +289,7 @@ fn searched(
 ) -> Vec<SearchResult> {
     let table = MpcTable::new(lines.iter().flat_map(|line| line.entries()).collect()).unwrap();
     let mut searcher = Searcher::new(&model.model.evaluation, &table, 12);
-    let limits = Limits { mpc: level, ..Limits::full_width(depth as u8) };
+    let limits = Limits { mpc: level, ..Limits::full_width(Depth(depth as u8)) };
     let search = |sample: &&Sample| {
         searcher.clear();
         searcher.search(sample.position(), limits)
@@ -446,10 +450,10 @@ impl Fit {
             for (name, expected) in [
                 ("empties_min", i64::from(entry.empties_min)),
                 ("empties_max", i64::from(entry.empties_max)),
-                ("deep_depth", i64::from(entry.deep)),
-                ("shallow_depth", i64::from(entry.shallow)),
-                ("offset", i64::from(entry.offset)),
-                ("sigma", i64::from(entry.sigma)),
+                ("deep_depth", i64::from(entry.deep.0)),
+                ("shallow_depth", i64::from(entry.shallow.0)),
+                ("offset", i64::from(entry.offset.0)),
+                ("sigma", i64::from(entry.sigma.0)),
                 ("samples", *samples as i64),
             ] {
                 assert_eq!(rows.number(name, row), expected, "{name} of {entry:?}");
@@ -478,7 +482,7 @@ impl Fit {
         for (found, (name, level)) in found_levels.iter().zip(levels.into_iter().chain([(Value::Null, margin)])) {
             let results = search(depth, level);
             let pairs = || full.iter().zip(&results);
-            let squares = pairs().map(|(full, result)| f64::from(full.score - result.score).powi(2)).sum::<f64>();
+            let squares = pairs().map(|(full, result)| f64::from(full.score.0 - result.score.0).powi(2)).sum::<f64>();
             let same = pairs()
                 .filter(|(full, result)| full.best_move.map(Square::number) == result.best_move.map(Square::number));
             let count = measured.len() as f64;
@@ -538,7 +542,14 @@ fn lines_probes_and_misses_are_those_of_the_samples() {
 #[test]
 fn the_source_s_form_is_the_mean_and_deviation_of_differences() {
     let workspace = Workspace::new();
-    let changes = [("fit_mpc.method", "\"seed\""), ("fit_mpc.games", "60"), ("fit_mpc.depth_max", "5")];
+    // So near to the end, few trees are deep enough to take a sample from.
+    let changes = [
+        ("fit_mpc.method", "\"seed\""),
+        ("fit_mpc.games", "60"),
+        ("fit_mpc.depth_max", "5"),
+        ("fit_mpc.empties_min", "5"),
+        ("fit_mpc.empties_max", "9"),
+    ];
     let (fit, _, evaluation) = fitted(&workspace, &changes);
     let player = |board: &Board| evaluation.static_value(board);
     assert!(40 < fit.check_drawn(&player));

@@ -5,7 +5,14 @@ use crate::plain::{
 };
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
+use renma::artifact::model::reference::LoadedModel;
+use renma::engine::board::position::{Opponent, Player, Position};
+use renma::engine::search::depth::Depth;
+use renma::engine::search::limits::Limits;
+use renma::engine::search::mpc_level::MpcLevel;
+use renma::engine::search::searcher::Searcher;
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +104,8 @@ struct Gate<'a> {
     folder: &'a Path,
     candidate: Evaluate<'a>,
     baseline: Evaluate<'a>,
+    /// The baseline's search to a depth, which judges openings.
+    balance: &'a dyn Fn(&Board, i64) -> i32,
     avoided: &'a [&'a Path],
 }
 
@@ -134,7 +143,7 @@ impl Gate<'_> {
                 game.play(rng.pick(&game.board.moves()));
             }
             let canonical = game.board.canonical();
-            let score = negamax(self.baseline, &game.board, whole(config, "balance_depth"));
+            let score = (self.balance)(&game.board, whole(config, "balance_depth"));
             if !seen.insert(canonical) {
                 repeated += 1;
             } else if avoided.contains(&canonical) {
@@ -261,6 +270,14 @@ fn check_verdict(verdict: &Value, games: &Columns, batches: &[usize]) {
     }
 }
 
+/// Runs a gate between a candidate and a baseline.
+fn played(workspace: &Workspace, output: &str, changes: &[(&str, &str)], [first, second]: [&str; 2], options: &str) {
+    let config = workspace.config(output, "smoke", changes);
+    let players = format!("--candidate {first} --baseline {second}");
+    let outcome = workspace.run(&format!("gate --config {config} --generation 2 {players} --output {output}{options}"));
+    assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{}", outcome.stderr);
+}
+
 /// Who plays is the model of tests/data against square weights, in this order or the other.
 fn gate(workspace: &Workspace, (output, model_first): (&str, bool), changes: &[(&str, &str)], avoid: &[&str]) -> Value {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/model");
@@ -272,16 +289,13 @@ fn gate(workspace: &Workspace, (output, model_first): (&str, bool), changes: &[(
     } else {
         (&square_weights, &strong, ["builtin:square-weights", &model])
     };
-    let config = workspace.config(output, "smoke", changes);
-    let [first, second] = names;
-    let mut call =
-        format!("gate --config {config} --generation 2 --candidate {first} --baseline {second} --output {output}");
-    avoid.iter().for_each(|dataset| call += &format!(" --avoid {dataset}"));
-    let outcome = workspace.run(&call);
-    assert!(matches!(outcome.code, Some(0 | 10 | 11)), "{}", outcome.stderr);
+    let mut options = String::new();
+    avoid.iter().for_each(|dataset| options += &format!(" --avoid {dataset}"));
+    played(workspace, output, changes, names, &options);
     let folders: Vec<PathBuf> = avoid.iter().map(|name| workspace.path(name)).collect();
     let avoided: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-    Gate { folder: &workspace.path(output), candidate, baseline, avoided: &avoided }.check()
+    let balance = |board: &Board, depth: i64| negamax(baseline, board, depth);
+    Gate { folder: &workspace.path(output), candidate, baseline, balance: &balance, avoided: &avoided }.check()
 }
 
 #[test]
@@ -319,5 +333,37 @@ fn a_sequential_test_ends_at_the_look_that_decides_it() {
     ] {
         let verdict = gate(&workspace, (name, model_first), &[&keys[..], &[("gate.nelo1", nelo1)]].concat(), &[]);
         assert_eq!(verdict["verdict"], expected, "{name}");
+    }
+}
+
+#[test]
+fn openings_are_judged_by_a_search_as_selective_as_those_of_the_games() {
+    let workspace = Workspace::new();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/model");
+    let changes = [
+        ("gate.mode", "\"games\""),
+        ("gate.games", "60"),
+        ("gate.balance_depth", "6"),
+        ("gate.balance_discs", "1.5"),
+        ("gate.depth", "1"),
+        ("gate.exact_empties", "0"),
+        ("gate.mpc_level", "{ t = 0.1 }"),
+    ];
+    played(&workspace, "match", &changes, ["builtin:square-weights", &model.display().to_string()], "");
+    let folder = &workspace.path("match");
+    let manifest = read_json(&folder.join("manifest.json"));
+    let found = &read_json(&folder.join("verdict.json"))["openings"];
+    let baseline = LoadedModel::read(&model).unwrap().model;
+    for (mpc, same) in [(MpcLevel::Sigmas(0.1), true), (MpcLevel::FullWidth, false)] {
+        let searcher = RefCell::new(Searcher::new(&baseline.evaluation, &baseline.mpc, 12));
+        let balance = |board: &Board, depth: i64| {
+            let [own, opponent] = board.bits();
+            let limits = Limits { mpc, ..Limits::full_width(Depth(depth as u8)) };
+            searcher.borrow_mut().clear();
+            searcher.borrow_mut().search(Position::new(Player(own), Opponent(opponent)).unwrap(), limits).score.0
+        };
+        let players = &square_weights;
+        let gate = Gate { folder, candidate: players, baseline: players, balance: &balance, avoided: &[] };
+        assert_eq!(gate.openings(&manifest, 30).1 == *found, same, "{mpc:?}");
     }
 }

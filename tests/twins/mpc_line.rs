@@ -1,6 +1,8 @@
 //! A line of MPC statistics by the definitions: least squares in two passes, deviations, quantiles.
 
 use crate::tables::real;
+use renma::engine::score::Score;
+use renma::engine::search::depth::Depth;
 use renma::engine::search::mpc::MpcEntry;
 use serde_json::Value;
 
@@ -124,11 +126,11 @@ impl Line {
         let entry = |empties: i64| MpcEntry {
             empties_min: if self.deep == END { empties } else { self.empties[0] } as u8,
             empties_max: if self.deep == END { empties } else { self.empties[1] } as u8,
-            deep: if self.deep == END { empties } else { self.deep } as u8,
-            shallow: self.shallow as u8,
+            deep: Depth(if self.deep == END { empties } else { self.deep } as u8),
+            shallow: Depth(self.shallow as u8),
             slope: self.slope,
-            offset: self.offset as i32,
-            sigma: self.sigma as i32,
+            offset: Score(self.offset as i32),
+            sigma: Score(self.sigma as i32),
             growth: self.growth,
             quantiles: self.quantiles,
         };
