@@ -414,6 +414,19 @@ fn games_behind_a_promotion_that_was_taken_back_are_cleared_away() {
 }
 
 #[test]
+fn a_run_made_again_from_a_generation_on_has_the_same_champions() {
+    let workspace = copy_of_run();
+    let contents = |workspace: &Workspace| -> Vec<_> {
+        let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+        history.into_iter().map(|promotion| promotion.content).collect()
+    };
+    let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4 --restart 3"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(contents(&workspace), contents(&RUN));
+    assert!(2 < contents(&RUN).len());
+}
+
+#[test]
 fn a_number_is_never_given_to_a_second_version() {
     let workspace = copy_of_run();
     let data = "datasets/run/selfplay/generation=0001";

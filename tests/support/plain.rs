@@ -168,7 +168,8 @@ struct Pattern {
 /// The patterns and phases of a features file.
 pub(crate) struct Patterns {
     patterns: Vec<Pattern>,
-    phase_starts: Vec<i64>,
+    /// The largest number of empty squares of each phase; older files have the first disc count.
+    phase_empties_max: Vec<i64>,
 }
 
 impl Patterns {
@@ -179,19 +180,23 @@ impl Patterns {
             let squares = entry.get("squares").map(|text| squares(text.as_str().unwrap()));
             Pattern { name, instances: squares.map_or_else(Vec::new, |squares| instances(&squares)) }
         };
+        let numbers = |name: &str| -> Option<Vec<i64>> {
+            Some(file.get(name)?.as_array().unwrap().iter().map(|number| number.as_integer().unwrap()).collect())
+        };
         Self {
             patterns: file["pattern"].as_array().unwrap().iter().map(pattern).collect(),
-            phase_starts: file["phase_starts"].as_array().unwrap().iter().map(|v| v.as_integer().unwrap()).collect(),
+            phase_empties_max: numbers("phase_empties_max")
+                .or_else(|| Some(numbers("phase_starts")?.iter().map(|discs| 64 - discs).collect()))
+                .unwrap(),
         }
     }
 
     pub(crate) fn phase_count(&self) -> usize {
-        self.phase_starts.len()
+        self.phase_empties_max.len()
     }
 
     pub(crate) fn phase(&self, board: &Board) -> usize {
-        let discs = 64 - board.empties() as i64;
-        self.phase_starts.iter().rposition(|&start| start <= discs).unwrap()
+        self.phase_empties_max.iter().rposition(|&most| board.empties() as i64 <= most).unwrap()
     }
 
     /// Pattern and index of each instance: the smallest of the indices that mirrors of the instance have.

@@ -104,8 +104,8 @@ struct Gate<'a> {
     folder: &'a Path,
     candidate: Evaluate<'a>,
     baseline: Evaluate<'a>,
-    /// The baseline's search to a depth, which judges openings.
-    balance: &'a dyn Fn(&Board, i64) -> i32,
+    /// The baseline's search to depth 4, which judges openings.
+    balance: Evaluate<'a>,
     avoided: &'a [&'a Path],
 }
 
@@ -143,12 +143,13 @@ impl Gate<'_> {
                 game.play(rng.pick(&game.board.moves()));
             }
             let canonical = game.board.canonical();
-            let score = (self.balance)(&game.board, whole(config, "balance_depth"));
+            // A match of all games takes every opening.
+            let is_balanced = config["mode"] == "games" || (self.balance)(&game.board).abs() <= 5000;
             if !seen.insert(canonical) {
                 repeated += 1;
             } else if avoided.contains(&canonical) {
                 in_training += 1;
-            } else if real(config, "balance_discs") * 1000.0 < f64::from(score.abs()) {
+            } else if !is_balanced {
                 unbalanced += 1;
             } else {
                 found.push(game.moves);
@@ -294,7 +295,7 @@ fn gate(workspace: &Workspace, (output, model_first): (&str, bool), changes: &[(
     played(workspace, output, changes, names, &options);
     let folders: Vec<PathBuf> = avoid.iter().map(|name| workspace.path(name)).collect();
     let avoided: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-    let balance = |board: &Board, depth: i64| negamax(baseline, board, depth);
+    let balance = |board: &Board| negamax(baseline, board, 4);
     Gate { folder: &workspace.path(output), candidate, baseline, balance: &balance, avoided: &avoided }.check()
 }
 
@@ -312,20 +313,19 @@ fn a_match_of_all_games_is_played_and_judged_by_the_rules() {
         ("gate.mode", "\"games\""),
         ("gate.games", "60"),
         ("gate.opening_plies", "5"),
-        ("gate.balance_depth", "1"),
-        ("gate.balance_discs", "1.5"),
         ("gate.depth", "2"),
         ("gate.exact_empties", "4"),
     ];
     let verdict = gate(&workspace, ("match", true), &changes, &["g1", "g2"]);
     let openings = &verdict["openings"];
-    assert!(["repeated", "in_training", "unbalanced"].iter().all(|name| 3 < whole(openings, name)), "{openings}");
+    assert!(["repeated", "in_training"].iter().all(|name| 3 < whole(openings, name)), "{openings}");
 }
 
 #[test]
 fn a_sequential_test_ends_at_the_look_that_decides_it() {
     let workspace = Workspace::new();
-    let keys = [("gate.mode", "\"sprt\""), ("gate.games", "160"), ("gate.depth", "1"), ("gate.exact_empties", "4")];
+    let keys = [("gate.mode", "\"sprt\""), ("gate.games", "120"), ("gate.depth", "1"), ("gate.exact_empties", "4")];
+    let mut unbalanced = 0;
     for (name, model_first, nelo1, expected) in [
         ("accepted", true, "120.0", "accepted"),
         ("rejected", false, "120.0", "rejected"),
@@ -333,7 +333,9 @@ fn a_sequential_test_ends_at_the_look_that_decides_it() {
     ] {
         let verdict = gate(&workspace, (name, model_first), &[&keys[..], &[("gate.nelo1", nelo1)]].concat(), &[]);
         assert_eq!(verdict["verdict"], expected, "{name}");
+        unbalanced += whole(&verdict["openings"], "unbalanced");
     }
+    assert!(0 < unbalanced);
 }
 
 #[test]
@@ -341,10 +343,10 @@ fn openings_are_judged_by_a_search_as_selective_as_those_of_the_games() {
     let workspace = Workspace::new();
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/model");
     let changes = [
-        ("gate.mode", "\"games\""),
-        ("gate.games", "60"),
-        ("gate.balance_depth", "6"),
-        ("gate.balance_discs", "1.5"),
+        ("gate.mode", "\"sprt\""),
+        ("gate.nelo1", "2.0"),
+        ("gate.games", "80"),
+        ("gate.opening_plies", "20"),
         ("gate.depth", "1"),
         ("gate.exact_empties", "0"),
         ("gate.mpc_level", "{ t = 0.1 }"),
@@ -352,18 +354,19 @@ fn openings_are_judged_by_a_search_as_selective_as_those_of_the_games() {
     played(&workspace, "match", &changes, ["builtin:square-weights", &model.display().to_string()], "");
     let folder = &workspace.path("match");
     let manifest = read_json(&folder.join("manifest.json"));
-    let found = &read_json(&folder.join("verdict.json"))["openings"];
+    let verdict = read_json(&folder.join("verdict.json"));
+    let (found, pairs) = (&verdict["openings"], whole(&verdict, "pairs_done") as usize);
     let baseline = LoadedModel::read(&model).unwrap().model;
     for (mpc, same) in [(MpcLevel::Sigmas(0.1), true), (MpcLevel::FullWidth, false)] {
         let searcher = RefCell::new(Searcher::new(&baseline.evaluation, &baseline.mpc, 12));
-        let balance = |board: &Board, depth: i64| {
+        let balance = |board: &Board| {
             let [own, opponent] = board.bits();
-            let limits = Limits { mpc, ..Limits::full_width(Depth(depth as u8)) };
+            let limits = Limits { mpc, ..Limits::full_width(Depth(4)) };
             searcher.borrow_mut().clear();
             searcher.borrow_mut().search(Position::new(Player(own), Opponent(opponent)).unwrap(), limits).score.0
         };
         let players = &square_weights;
         let gate = Gate { folder, candidate: players, baseline: players, balance: &balance, avoided: &[] };
-        assert_eq!(gate.openings(&manifest, 30).1 == *found, same, "{mpc:?}");
+        assert_eq!(gate.openings(&manifest, pairs).1 == *found, same, "{mpc:?}");
     }
 }

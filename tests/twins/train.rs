@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Patterns with and without mirrors, in three phases.
-const FEATURES: &str = "name = \"small\"\nphase_starts = [4, 20, 45]\n\
+const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 44, 19]\n\
     [[pattern]]\nname = \"EDGE\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1\"\n\
     [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 a2 b2 c3\"\n\
     [[pattern]]\nname = \"KNIGHT\"\nsquares = \"a1 b1 c1 d1 b3\"\n\
     [[pattern]]\nname = \"CENTER\"\nsquares = \"d4 e4 d5 e5\"\n\
-    [[pattern]]\nname = \"PARITY\"\nparity = true\n";
+    [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n";
 
 #[derive(Clone, Copy)]
 struct Lesson {
@@ -185,7 +185,7 @@ fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<'_>) -> (Le
     let inherited = begin.parent.filter(|parent| {
         let text = |path: &Path| toml::from_str::<toml::Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
         let [theirs, ours] = [&parent.join("features.toml"), begin.features].map(text);
-        let same = ["pattern", "phase_starts"].into_iter().all(|name| theirs[name] == ours[name]);
+        let same = ["pattern", "phase_empties_max"].into_iter().all(|name| theirs[name] == ours[name]);
         config["start"] == "parent" && same
     });
     let mut learner = inherited.map_or_else(|| Learner::zero(Patterns::read(begin.features)), Learner::of_version);
