@@ -115,7 +115,7 @@ fn a_part_in_the_place_of_another_is_made_again() {
     }
     let report = workspace.done(&format!("generate --config {config} --output moved --json"));
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    let rows = Dataset::open(&workspace.path("moved")).unwrap().positions(0).unwrap().len();
+    let rows = Dataset::open(&workspace.path("moved")).unwrap().rows(0).unwrap().len();
     assert_eq!((&report["skipped"], &report["games_played"]), (&false.into(), &10.into()), "{report}");
     assert_eq!(report["positions_written"], rows, "{report}");
     check_same(&workspace.path("moved"), &workspace.path("whole"), "moved and whole");

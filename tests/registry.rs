@@ -481,6 +481,8 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
     ] {
         std::fs::remove_dir_all(workspace.path(name).parent().unwrap()).unwrap();
         assert_eq!(state(step, 3), "missing", "{step}");
+        let text = workspace.done(&format!("status {step} --config {CONFIG}"));
+        assert!(text.contains("generation 4: missing"), "{step}: {text}");
         let held = FolderLock::take_named(&workspace.path(folder), lock).unwrap();
         assert_eq!(state(step, 3), "running", "{step}");
         let before = files(workspace.root());

@@ -117,8 +117,8 @@ fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_w
     assert_ne!(first["rows_resolved"], report("--resolve 30% --seed 8")["rows_resolved"]);
     assert_eq!(first["games_remade"], 9);
     let dataset = Dataset::open(&workspace.path("data")).unwrap();
-    let rows = (0..dataset.part_count()).flat_map(|part| dataset.positions(part).unwrap());
-    assert_eq!(report("--resolve 100%")["rows_resolved"], rows.filter(|row| row.exact).count());
+    let rows = (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap());
+    assert_eq!(report("--resolve 100%")["rows_resolved"], rows.filter(|row| row.exact == Some(true)).count());
     // 1 - (1 - q)^9 = 0.95.
     let share = first["share_found"]["games"].as_f64().unwrap();
     assert!((1.0 - (1.0 - share).powi(9) - 0.95).abs() < 1e-9, "{share}");

@@ -295,16 +295,29 @@ pub(crate) fn square_weights(board: &Board) -> i32 {
 /// The value of best play for `depth` moves, each end judged by `evaluate`; games that end sooner by their result.
 /// A pass is no move.
 pub(crate) fn negamax(evaluate: Evaluate<'_>, board: &Board, depth: i64) -> i32 {
+    within(evaluate, board, depth, -64_000, 64_000)
+}
+
+/// That value if it is within the window: a move that the opponent would not allow need not be the best.
+fn within(evaluate: Evaluate<'_>, board: &Board, depth: i64, mut alpha: i32, beta: i32) -> i32 {
     let moves = board.moves();
     if moves.is_empty() {
         let passed = board.pass();
         let is_over = passed.moves().is_empty();
-        return if is_over { 1000 * board.final_discs() } else { -negamax(evaluate, &passed, depth) };
+        return if is_over { 1000 * board.final_discs() } else { -within(evaluate, &passed, depth, -beta, -alpha) };
     }
     if depth == 0 {
         return evaluate(board).clamp(-64_000, 64_000);
     }
-    moves.iter().map(|&square| -negamax(evaluate, &board.play(square), depth - 1)).max().unwrap()
+    let mut best = -64_000;
+    for square in moves {
+        best = best.max(-within(evaluate, &board.play(square), depth - 1, -beta, -alpha));
+        alpha = alpha.max(best);
+        if beta <= alpha {
+            break;
+        }
+    }
+    best
 }
 
 /// The final disc difference after best play, if it is within the window; moves that leave few replies come first.

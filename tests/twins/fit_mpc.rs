@@ -25,6 +25,49 @@ const END_RANGES: [[i64; 2]; 4] = [[12, 14], [15, 17], [18, 20], [21, 24]];
 /// The source's shallow depths for the deep ones from 3 on.
 const SOURCE: [i64; 14] = [1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6, 5, 6];
 
+/// Games are held out in this many turns.
+const FOLDS: i64 = 5;
+
+/// Where samples come from: so many from a game, one in each of equal ranges of empty squares.
+struct Sampling {
+    game_samples: i64,
+    /// A game's share of random moves after its 10 random plies is drawn from 0 to this.
+    exploration: f64,
+    empties: [i64; 2],
+    /// The share of samples that a search met below a position of the game, and its remaining depth there.
+    tree_share: f64,
+    tree_depths: [usize; 2],
+    /// Samples with at most so many empty squares are solved.
+    end_empties: i64,
+    table_bits: u8,
+}
+
+impl Sampling {
+    fn of(config: &Value) -> Self {
+        let depth_max = whole(config, "depth_max");
+        if config["method"] == "source" {
+            return Self {
+                game_samples: 1,
+                exploration: 0.0,
+                empties: [depth_max.max(14), 50],
+                tree_share: 0.0,
+                tree_depths: [3, 6],
+                end_empties: 0,
+                table_bits: 16,
+            };
+        }
+        Self {
+            game_samples: 4,
+            exploration: 0.5,
+            empties: [depth_max.max(12), 54],
+            tree_share: 0.75,
+            tree_depths: [3, 6].map(|depth: i64| depth.min(depth_max - 1) as usize),
+            end_empties: (2 * depth_max - 2).clamp(12, 18),
+            table_bits: 18,
+        }
+    }
+}
+
 /// A score in millidiscs and the nodes that it took.
 #[derive(Clone, Copy)]
 struct Searched {
@@ -90,6 +133,7 @@ fn read_samples(folder: &Path, depth_max: i64) -> Vec<Sample> {
 /// A fit's folder of samples, its version and who was searched.
 struct Fit {
     config: Value,
+    sampling: Sampling,
     seed: u64,
     generation: u64,
     samples: Vec<Sample>,
@@ -104,6 +148,7 @@ impl Fit {
         let document = read_json(&version.join("model.json"));
         let config = document["config"].clone();
         Self {
+            sampling: Sampling::of(&config),
             samples: read_samples(&workspace.path(samples), whole(&config, "depth_max")),
             seed: whole(&manifest, "seed") as u64,
             generation: whole(&manifest, "generation") as u64,
@@ -119,13 +164,13 @@ impl Fit {
 
     /// The positions of a game, by its stream and a search of one ply; `None` where two moves are as good.
     fn game_positions(&self, rng: &mut Stream, player: Evaluate<'_>) -> Option<Vec<Board>> {
-        let (count, min) = (self.key("game_samples"), self.key("empties_min"));
-        let width = self.key("empties_max") - min + 1;
+        let (count, [min, max]) = (self.sampling.game_samples, self.sampling.empties);
+        let width = max - min + 1;
         let edge = |index: i64| index * width / count;
         loop {
             let draw = |index: i64| min + edge(index) + rng.below((edge(index + 1) - edge(index)) as usize) as i64;
             let wanted: Vec<i64> = (0..count).rev().map(draw).collect();
-            let exploration = real(&self.config, "exploration") * rng.unit();
+            let exploration = self.sampling.exploration * rng.unit();
             let (mut game, mut boards) = (Game::new(), Vec::new());
             while !game.board.is_over() {
                 if wanted.get(boards.len()) == Some(&(game.board.empties() as i64)) {
@@ -135,7 +180,7 @@ impl Fit {
                     }
                 }
                 let moves = game.board.moves();
-                if game.ply < self.key("random_plies") || rng.unit() < exploration {
+                if game.ply < 10 || rng.unit() < exploration {
                     game.play(rng.pick(&moves));
                     continue;
                 }
@@ -150,7 +195,7 @@ impl Fit {
 
     /// Compares the samples with those that the games' streams ask for; gives the number of games compared.
     fn check_drawn(&self, player: Evaluate<'_>) -> usize {
-        let count = self.key("game_samples");
+        let count = self.sampling.game_samples;
         let mut compared = 0;
         for samples in self.samples.chunks(count as usize) {
             let game = samples[0].game;
@@ -159,8 +204,8 @@ impl Fit {
             compared += 1;
             for (number, (root, sample)) in (0..).zip(roots.iter().zip(samples)) {
                 assert_eq!((sample.game, sample.id), (game, game as i64 * count + number));
-                let in_tree = rng.unit() < real(&self.config, "tree_share");
-                let [min, max] = ["tree_depth_min", "tree_depth_max"].map(|name| self.key(name) as usize);
+                let in_tree = rng.unit() < self.sampling.tree_share;
+                let [min, max] = self.sampling.tree_depths;
                 let (depth, above) = (rng.between(min, max) as i64, rng.between(1, 2));
                 let _choice = [(), ()].map(|()| rng.below(u32::MAX as usize));
                 let Some((met_depth, _)) = sample.met else {
@@ -183,7 +228,7 @@ impl Fit {
 
     /// Compares scores with those of full-width searches, the costly ones now and then.
     fn check_scores(&self, player: Evaluate<'_>) {
-        let end_empties = if self.config["method"] == "line" { self.key("end_empties") } else { 0 };
+        let end_empties = self.sampling.end_empties;
         let mut ends = 0;
         for (number, sample) in self.samples.iter().enumerate() {
             // Statistics begin with depth 3: up to there, every search is full width.
@@ -281,14 +326,14 @@ fn cost(sample: &Sample, lines: &[&Line], level: usize, by_depth: &[u64], deep_c
 
 /// Searches each position with an empty table.
 fn searched(
-    model: &LoadedModel,
+    (model, table_bits): (&LoadedModel, u8),
     lines: &[&Line],
     boards: &[&Sample],
     depth: i64,
     level: MpcLevel,
 ) -> Vec<SearchResult> {
     let table = MpcTable::new(lines.iter().flat_map(|line| line.entries()).collect()).unwrap();
-    let mut searcher = Searcher::new(&model.model.evaluation, &table, 12);
+    let mut searcher = Searcher::new(&model.model.evaluation, &table, table_bits);
     let limits = Limits { mpc: level, ..Limits::full_width(Depth(depth as u8)) };
     let search = |sample: &&Sample| {
         searcher.clear();
@@ -317,7 +362,7 @@ impl Fit {
 
     /// The samples on which searches are measured, evenly spread.
     fn measured(&self) -> Vec<&Sample> {
-        let wanted = self.key("compare") as usize;
+        let wanted = (whole(&self.config, "games") * self.sampling.game_samples / 4).clamp(1, 100) as usize;
         let stride = (self.samples.len() / wanted).max(1);
         self.samples.iter().step_by(stride).take(wanted).collect()
     }
@@ -336,8 +381,10 @@ impl Fit {
         let first: Vec<&Line> = first.flat_map(|(_, lines)| lines).collect();
         let mpc = MpcLevel::from_percent(LEVELS[level]).unwrap();
         let measured = self.measured();
-        let mean_nodes =
-            |depth| (nodes(&searched(model, &first, &measured, depth, mpc)) / measured.len() as u64).max(1);
+        let mean_nodes = |depth| {
+            (nodes(&searched((model, self.sampling.table_bits), &first, &measured, depth, mpc)) / measured.len() as u64)
+                .max(1)
+        };
         let by_depth: Vec<u64> = (0..=self.key("depth_max")).map(mean_nodes).collect();
         let mut chosen = Vec::new();
         for deep in fits.keys().map(|pair| pair.0).collect::<BTreeSet<i64>>() {
@@ -366,7 +413,7 @@ impl Fit {
                     }
                     shallow.extend(candidates.iter().filter(|&&other| is_source((deep, other))));
                 } else {
-                    while (shallow.len() as i64) < self.key("probes_max") {
+                    while shallow.is_empty() {
                         let others = candidates.iter().filter(|other| !shallow.contains(other));
                         let with = |other: i64| [&shallow[..], &[other]].concat();
                         let Some((next, best)) = others.map(|&other| (total(&with(other)), other)).min() else { break };
@@ -385,7 +432,7 @@ impl Fit {
 
     /// Compares the shares of predictions that miss, each fitted without the fold of its game.
     fn check_held_out(&self, chosen: &[Line]) {
-        let folds = self.key("folds");
+        let folds = FOLDS;
         let fold_of = |sample: &Sample| {
             let unit = unit_of(self.seed, Purpose::Validation, &sample.game.to_le_bytes());
             (1..folds).take_while(|&fold| fold as f64 / folds as f64 <= unit).count() as i64
@@ -471,11 +518,11 @@ impl Fit {
     fn check_nodes(&self, lines: &[Line], model: &LoadedModel) {
         let (found, depth, measured) = (&self.metrics["nodes"], self.key("depth_max"), self.measured());
         let lines: Vec<&Line> = lines.iter().collect();
-        let search = |depth, level| searched(model, &lines, &measured, depth, level);
+        let search = |depth, level| searched((model, self.sampling.table_bits), &lines, &measured, depth, level);
         let full = search(depth, MpcLevel::FullWidth);
         assert_eq!([whole(found, "depth"), whole(found, "positions")], [depth, measured.len() as i64]);
         assert_eq!(found["full_width"], nodes(&full));
-        let margin = MpcLevel::Sigmas(real(&self.config, "t"));
+        let margin = MpcLevel::Sigmas(real(&self.metrics, "t"));
         let levels = LEVELS.map(|level| (Value::from(level), MpcLevel::from_percent(level).unwrap()));
         let found_levels = found["levels"].as_array().unwrap();
         assert_eq!(found_levels.len(), 6);
@@ -519,13 +566,8 @@ fn fitted(workspace: &Workspace, changes: &[(&str, &str)]) -> (Fit, LoadedModel,
 #[test]
 fn lines_probes_and_misses_are_those_of_the_samples() {
     let workspace = Workspace::new();
-    let changes = [
-        ("run.seed", "11"),
-        ("fit_mpc.depth_max", "4"),
-        ("fit_mpc.games", "300"),
-        ("fit_mpc.part_games", "80"),
-        ("fit_mpc.exploration", "0.3"),
-    ];
+    let changes =
+        [("run.seed", "11"), ("fit_mpc.depth_max", "4"), ("fit_mpc.games", "300"), ("fit_mpc.part_games", "80")];
     let (fit, model, evaluation) = fitted(&workspace, &changes);
     let player = |board: &Board| evaluation.static_value(board);
     let compared = fit.check_drawn(&player);
@@ -542,14 +584,8 @@ fn lines_probes_and_misses_are_those_of_the_samples() {
 #[test]
 fn the_source_s_form_is_the_mean_and_deviation_of_differences() {
     let workspace = Workspace::new();
-    // So near to the end, few trees are deep enough to take a sample from.
-    let changes = [
-        ("fit_mpc.method", "\"seed\""),
-        ("fit_mpc.games", "60"),
-        ("fit_mpc.depth_max", "5"),
-        ("fit_mpc.empties_min", "5"),
-        ("fit_mpc.empties_max", "9"),
-    ];
+    let changes =
+        [("fit_mpc.method", "\"source\""), ("fit_mpc.t", "1.4"), ("fit_mpc.games", "60"), ("fit_mpc.depth_max", "5")];
     let (fit, _, evaluation) = fitted(&workspace, &changes);
     let player = |board: &Board| evaluation.static_value(board);
     assert!(40 < fit.check_drawn(&player));

@@ -9,6 +9,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// Moves are explored while more squares than this are empty.
+const EXPLORATION_EMPTIES: i64 = 14;
+
 /// The games and rows that the twin has seen, by what they are to show.
 #[derive(Debug, Default)]
 struct Seen {
@@ -34,12 +37,19 @@ impl Twin<'_> {
         (self.key(depth).max(1), self.key("exact_empties"))
     }
 
+    /// How many random plies follow the opening; nothing is drawn where there is nothing to choose.
+    fn random_plies(&self, rng: &mut Stream) -> i64 {
+        if self.config["openings"] == "all" {
+            return 0;
+        }
+        let [min, max] = ["random_plies_min", "random_plies_max"].map(|name| self.key(name));
+        if min == max { min } else { rng.between(min as usize, max as usize) as i64 }
+    }
+
     /// Plays a game by its opening, its stream and, where they leave the choice to a search, by `moves`; `row` is the
     /// first row of the game, and the next game's after it.
     fn game(&mut self, id: i64, moves: &[usize], opening: &Game, rng: &mut Stream, row: &mut usize) -> (Game, i64) {
-        let (min, max) = (self.key("random_plies_min") as usize, self.key("random_plies_max") as usize);
-        let drawn = if self.config["openings"] == "all" || min == max { min } else { rng.between(min, max) };
-        let drawn = if self.config["openings"] == "all" { 0 } else { drawn as i64 };
+        let drawn = self.random_plies(rng);
         let opening_plies = opening.ply + drawn;
         let mut game = Game::new();
         let first_row = *row;
@@ -75,7 +85,7 @@ impl Twin<'_> {
 
     /// The move of an exploration, if this is one.
     fn explored(&mut self, board: &Board, rng: &mut Stream) -> Option<usize> {
-        let exploring = self.key("exploration_empties") < board.empties() as i64;
+        let exploring = EXPLORATION_EMPTIES < board.empties() as i64;
         if !exploring || real(self.config, "exploration") <= rng.unit() {
             return None;
         }
@@ -195,7 +205,6 @@ fn games_of_random_openings_are_those_of_their_streams_and_of_a_plain_search() {
         ("generate.random_plies_min", "4"),
         ("generate.random_plies_max", "7"),
         ("generate.exploration", "0.2"),
-        ("generate.exploration_empties", "20"),
         ("generate.play_depth", "1"),
         ("generate.label_depth", "2"),
         ("generate.exact_empties", "5"),

@@ -54,7 +54,7 @@ impl Lessons {
                 set.push(Lesson { board, target });
             }
         }
-        if config["deduplicate"] == true {
+        if 0 < whole(config, "multiplicity_max") {
             let count = lessons.training.len();
             lessons.training = distinct(&lessons.training, whole(config, "multiplicity_max") as usize);
             lessons.duplicates = count - lessons.training.len();
@@ -235,8 +235,8 @@ fn datasets() -> Workspace {
     workspace
 }
 
-fn trained(workspace: &Workspace, name: &str, changes: &[(&str, &str)], options: &str) -> String {
-    let config = workspace.config(name, "smoke", &[&KEYS, changes].concat());
+fn trained(workspace: &Workspace, base: &str, changes: &[(&str, &str)], options: &str) -> String {
+    let config = workspace.config("train", base, &[&KEYS, changes].concat());
     let id = workspace.done(&format!("train --config {config} --models registry {options}"));
     format!("registry/{id}")
 }
@@ -249,7 +249,7 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let from_zero = Begin { features: &small, parent: None };
     let changes =
         [("train.target", "\"blend\""), ("train.blend", "0.3"), ("train.ratio", "0.1"), ("train.clip", "2500")];
-    let parent = trained(&workspace, "blend", &changes, "--dataset g1 --dataset g2");
+    let parent = trained(&workspace, "smoke", &changes, "--dataset g1 --dataset g2");
     let parent = workspace.path(&parent);
     let (lessons, learner) = check(&parent, &[&first, &second], 5, &from_zero);
     assert!(1000 < learner.clipped && 1000 < lessons.validation.len(), "{}", learner.clipped);
@@ -257,25 +257,25 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
 
     let changes = [
         ("train.target", "\"score\""),
+        ("train.shuffle", "true"),
         ("train.start", "\"parent\""),
         ("train.empties_min", "8"),
         ("train.empties_max", "57"),
-        ("train.deduplicate", "true"),
         ("train.multiplicity_max", "2"),
         ("train.validation", "0.0"),
     ];
     let begin = Begin { features: &small, parent: Some(&parent) };
-    let child = trained(&workspace, "child", &changes, &format!("--dataset g2 {parent_option}"));
+    let child = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
     let (lessons, _) = check(&workspace.path(&child), &[&second], 5, &begin);
     assert!(20 < lessons.duplicates, "{}", lessons.duplicates);
 
     let changes = [("train.target", "\"result\""), ("train.start", "\"zero\""), ("train.shuffle", "false")];
-    let stranger = trained(&workspace, "stranger", &changes, &format!("--dataset g2 {parent_option}"));
+    let stranger = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
     check(&workspace.path(&stranger), &[&second], 5, &begin);
 
     let es_cube = workspace.path("configs/features/es-cube.toml");
     let changes = [("run.features", "\"features/es-cube.toml\""), ("train.start", "\"parent\"")];
-    let wider = trained(&workspace, "wider", &changes, &format!("--dataset g1 {parent_option}"));
+    let wider = trained(&workspace, "smoke", &changes, &format!("--dataset g1 {parent_option}"));
     check(&workspace.path(&wider), &[&first], 5, &Begin { features: &es_cube, parent: Some(&parent) });
 }
 
@@ -286,7 +286,7 @@ fn rows_without_the_label_are_left_out() {
     workspace.done("dataset import book.txt --format transcripts --output imported");
     let (imported, first) = (workspace.path("imported"), workspace.path("g1"));
     let small = workspace.path("configs/features/small.toml");
-    let version = trained(&workspace, "blend", &[("train.target", "\"blend\"")], "--dataset imported --dataset g1");
+    let version = trained(&workspace, "smoke", &[("train.target", "\"blend\"")], "--dataset imported --dataset g1");
     let begin = Begin { features: &small, parent: None };
     let (lessons, _) = check(&workspace.path(&version), &[&imported, &first], 5, &begin);
     assert!(0 < lessons.unlabeled, "{}", lessons.unlabeled);

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn samples_are_what_their_rows_say() {
         assert_eq!(rows().len(), 7);
-        assert_eq!(Sample::from_rows(&rows(), 2), Some(samples()));
+        assert_eq!(Sample::from_rows(&rows(), 2), Ok(samples()));
     }
 
     #[test]
@@ -293,12 +293,12 @@ mod tests {
             for place in 0..rows().len() {
                 let mut rows = rows();
                 fault(&mut rows[place]);
-                assert_eq!(Sample::from_rows(&rows, 2), None, "fault {number} in row {place}");
+                assert!(Sample::from_rows(&rows, 2).is_err(), "fault {number} in row {place}");
             }
         }
         let mut rows = rows();
         rows.push(rows[6]);
-        assert_eq!(Sample::from_rows(&rows, 2), None, "two ends");
-        assert_eq!(Sample::from_rows(&rows[..2], 2), None, "a depth is missing");
+        assert!(Sample::from_rows(&rows, 2).is_err(), "two ends");
+        assert!(Sample::from_rows(&rows[..2], 2).is_err(), "a depth is missing");
     }
 }
