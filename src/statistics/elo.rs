@@ -2,6 +2,9 @@
 
 use super::pairs::{PairCounts, PairMoments};
 
+/// Standard errors to each side of every Elo interval: 95 % of a normal distribution.
+pub const INTERVAL: f64 = 1.96;
+
 /// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each side.
 #[must_use]
 pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {

@@ -5,14 +5,12 @@
 //! pairs that vary less than coin flips carry more weight. The prior keeps the rating of a player finite that won or lost
 //! everything. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
 
+use super::elo::INTERVAL;
 use super::pairs::{PairCounts, PairMoments};
 use std::collections::BTreeMap;
 
 /// The standard deviation of the prior around the anchor, in Elo: wide enough that it weighs less than one pair.
 const PRIOR_ELO: f64 = 1000.0;
-
-/// Half the width of the interval in standard errors: 95 %.
-const INTERVAL: f64 = 1.96;
 
 /// Elo for a factor e of the odds: 400 / ln 10.
 const ELO_PER_NATURAL: f64 = 400.0 / std::f64::consts::LN_10;
