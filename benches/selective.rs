@@ -26,6 +26,7 @@ use renma::pipeline::fit_mpc::run::fit_mpc;
 use renma::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask, Method};
 use renma::pipeline::{Context, Progress};
 use renma::random::{Stream, stream};
+use renma::statistics::elo::INTERVAL;
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -42,8 +43,6 @@ const NODES: u64 = 2_000;
 const NODES_LONG: u64 = 20_000;
 /// More moves than any position has: nothing is pruned.
 const MOVES_MAX: u8 = 36;
-/// Standard errors each way of an interval.
-const INTERVAL: f64 = 1.96;
 
 /// A way to search.
 #[derive(Clone, Copy)]

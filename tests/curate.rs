@@ -24,24 +24,17 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
         let quick = [
             ("gate.mode", &*format!("\"{mode}\"")),
             ("gate.games", games),
-            ("gate.batch_pairs", "4"),
             ("gate.depth", "1"),
-            ("gate.balance_depth", "1"),
             ("gate.exact_empties", "4"),
         ];
         let config = run.config(mode, "smoke", &quick);
         let gate = format!("gate --config {config} --candidate builtin:square-weights --baseline builtin:disc-count");
         assert!(matches!(run.run(&format!("{gate} --output {mode}")).code, Some(0 | 10 | 11)));
     }
-    for method in ["line", "seed"] {
+    for (method, key) in [("line", ("fit_mpc.level", "87")), ("source", ("fit_mpc.t", "1.4"))] {
         let method_text = format!("\"{method}\"");
-        let quick = [
-            ("fit_mpc.method", method_text.as_str()),
-            ("fit_mpc.games", "30"),
-            ("fit_mpc.part_games", "12"),
-            ("fit_mpc.end_empties", "13"),
-            ("fit_mpc.compare", "1"),
-        ];
+        let quick =
+            [("fit_mpc.method", method_text.as_str()), key, ("fit_mpc.games", "30"), ("fit_mpc.part_games", "12")];
         let config = run.config(method, "smoke", &quick);
         let fit = format!("fit-mpc --config {config} --model builtin:square-weights --models registry-{method}");
         run.done(&format!("{fit} --output {method}"));
@@ -88,7 +81,7 @@ fn a_sound_gate_is_verified_and_summarized() {
 
 #[test]
 fn sound_samples_are_verified_and_summarized() {
-    for method in ["line", "seed"] {
+    for method in ["line", "source"] {
         let dataset = Dataset::open_any(&RUN.path(method)).unwrap();
         let rows = dataset.manifest().rows(MPC_SAMPLES.name);
         let verified = json(&format!("dataset verify {method}"));
@@ -154,14 +147,14 @@ fn repeat_pair(rows: &mut [GateGameRow]) {
 #[test]
 fn games_of_a_gate_that_were_never_played_are_named() {
     let changes: [(&str, GateChange, &str); 9] = [
-        ("a result", |rows, _| rows[3].result -= 2, "game 11: its result is"),
-        ("an end", |rows, _| rows[3].moves.truncate(100), "game 11: its moves end before"),
-        ("a move", |rows, _| rows[3].moves.replace_range(98..100, "d4"), "game 11: "),
-        ("a color", |rows, _| rows[3].candidate_black = true, "in the place of game 11"),
-        ("a pair", |rows, _| rows[3].pair += 1, "in the place of game 11"),
-        ("an order", |rows, _| rows.swap(2, 3), "in the place of game 10"),
-        ("an opening", |rows, _| rows[3].opening_plies += 1, "pair 5 do not begin with one opening"),
-        ("a repeated opening", |rows, _| repeat_pair(rows), "pair 5 has the opening of a pair before it"),
+        ("a result", |rows, _| rows[3].result -= 2, "game 19: its result is"),
+        ("an end", |rows, _| rows[3].moves.truncate(100), "game 19: its moves end before"),
+        ("a move", |rows, _| rows[3].moves.replace_range(98..100, "d4"), "game 19: "),
+        ("a color", |rows, _| rows[3].candidate_black = true, "in the place of game 19"),
+        ("a pair", |rows, _| rows[3].pair += 1, "in the place of game 19"),
+        ("an order", |rows, _| rows.swap(2, 3), "in the place of game 18"),
+        ("an opening", |rows, _| rows[3].opening_plies += 1, "pair 9 do not begin with one opening"),
+        ("a repeated opening", |rows, _| repeat_pair(rows), "pair 9 has the opening of a pair before it"),
         ("a footer", |_, footer| *footer.get_mut("renma.gate.depth").unwrap() = "7".into(), "renma.gate.depth = 7"),
     ];
     for (what, change, word) in changes {
@@ -242,7 +235,7 @@ fn samples_that_no_search_can_have_found_are_named() {
         ("a depth", |rows, _| rows[1].depth = 2, "depth 2: depth 1 is missing"),
         ("a board", |rows, _| rows[0].player |= rows[0].opponent, "share a square"),
         ("a window", |rows, _| rows[0].alpha = Some(7), "not that of depth 0"),
-        ("a sample", |rows, _| rows.retain(|row| row.sample_id != 13 * game_samples() + 1), "in the place of sample"),
+        ("a sample", |rows, _| rows.retain(|row| row.sample_id != 13 * GAME_SAMPLES + 1), "in the place of sample"),
         ("the last sample", |rows, _| rows.retain(|row| row.game_id < 23), " samples, "),
         ("an exact score", |rows, _| solved(rows).score += 1, "is not a whole number of discs"),
         ("a footer", |_, footer| drop(footer.insert("renma.seed".into(), "7".into())), "renma.seed = 7"),
@@ -253,9 +246,8 @@ fn samples_that_no_search_can_have_found_are_named() {
     }
 }
 
-fn game_samples() -> u64 {
-    Manifest::read_any(&RUN.path("line")).unwrap().config["game_samples"].as_u64().unwrap()
-}
+/// Samples per game of `method = "line"`.
+const GAME_SAMPLES: u64 = 4;
 
 /// A search to the end of the game.
 fn solved(rows: &mut [MpcSampleRow]) -> &mut MpcSampleRow {

@@ -305,6 +305,7 @@ fn anybodys_parquet_becomes_a_dataset() {
             ("black", signed(|board| board.0)),
             ("black_to_move", Arc::new(Int16Array::from(vec![1, 0, 1]))),
             ("result", Arc::new(Int64Array::from(vec![Some(2), None, Some(-64)]))),
+            ("empties", Arc::new(Int16Array::from(vec![60, 60, 60]))),
             ("game_id", Arc::new(Int16Array::from(vec![7, 7, 7]))),
         ],
     );
@@ -324,7 +325,9 @@ fn anybodys_parquet_becomes_a_dataset() {
             ("score", Arc::new(Int64Array::from(vec![0, score]))),
         ]
     };
+    let empties = ("empties", Arc::new(Int16Array::from(vec![60, 5])) as ArrayRef);
     for (columns, words) in [
+        ([both(early.0, early.1, 0), vec![empties]].concat(), ["record 2", "empties", "60"]),
         (both(1, 1, 0), ["record 2: ", "share a square", "bad.parquet"]),
         (both(early.0, early.1, 70_000), ["record 2: ", "score 70000", "beyond"]),
         (both(early.0, early.1, i64::MAX), ["record 2", "column score", "out of range"]),
@@ -378,6 +381,7 @@ fn rows_that_share_a_game_id_are_one_game_or_are_left_out() {
         }
         let report = workspace.done(&format!("{import} --keep-going --json"));
         assert!(report.contains(&format!("\"bad_records\":{bad},")), "{words:?}: {report}");
+        assert!(report.contains("\"records_without_move\":0"), "{words:?}: {report}");
         let found: Vec<u64> = rows(&workspace.path("out")).iter().map(|row| row.game_id).collect();
         assert_eq!(found, expected, "{words:?}");
         workspace.done("dataset verify out");

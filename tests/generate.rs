@@ -103,6 +103,25 @@ fn an_interrupted_run_says_so_and_goes_on_to_the_same_bytes() {
 }
 
 #[test]
+fn a_part_in_the_place_of_another_is_made_again() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[]);
+    workspace.done(&format!("generate --config {config} --output whole"));
+    copy_folder(&workspace.path("whole"), &workspace.path("moved"));
+    std::fs::remove_file(workspace.path("moved/manifest.json")).unwrap();
+    for table in ["games", "positions"] {
+        let part = |number: u8| workspace.path(&format!("moved/{table}/part-0000{number}.parquet"));
+        std::fs::copy(part(1), part(0)).unwrap();
+    }
+    let report = workspace.done(&format!("generate --config {config} --output moved --json"));
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let rows = Dataset::open(&workspace.path("moved")).unwrap().rows(0).unwrap().len();
+    assert_eq!((&report["skipped"], &report["games_played"]), (&false.into(), &10.into()), "{report}");
+    assert_eq!(report["positions_written"], rows, "{report}");
+    check_same(&workspace.path("moved"), &workspace.path("whole"), "moved and whole");
+}
+
+#[test]
 fn more_games_keep_the_parts_that_are_there() {
     let workspace = Workspace::new();
     let fewer = quick(&workspace, "fewer", &[("generate.games", "25")]);
@@ -446,6 +465,7 @@ fn impossible_openings_are_usage_errors() {
         ("generate.random_plies_min", "9"),
         ("generate.random_plies_max", "61"),
         ("generate.exploration_discs", "-1.0"),
+        ("generate.book", "\"book.txt\""),
     ] {
         let config = quick(&workspace, "bad", &[(key, value)]);
         let outcome = workspace.run(&format!("generate --config {config} --output out"));

@@ -17,6 +17,7 @@ use renma::engine::search::mpc_level::{LEVELS, MpcLevel};
 use renma::engine::search::searcher::Searcher;
 use renma::pipeline::fit_mpc::run::fit_samples;
 use renma::pipeline::fit_mpc::sample::Sample;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::LazyLock;
 use workspace::{Workspace, check_same, copy_folder, files};
@@ -81,12 +82,16 @@ fn one_part_and_nine_in_any_order_give_the_same_fit() {
 fn a_killed_fit_goes_on_and_more_games_keep_the_samples_that_are_there() {
     let workspace = Workspace::new();
     copy_folder(&RUN.path("mpc"), &workspace.path("mpc"));
-    for name in ["mpc/manifest.json", "mpc/samples/part-00002.parquet"] {
-        std::fs::remove_file(workspace.path(name)).unwrap();
-    }
+    std::fs::remove_file(workspace.path("mpc/manifest.json")).unwrap();
+    // A part in the place of another is as good as missing.
+    let part = |number: u8| workspace.path(&format!("mpc/samples/part-0000{number}.parquet"));
+    std::fs::copy(part(1), part(2)).unwrap();
     workspace.write("mpc/samples/part-00003.parquet", b"half");
     workspace.write("mpc/samples/.tmp-half", b"half");
+    let first = || std::fs::metadata(part(0)).unwrap().ino();
+    let before = first();
     fit(&workspace, &[], "");
+    assert_eq!(first(), before, "a part that was there was made again");
     for folder in ["mpc", "registry", "pictures"] {
         check_same(&RUN.path(folder), &workspace.path(folder), folder);
     }

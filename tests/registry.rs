@@ -391,6 +391,42 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
 }
 
 #[test]
+fn games_behind_a_promotion_that_was_taken_back_are_cleared_away() {
+    let workspace = copy_of_run();
+    let step = |generation: u32| {
+        let folder = RUN.path(&format!("datasets/run/gate/generation={generation:04}"));
+        read_verdict(&folder).unwrap().step
+    };
+    let history = || ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let promoted = || -> Vec<u32> {
+        let gates: Vec<_> = history().into_iter().map(|promotion| promotion.gate).collect();
+        (1..=4).filter(|&generation| gates.contains(&Some(step(generation)))).collect()
+    };
+    let before = promoted();
+    while promoted().contains(&before[before.len() / 2]) {
+        workspace.done("promote --rollback --models models/run");
+    }
+    assert!(!promoted().is_empty() && promoted().len() < 3, "{before:?} and {:?}", promoted());
+    config(&workspace, "1", "1");
+    workspace.done(&format!("gc --config {CONFIG}"));
+    let kept = (1..=4).filter(|generation| *generation == 4 || promoted().contains(generation));
+    assert_eq!(generations(&workspace, "gate"), kept.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_run_made_again_from_a_generation_on_has_the_same_champions() {
+    let workspace = copy_of_run();
+    let contents = |workspace: &Workspace| -> Vec<_> {
+        let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+        history.into_iter().map(|promotion| promotion.content).collect()
+    };
+    let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4 --restart 3"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(contents(&workspace), contents(&RUN));
+    assert!(2 < contents(&RUN).len());
+}
+
+#[test]
 fn a_number_is_never_given_to_a_second_version() {
     let workspace = copy_of_run();
     let data = "datasets/run/selfplay/generation=0001";
@@ -445,6 +481,8 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
     ] {
         std::fs::remove_dir_all(workspace.path(name).parent().unwrap()).unwrap();
         assert_eq!(state(step, 3), "missing", "{step}");
+        let text = workspace.done(&format!("status {step} --config {CONFIG}"));
+        assert!(text.contains("generation 4: missing"), "{step}: {text}");
         let held = FolderLock::take_named(&workspace.path(folder), lock).unwrap();
         assert_eq!(state(step, 3), "running", "{step}");
         let before = files(workspace.root());

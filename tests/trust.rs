@@ -5,6 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
 use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::table::row::TableRow;
@@ -115,6 +116,9 @@ fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_w
     assert_eq!(first, report("--remake 20% --resolve 30% --seed 7"));
     assert_ne!(first["rows_resolved"], report("--resolve 30% --seed 8")["rows_resolved"]);
     assert_eq!(first["games_remade"], 9);
+    let dataset = Dataset::open(&workspace.path("data")).unwrap();
+    let rows = (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap());
+    assert_eq!(report("--resolve 100%")["rows_resolved"], rows.filter(|row| row.exact == Some(true)).count());
     // 1 - (1 - q)^9 = 0.95.
     let share = first["share_found"]["games"].as_f64().unwrap();
     assert!((1.0 - (1.0 - share).powi(9) - 0.95).abs() < 1e-9, "{share}");

@@ -368,6 +368,7 @@ fn folder_readable_by_all(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
@@ -436,5 +437,18 @@ mod tests {
             assert_eq!(pending.publish("v0001").unwrap(), expected);
         }
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1);
+        let mode = |name: &str| parent.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!([mode("v0001"), mode("v0001/file")], [0o755, 0o644]);
+    }
+
+    #[test]
+    fn a_new_file_never_replaces_another_and_a_name_that_cannot_be_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for (content, expected) in [(b"1", true), (b"2", false)] {
+            assert_eq!(publish_new_file(&path, |writer| writer.write_all(content)).unwrap(), expected);
+        }
+        assert_eq!(fs::read(&path).unwrap(), b"1");
+        assert!(publish_new_file(&folder.path().join("a".repeat(1000)), |_| Ok(())).is_err());
     }
 }

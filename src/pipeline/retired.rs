@@ -4,6 +4,7 @@
 use super::fit_mpc::task::{self as fit_mpc, FitMpcConfig, Method};
 use super::gate::task as gate;
 use super::generate::task as generate;
+use crate::statistics::elo::INTERVAL;
 use serde_json::{Map, Value, json};
 
 /// The keys, by table.
@@ -82,7 +83,7 @@ fn fixed(table: &str, keys: &Map<String, Value>) -> Vec<(&'static str, Value)> {
         "gate" => {
             let mut fixed = vec![("batch_pairs", json!(gate::BATCH_PAIRS)), ("table_bits", json!(gate::TABLE_BITS))];
             if keys.get("mode") == Some(&json!("games")) {
-                fixed.extend([("balance_discs", json!(64)), ("interval", json!(gate::INTERVAL))]);
+                fixed.extend([("balance_discs", json!(64)), ("interval", json!(INTERVAL))]);
             } else {
                 fixed.extend(["alpha", "beta"].map(|key| (key, json!(gate::RISK))));
                 fixed.push(("balance_depth", json!(gate::BALANCE_DEPTH)));

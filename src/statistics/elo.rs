@@ -2,6 +2,9 @@
 
 use super::pairs::{PairCounts, PairMoments};
 
+/// Standard errors to each side of every Elo interval: 95 % of a normal distribution.
+pub const INTERVAL: f64 = 1.96;
+
 /// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each side.
 #[must_use]
 pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
@@ -23,5 +26,16 @@ mod tests {
     fn elo_is_the_logistic_one() {
         assert!((elo(0.75) - 190.848_501_887_864_97).abs() < 1e-9);
         assert!(elo(0.5).abs() < 1e-12);
+        // Shares of 0 and 1 count as one in a million.
+        assert!((elo(1.0) - 2400.0).abs() < 1e-3 && (elo(0.0) + 2400.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn the_interval_reaches_so_many_standard_errors_each_way() {
+        // One half of the points; so many standard errors as make two tenths of them.
+        let pairs = [4, 0, 16, 0, 4];
+        let error = PairMoments::new(pairs).error();
+        let [middle, low, high] = interval_of(pairs, 0.2 / error);
+        assert!(middle.abs() < 1e-9 && (high - elo(0.7)).abs() < 1e-9 && (low + high).abs() < 1e-9, "{low} {high}");
     }
 }

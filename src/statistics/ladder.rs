@@ -5,14 +5,12 @@
 //! pairs that vary less than coin flips carry more weight. The prior keeps the rating of a player finite that won or lost
 //! everything. Newton's method finds the maximum of the concave sum; intervals come from its curvature.
 
+use super::elo::INTERVAL;
 use super::pairs::{PairCounts, PairMoments};
 use std::collections::BTreeMap;
 
 /// The standard deviation of the prior around the anchor, in Elo: wide enough that it weighs less than one pair.
 const PRIOR_ELO: f64 = 1000.0;
-
-/// Half the width of the interval in standard errors: 95 %.
-const INTERVAL: f64 = 1.96;
 
 /// Elo for a factor e of the odds: 400 / ln 10.
 const ELO_PER_NATURAL: f64 = 400.0 / std::f64::consts::LN_10;
@@ -113,7 +111,7 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
         let next = loop {
             let next: Vec<f64> = ratings.iter().zip(&step).map(|(rating, step)| rating + scale * step).collect();
             let next_value = log_posterior(evidence, &next);
-            if value <= next_value || scale < STEP_MIN {
+            if value <= next_value {
                 value = next_value;
                 break next;
             }
@@ -242,6 +240,31 @@ mod tests {
         assert!((won.elo + lost.elo).abs() < 1e-6, "{won:?} {lost:?}");
         assert_eq!(ratings.len(), 3);
         assert_eq!(ladder(&[], 0).len(), 1);
+    }
+
+    #[test]
+    fn the_derivatives_are_those_of_the_log_posterior() {
+        let match_of = |players, points| Evidence { players, weight: 3.0, points };
+        let evidence =
+            [match_of([Some(0), None], 0.9), match_of([Some(1), Some(0)], 0.2), match_of([None, Some(1)], 0.5)];
+        let ratings = [1.5, -2.0];
+        let moved = |place: usize, step: f64| {
+            let mut moved = ratings;
+            moved[place] += step;
+            moved
+        };
+        let (gradient, curvature) = derivatives(&evidence, &ratings);
+        let step = 1e-5;
+        for place in 0..2 {
+            let [up, down] = [step, -step].map(|step| moved(place, step));
+            let slope = (log_posterior(&evidence, &up) - log_posterior(&evidence, &down)) / (2.0 * step);
+            assert!((slope - gradient[place]).abs() < 1e-8, "{slope} {gradient:?}");
+            let [up, down] = [up, down].map(|ratings| derivatives(&evidence, &ratings).0);
+            for other in 0..2 {
+                let bend = (down[other] - up[other]) / (2.0 * step);
+                assert!((bend - curvature[place][other]).abs() < 1e-8, "{bend} {curvature:?}");
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{BooleanType, DataType, Int16Type, Int32Type, UInt8Type, UInt64Type, Utf8Type};
 use std::sync::Arc;
 
-/// A row of a table, made by [`table_rows`].
+/// A row of a table, made by `table_rows!`.
 pub trait TableRow: Sized {
     /// The columns, in the order of the file.
     const COLUMNS: &'static [Column];

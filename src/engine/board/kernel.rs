@@ -5,7 +5,7 @@
 //! `kernel_entry!`, which compiles the body once for each kernel. Everything that a body calls must be inlined into it or
 //! be an entry itself: a plain function would be compiled for the oldest machine.
 //!
-//! A new instruction set, such as NEON, is a variant of [`Instructions`], a [`Kernel`] and an arm of each macro in this
+//! A new instruction set, such as NEON, is a variant of `Instructions`, a `Kernel` and an arm of each macro in this
 //! file, and one file each in `board/moves/` and `eval/incremental/`.
 
 use super::moves::portable;

@@ -251,3 +251,54 @@ fn wanted_empties(sampling: &Sampling, rng: &mut RandomStream) -> Vec<u8> {
     });
     wanted.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two samples of depths 0 to 2, the second one solved.
+    fn samples() -> Vec<Sample> {
+        let (_, second) = Position::START.children().next().unwrap();
+        let searched = |score| Searched { score, nodes: 5 };
+        let depths: Vec<Searched> = [100, -64_000, 64_000].map(searched).into();
+        let met = Some(MetIn { depth: 3, alpha: -7 });
+        let first = Sample { id: 4, game: 2, position: Position::START, met, depths, end: None };
+        vec![first.clone(), Sample { id: 5, position: second, met: None, end: Some(searched(2000)), ..first }]
+    }
+
+    fn rows() -> Vec<MpcSampleRow> {
+        samples().iter().flat_map(Sample::rows).collect()
+    }
+
+    #[test]
+    fn samples_are_what_their_rows_say() {
+        assert_eq!(rows().len(), 7);
+        assert_eq!(Sample::from_rows(&rows(), 2), Ok(samples()));
+    }
+
+    #[test]
+    fn rows_that_no_search_makes_are_no_samples() {
+        let faults: [fn(&mut MpcSampleRow); 9] = [
+            |row| row.game_id += 1,
+            |row| row.player = 0,
+            |row| row.opponent = 0,
+            |row| row.player = u64::MAX,
+            |row| row.empties -= 1,
+            |row| row.depth += 1,
+            |row| row.score = 64_001,
+            |row| row.score = -64_001,
+            |row| row.nodes = NODES_MAX + 1,
+        ];
+        for (number, fault) in faults.into_iter().enumerate() {
+            for place in 0..rows().len() {
+                let mut rows = rows();
+                fault(&mut rows[place]);
+                assert!(Sample::from_rows(&rows, 2).is_err(), "fault {number} in row {place}");
+            }
+        }
+        let mut rows = rows();
+        rows.push(rows[6]);
+        assert!(Sample::from_rows(&rows, 2).is_err(), "two ends");
+        assert!(Sample::from_rows(&rows[..2], 2).is_err(), "a depth is missing");
+    }
+}

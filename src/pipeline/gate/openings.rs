@@ -167,3 +167,52 @@ impl<'a> Openings<'a> {
         game
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::avoided::Avoided;
+    use super::*;
+    use crate::artifact::model::builtin::Builtin;
+    use crate::artifact::model::reference::LoadedModel;
+    use crate::pipeline::Progress;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    struct Nobody;
+
+    impl Progress for Nobody {
+        fn begin(&self, _: &str, _: u64, _: &str) {}
+        fn advance(&self, _: u64, _: u64) {}
+        fn end(&self) {}
+    }
+
+    #[test]
+    fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
+        let defaults: toml::Table = toml::from_str(include_str!("../../../configs/default.toml")).unwrap();
+        let config: GateConfig = defaults["gate"].clone().try_into().unwrap();
+        let model = &LoadedModel::builtin(Builtin::DiscCount);
+        let task = GateTask {
+            config: &config,
+            seed: 1,
+            generation: 1,
+            candidate: model,
+            baseline: model,
+            avoid: &[],
+            output: Path::new(""),
+            remake: false,
+        };
+        let never = AtomicBool::new(false);
+        let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody };
+        let nothing = Avoided::open(&[]).unwrap().positions(config.opening_plies, context).unwrap();
+        let mut openings = Openings::new(&task, &nothing);
+        let balanced = openings.draw(context).unwrap();
+        openings.judge(balanced.number, true);
+        for _ in 0..UNBALANCED_MAX {
+            let candidate = openings.draw(context).unwrap();
+            openings.judge(candidate.number, false);
+        }
+        let drawn = openings.counts.drawn;
+        assert!(openings.draw(context).is_none());
+        assert_eq!((openings.counts.drawn, openings.count()), (drawn, 1));
+    }
+}

@@ -5,6 +5,7 @@ use crate::artifact::dataset::verdict::VerdictFile;
 use crate::artifact::model::reference::LoadedModel;
 use crate::pipeline::search_settings::{LevelSetting, SelectiveConfig};
 use crate::pipeline::{StageError, check_range};
+use crate::statistics::elo::INTERVAL;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -21,9 +22,6 @@ pub const BATCH_PAIRS: u64 = 8;
 ///
 /// The usual 5 %: one promotion in twenty of an equal candidate costs less than the games that a smaller risk takes.
 pub(in crate::pipeline) const RISK: f64 = 0.05;
-
-/// Standard errors each way of the Elo interval: 95 % of a normal distribution.
-pub(in crate::pipeline) const INTERVAL: f64 = 1.96;
 
 /// What a verdict rests on besides the config. Gates of earlier versions could choose these numbers, and recorded them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -4,12 +4,13 @@ use super::contest::Outcome;
 use super::recipe::GateIdentity;
 use super::rule::Rule;
 use super::score::score;
-use super::task::{GateTask, INTERVAL};
+use super::task::GateTask;
 use crate::artifact::dataset::manifest::content_of;
 use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::seal::write_sealed;
+use crate::statistics::elo::INTERVAL;
 
 pub(super) fn verdict_of(task: &GateTask<'_>, identity: &GateIdentity, outcome: &Outcome) -> VerdictFile {
     let rule = Rule::new(task.config);

@@ -96,6 +96,7 @@ mod tests {
         let book = |lines: &[&str]| Book::new(&lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>());
         let sound = book(&["f5d6c3", "f5f6"]).unwrap();
         assert_eq!(sound.openings.iter().map(|opening| opening.plies).collect::<Vec<_>>(), [3, 2]);
+        assert_eq!(sound.lines(), ["f5d6c3", "f5f6"]);
         assert_ne!(sound.content(), book(&["f5f6", "f5d6c3"]).unwrap().content());
         for (lines, reason) in [
             (&[][..], "no opening"),
