@@ -16,10 +16,11 @@ config() {
     shift 2
     for change; do
         awk -v table="[${change%%.*}]" -v key="$(cut -d. -f2- <<<"${change%%=*}")" -v value="${change#*=}" '
+            inside && $1 == key && $2 == "=" { next }
             /^\[/ { inside = $0 == table }
-            inside && $1 == key && $2 == "=" { $0 = key " = " value; found = 1 }
             { print }
-            END { exit !found }' "$file" >"$file.new" || fail "the config has no key ${change%%=*}"
+            inside && $0 == table { print key " = " value; found = 1 }
+            END { exit !found }' "$file" >"$file.new" || fail "the config has no table of ${change%%=*}"
         mv "$file.new" "$file"
     done
 }
