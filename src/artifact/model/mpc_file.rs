@@ -19,65 +19,41 @@ const fn number(name: &'static str, data_type: DataType, description: &'static s
     Column::new(name, data_type, Layout::Plain, description)
 }
 
+/// The columns of a format, by the type of its counts and by what it says of deviations.
+macro_rules! columns {
+    ($counts:ident, [$($deviation:expr),*]) => {
+        &[
+            count("empties_min", DataType::$counts, "the row applies from this number of empty squares"),
+            count("empties_max", DataType::$counts, "the row applies up to this number of empty squares"),
+            count("deep_depth", DataType::$counts, "remaining depth at which to cut; the number of empty squares is the end"),
+            count("shallow_depth", DataType::$counts, "depth of the search that decides"),
+            number("slope", DataType::Float64, "a in deep = a * shallow + b"),
+            number("offset", DataType::Int32, "b in millidiscs"),
+            number("sigma", DataType::Int32, "standard deviation of the residual in millidiscs where shallow is 0"),
+            $($deviation,)*
+            number("samples", DataType::UInt64, "positions the row was fitted on"),
+        ]
+    };
+    ($counts:ident) => {
+        columns!($counts, [
+            number("growth", DataType::Float64, "increase of the deviation in millidiscs per millidisc of |shallow|"),
+            number("quantile_73", DataType::Float64, "deviations on each side that hold 73 % of positions"),
+            number("quantile_87", DataType::Float64, "deviations on each side that hold 87 % of positions"),
+            number("quantile_95", DataType::Float64, "deviations on each side that hold 95 % of positions"),
+            number("quantile_98", DataType::Float64, "deviations on each side that hold 98 % of positions"),
+            number("quantile_99", DataType::Float64, "deviations on each side that hold 99 % of positions")
+        ])
+    };
+}
+
 /// The columns of `mpc.parquet`.
-pub static MPC: Table = Table {
-    name: "mpc",
-    columns: &[
-        count("empties_min", DataType::Int16, "the row applies from this number of empty squares"),
-        count("empties_max", DataType::Int16, "the row applies up to this number of empty squares"),
-        count("deep_depth", DataType::Int16, "remaining depth at which to cut; the number of empty squares is the end"),
-        count("shallow_depth", DataType::Int16, "depth of the search that decides"),
-        number("slope", DataType::Float64, "a in deep = a * shallow + b"),
-        number("offset", DataType::Int32, "b in millidiscs"),
-        number("sigma", DataType::Int32, "standard deviation of the residual in millidiscs where shallow is 0"),
-        number("growth", DataType::Float64, "increase of the deviation in millidiscs per millidisc of |shallow|"),
-        number("quantile_73", DataType::Float64, "deviations on each side that hold 73 % of positions"),
-        number("quantile_87", DataType::Float64, "deviations on each side that hold 87 % of positions"),
-        number("quantile_95", DataType::Float64, "deviations on each side that hold 95 % of positions"),
-        number("quantile_98", DataType::Float64, "deviations on each side that hold 98 % of positions"),
-        number("quantile_99", DataType::Float64, "deviations on each side that hold 99 % of positions"),
-        number("samples", DataType::UInt64, "positions the row was fitted on"),
-    ],
-    nullable: &[],
-};
+pub static MPC: Table = Table { name: "mpc", columns: columns!(Int16), nullable: &[] };
 
 /// The columns of format 2.
-static MPC_2: Table = Table {
-    name: "mpc",
-    columns: &[
-        count("empties_min", DataType::UInt8, ""),
-        count("empties_max", DataType::UInt8, ""),
-        count("deep_depth", DataType::UInt8, ""),
-        count("shallow_depth", DataType::UInt8, ""),
-        number("slope", DataType::Float64, ""),
-        number("offset", DataType::Int32, ""),
-        number("sigma", DataType::Int32, ""),
-        number("growth", DataType::Float64, ""),
-        number("quantile_73", DataType::Float64, ""),
-        number("quantile_87", DataType::Float64, ""),
-        number("quantile_95", DataType::Float64, ""),
-        number("quantile_98", DataType::Float64, ""),
-        number("quantile_99", DataType::Float64, ""),
-        number("samples", DataType::UInt64, ""),
-    ],
-    nullable: &[],
-};
+static MPC_2: Table = Table { name: "mpc", columns: columns!(UInt8), nullable: &[] };
 
 /// The columns of format 1, whose deviations are normal and do not grow.
-static MPC_1: Table = Table {
-    name: "mpc",
-    columns: &[
-        count("empties_min", DataType::UInt8, ""),
-        count("empties_max", DataType::UInt8, ""),
-        count("deep_depth", DataType::UInt8, ""),
-        count("shallow_depth", DataType::UInt8, ""),
-        number("slope", DataType::Float64, ""),
-        number("offset", DataType::Int32, ""),
-        number("sigma", DataType::Int32, ""),
-        number("samples", DataType::UInt64, ""),
-    ],
-    nullable: &[],
-};
+static MPC_1: Table = Table { name: "mpc", columns: columns!(UInt8, []), nullable: &[] };
 
 /// The columns of `mpc.parquet` in this format.
 #[must_use]
