@@ -131,11 +131,11 @@ fn a_run_in_older_formats_is_done_under_its_recorded_ids_and_continues() {
     assert_eq!(states(&workspace), expected);
 }
 
-/// These ids may change only with a stage's algorithm version, a format version, a key of the config that a step depends on,
-/// or the value of such a key in `smoke.toml`: everything made before is then another step's result.
+/// These ids may change only with a stage's algorithm version, a format version, or the set of keys that a step depends on.
+/// Everything made before then belongs to another step.
 #[test]
 fn step_and_recipe_ids_stay_what_they_are() {
-    let config = load_config(&Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml")).unwrap();
+    let config = load_config(&test_data("every-key.toml")).unwrap();
     let nowhere = Path::new("nowhere");
     let registry = Registry::new(nowhere);
     let model = load_model("builtin:square-weights", nowhere).unwrap();
