@@ -300,14 +300,18 @@ mod tests {
         ratio = 0.99
         ratio_decay = 0.99
         clip = 99
+        batch = 99
+        fraction_bits = 7
         target = "score"
+        weight_scale = 9.9
         start = "zero"
         epochs = 99
         shuffle = false
         validation = 0.89
         empties_min = 9
         empties_max = 59
-        multiplicity_max = 99
+        overlap = 9
+        wide_overlap = 9
 
         [fit_mpc]
         method = "source"
@@ -392,7 +396,7 @@ mod tests {
         let (train, fit_mpc) = (config.train.clone(), config.fit_mpc.clone());
         assert_eq!(train.target, crate::pipeline::train::task::Target::Result {});
         assert_eq!((fit_mpc.method, fit_mpc.games), (crate::pipeline::fit_mpc::task::Method::Source { t: 2.0 }, 7));
-        let train = TrainConfig { target: default.train.target, ..train };
+        let train = TrainConfig { target: default.train.target.clone(), ..train };
         let fit_mpc = FitMpcConfig { method: default.fit_mpc.method, games: default.fit_mpc.games, ..fit_mpc };
         assert_eq!(Config { train, fit_mpc, ..config }, default);
         assert_eq!(resolved("", DEFAULT), default);

@@ -366,9 +366,9 @@ mod tests {
             ("[run]\n\nseed = true", 3, "run.seed = true: expected a whole number from 0"),
             ("[generate]\ngames = -9", 2, "generate.games = -9: expected a whole number from 1 to 1099511627776"),
             ("[gate]\ngames = \"a\"", 2, "gate.games = \"a\": expected a whole number from 2 to 1600000"),
-            ("[train]\nblend = \"x\"", 2, "train.blend = \"x\": expected a number from 0 to 1"),
+            ("[train]\nvalidation = \"x\"", 2, "train.validation = \"x\": expected a number from 0 to 0.9"),
             ("[train]\nshuffle = 1", 2, "train.shuffle = 1: expected true or false"),
-            ("[train]\ntarget = \"resut\"", 2, "train.target = \"resut\": expected \"result\", \"score\" or \"blend\""),
+            ("[train]\ntarget = \"resut\"", 2, "train.target = \"resut\": expected \"result\", \"score\" or \"td\""),
             ("[train]\nrule = 1", 2, "train.rule = 1: expected \"delta\""),
             ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes"),
             (
@@ -407,10 +407,10 @@ mod tests {
     fn a_key_of_another_alternative_and_a_missing_one_are_told_with_the_remedy() {
         for (text, line, reason) in [
             (
-                "[train]\nblend = 0.5\ntarget = \"result\"",
+                "[train]\nlambda = [[60, 0.5]]\ntarget = \"result\"",
                 2,
-                "train.blend: only train.target = \"blend\" has this key, and here it is \"result\"\n\
-                 remove it, or set target = \"blend\"",
+                "train.lambda: only train.target = \"td\" has this key, and here it is \"result\"\n\
+                 remove it, or set target = \"td\"",
             ),
             (
                 "[fit_mpc]\nt = 1.4",

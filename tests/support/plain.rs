@@ -196,7 +196,17 @@ impl Patterns {
     }
 
     pub(crate) fn phase(&self, board: &Board) -> usize {
-        self.phase_empties_max.iter().rposition(|&most| board.empties() as i64 <= most).unwrap()
+        self.phase_of(board.empties())
+    }
+
+    pub(crate) fn phase_of(&self, empties: usize) -> usize {
+        self.phase_empties_max.iter().rposition(|&most| empties as i64 <= most).unwrap()
+    }
+
+    /// The fewest and the most empty squares of a phase.
+    pub(crate) fn range(&self, phase: usize) -> [usize; 2] {
+        let fewest = self.phase_empties_max.get(phase + 1).map_or(0, |most| most + 1);
+        [fewest, self.phase_empties_max[phase]].map(|empties| empties as usize)
     }
 
     /// Pattern and index of each instance: the smallest of the indices that mirrors of the instance have.

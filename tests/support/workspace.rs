@@ -26,7 +26,7 @@ pub(crate) struct Outcome {
 }
 
 /// What makes a run of the smoke config take a fraction of a second. It is then too small to promote its models.
-const TINY: [(&str, &str); 12] = [
+const TINY: [(&str, &str); 11] = [
     ("generate.games", "60"),
     ("generate.part_games", "20"),
     ("generate.exploration", "0.01"),
@@ -34,7 +34,6 @@ const TINY: [(&str, &str); 12] = [
     ("generate.label_depth", "2"),
     ("generate.exact_empties", "8"),
     ("train.ratio_decay", "1.0"),
-    ("train.blend", "0.5"),
     ("train.epochs", "4"),
     ("gate.mode", "\"games\""),
     ("gate.games", "40"),

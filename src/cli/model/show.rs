@@ -42,7 +42,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "phases": set.phase_count(),
         "weights": model.model.evaluation.weights().len(),
         "mpc_entries": model.model.mpc.entries().len(),
-        "mae": history.training.as_ref().map(|training| training.after.mae),
+        "mae": history.training.as_ref().map(|training| training.after.all.mae),
         "held_out": history.training.as_ref().map(|training| training.held_out),
         "elo": history.standing.as_ref().map(|standing| standing.rating),
         "champion": history.is_champion(),
@@ -68,7 +68,7 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
     }));
     rows.extend(history.training.as_ref().map(|training| {
         let games = if training.held_out { "held-out games" } else { "the training rows: no games were held out" };
-        row("error", &format!("{:.2} discs on {games}", training.after.mae))
+        row("error", &format!("{:.2} discs on {games}", training.after.all.mae))
     }));
     rows.extend(
         history

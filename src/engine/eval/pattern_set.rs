@@ -3,6 +3,7 @@
 use crate::engine::board::square::Square;
 use crate::engine::board::symmetry::Symmetry;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The most squares of a pattern: 3^10 configurations still fit an index of 16 bits.
 pub const PATTERN_SQUARES_MAX: usize = 10;
@@ -14,7 +15,7 @@ pub const INSTANCES_MAX: usize = 128;
 pub const WEIGHTS_MAX: usize = 1 << 26;
 
 /// The number of empty squares at the start of a game.
-const EMPTIES_MAX: u8 = 60;
+pub const EMPTIES_MAX: u8 = 60;
 
 /// The number of indices that the incremental tables update together.
 pub const LANES: usize = 16;
@@ -183,6 +184,23 @@ impl PatternSet {
     #[must_use]
     pub fn offset(&self, pattern: usize) -> usize {
         self.offsets[pattern]
+    }
+
+    /// The number of features that every position has: one per instance, and one per parity pattern.
+    #[must_use]
+    pub fn features_per_position(&self) -> usize {
+        self.instances.len() + self.parity_offsets.len()
+    }
+
+    /// Where the walk visits the features of a pattern: their places among all features of a position.
+    #[must_use]
+    pub fn places(&self, pattern: usize) -> Range<usize> {
+        if let Some(parity) = self.parity_offsets.iter().position(|&offset| offset == self.offsets[pattern]) {
+            let place = self.instances.len() + parity;
+            return place..place + 1;
+        }
+        let begin = self.instances.partition_point(|instance| instance.pattern < pattern);
+        begin..self.instances.partition_point(|instance| instance.pattern <= pattern)
     }
 
     /// The number of features of one phase, mirrors counted separately.
