@@ -6,14 +6,14 @@ pub mod row;
 use super::error::ArtifactError;
 use super::hash::ContentHash;
 use super::publish::{publish_bytes, read_bounded};
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
@@ -59,13 +59,17 @@ pub struct Column {
     pub data_type: DataType,
     pub layout: Layout,
     pub description: &'static str,
+    /// Whether a row can be without a value.
+    pub is_optional: bool,
+    /// The first format whose files have the column.
+    pub since: u32,
 }
 
-#[expect(missing_docs, reason = "the constructor takes the fields")]
 impl Column {
+    /// A column of every format, with a value in every row.
     #[must_use]
     pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
-        Self { name, data_type, layout, description }
+        Self { name, data_type, layout, description, is_optional: false, since: 1 }
     }
 }
 
@@ -76,8 +80,9 @@ pub struct Table {
     pub name: &'static str,
     /// The columns, in the order of a file that is written.
     pub columns: &'static [Column],
-    /// The columns whose values may be missing: numbers and flags, never texts.
-    pub nullable: &'static [&'static str],
+    /// Whether values of optional columns may be missing: numbers and flags, never texts. Those of columns that were added
+    /// since the first format always may, because rows of older files do not have them.
+    pub nullable: bool,
 }
 
 /// What a manifest says of one file.
@@ -121,10 +126,13 @@ impl Table {
     pub fn schema(&self) -> SchemaRef {
         let field = |column: &Column| {
             let description = HashMap::from([("description".to_owned(), column.description.to_owned())]);
-            let nullable = self.nullable.contains(&column.name);
-            Field::new(column.name, column.data_type.clone(), nullable).with_metadata(description)
+            Field::new(column.name, column.data_type.clone(), self.is_nullable(column)).with_metadata(description)
         };
         Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()))
+    }
+
+    const fn is_nullable(&self, column: &Column) -> bool {
+        column.is_optional && (self.nullable || 1 < column.since)
     }
 
     /// Joins columns, in the order of the table, to a batch of rows.
@@ -328,12 +336,14 @@ impl Table {
         Ok(part.batches(path)?.map(|batch| Ok(self.widened(&batch?))))
     }
 
-    /// Gives columns that an older format stores in fewer bits the types of the table.
+    /// Gives columns that an older format stores in fewer bits the types of the table, and adds those that it does not have,
+    /// without values.
     fn widened(&self, batch: &RecordBatch) -> RecordBatch {
-        let columns = batch.columns().iter().zip(self.columns);
-        let widened =
-            columns.map(|(column, ours)| cast(column, &ours.data_type).expect("narrow integers become wide ones"));
-        self.batch(widened.collect())
+        let widened = |column: &Column| match batch.column_by_name(column.name) {
+            Some(values) => cast(values, &column.data_type).expect("narrow integers become wide ones"),
+            None => new_null_array(&column.data_type, batch.num_rows()),
+        };
+        self.batch(self.columns.iter().map(widened).collect())
     }
 
     /// What a part says of itself, whether or not its columns are those of this table.
@@ -344,10 +354,7 @@ impl Table {
     pub fn read_footer(path: &Path) -> Result<Footer, ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         match guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))) {
-            Some(Ok(builder)) => {
-                let pairs = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
-                Ok(pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect())
-            }
+            Some(Ok(builder)) => Ok(footer_of(builder.metadata())),
             _ => Err(ArtifactError::damaged(path, "its footer cannot be read")),
         }
     }
@@ -357,8 +364,12 @@ impl Table {
         let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
         let builder = decoded(path, opened)?;
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let (order, schema) = self.arranged(builder.schema()).map_err(damaged)?;
         let metadata = builder.metadata();
+        let footer = footer_of(metadata);
+        // A file that does not say its format has the columns of the newest.
+        let format = footer.get("renma.format").and_then(|format| format.parse().ok());
+        let format = format.filter(|format| 0 < *format).unwrap_or(u32::MAX);
+        let (order, schema) = self.arranged(builder.schema(), format).map_err(damaged)?;
         let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
         let rows = count(metadata.file_metadata().num_rows());
         let in_groups =
@@ -372,36 +383,40 @@ impl Table {
             let (name, size) = (column.column_path(), column.uncompressed_size());
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        let pairs = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
-        let footer = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
         Ok(OpenPart { builder, footer, rows, order, schema })
     }
 
-    /// Where a file has each column of the table, and the schema that its values then have.
-    fn arranged(&self, found: &Schema) -> Result<(Vec<usize>, SchemaRef), String> {
-        let (mut order, mut fields) = (Vec::new(), Vec::new());
-        for field in self.schema().fields() {
-            let name = field.name();
+    /// Where a file of this format has each of its columns, and the schema that its values then have.
+    fn arranged(&self, found: &Schema, format: u32) -> Result<(Vec<usize>, SchemaRef), String> {
+        let (mut order, mut fields) = (Vec::new(), Vec::<Field>::new());
+        for column in self.columns.iter().filter(|column| column.since <= format) {
+            let (name, ours, nullable) = (column.name, &column.data_type, self.is_nullable(column));
             let (index, other) = found.column_with_name(name).ok_or_else(|| format!("it has no column {name}"))?;
-            let (theirs, ours) = (other.data_type(), field.data_type());
+            let theirs = other.data_type();
             if theirs != ours && !is_narrower(theirs, ours) {
                 return Err(format!("its column {name} has type {theirs}, {ours} expected"));
             }
-            if other.is_nullable() != field.is_nullable() {
+            if other.is_nullable() != nullable {
                 return Err(format!(
                     "its column {name} may {} values missing",
                     if other.is_nullable() { "have" } else { "not have" }
                 ));
             }
             order.push(index);
-            fields.push(Field::new(name, theirs.clone(), field.is_nullable()));
+            fields.push(Field::new(name, theirs.clone(), nullable));
         }
-        match found.fields().iter().find(|field| self.columns.iter().all(|column| column.name != field.name())) {
+        match found.fields().iter().find(|field| fields.iter().all(|known| known.name() != field.name())) {
             Some(field) => Err(format!("its column {} is not one of `{}`", field.name(), self.name)),
             None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
             None => Ok((order, Arc::new(Schema::new(fields)))),
         }
     }
+}
+
+/// The texts in the footer of a file.
+fn footer_of(metadata: &ParquetMetaData) -> Footer {
+    let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
+    pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
 }
 
 /// Whether a column of an older format holds the values of a column in fewer bits.

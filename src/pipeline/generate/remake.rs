@@ -11,6 +11,7 @@ use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
+use crate::artifact::table::row::TableRow;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
@@ -180,7 +181,10 @@ impl<'a> Remake<'a> {
                 continue;
             }
             count += 1;
-            let again = player.play(game.game_id)?;
+            let mut again = player.play(game.game_id)?;
+            // A dataset of an older format does not have the columns that were added since.
+            again.game.reduce_to(manifest.format);
+            again.positions.iter_mut().for_each(|row| row.reduce_to(manifest.format));
             compare(self.dataset.folder(), index, game, rows, &again.game, &again.positions)?;
         }
         match wanted.next() {
