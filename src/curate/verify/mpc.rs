@@ -1,9 +1,10 @@
 //! Checks the samples behind MPC statistics.
 
-use super::{check_footer, config_of, over_parts};
+use super::{config_of, over_parts};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use crate::artifact::dataset::recipe::check_known_footers;
 use crate::artifact::error::ArtifactError;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
@@ -34,8 +35,9 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
         end_empties: number("end_empties", today.end_empties)?,
         ..today
     };
+    let settings = dataset.manifest().settings("fit_mpc");
     let parts = over_parts(context, "verify", dataset, |index| {
-        check_footer(dataset, &MPC_SAMPLES, index, ("fit_mpc", "game"))?;
+        check_known_footers(dataset, index, &settings)?;
         Ok(verify_part(dataset, index, (config.depth_max, &sampling))?)
     })?;
     let mut total = MpcVerified::default();
