@@ -23,6 +23,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most rows of a row group.
 pub const ROW_GROUP_ROWS: usize = 1 << 18;
@@ -37,6 +38,9 @@ const BATCH_ROWS: usize = 1 << 16;
 /// transcript of a game, 120 letters.
 const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
+
+/// The stop flag of what is read to the end.
+pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How the values of a column are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,12 +256,21 @@ impl Table {
     ///
     /// Anything that is not as the manifest says.
     pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
+        self.read_until(path, entry, &NEVER)
+    }
+
+    /// As [`Table::read`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::read`], or [`ArtifactError::Interrupted`].
+    pub fn read_until(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let part = self.open(path, read_listed(path, entry)?)?;
         if part.rows != entry.rows {
             return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows, entry.rows)));
         }
-        let batch = joined(part.batches(path)?)?;
+        let batch = joined(part.batches(path, stop)?)?;
         if content_hash(&batch) != entry.content {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
@@ -295,12 +308,26 @@ impl Table {
         path: &Path,
         rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
     ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
+        self.read_unlisted_until(path, rows_max, &NEVER)
+    }
+
+    /// As [`Table::read_unlisted`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::read_unlisted`], or [`ArtifactError::Interrupted`].
+    pub fn read_unlisted_until(
+        &self,
+        path: &Path,
+        rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
+        stop: &AtomicBool,
+    ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
         let mut part = self.open(path, bytes)?;
         let footer = std::mem::take(&mut part.footer);
         part.check_rows(path, rows_max(&footer)?)?;
-        let batch = joined(part.batches(path)?)?;
+        let batch = joined(part.batches(path, stop)?)?;
         let content = content_hash(&batch);
         if footer.get("renma.content") != Some(&content.to_string()) {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
@@ -317,7 +344,7 @@ impl Table {
     pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        Ok(self.widened(&joined(part.batches(path)?)?))
+        Ok(self.widened(&joined(part.batches(path, &NEVER)?)?))
     }
 
     /// As [`Table::decode`], some rows at a time, for large tables.
@@ -333,7 +360,7 @@ impl Table {
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p, '_>, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        Ok(part.batches(path)?.map(|batch| Ok(self.widened(&batch?))))
+        Ok(part.batches(path, &NEVER)?.map(|batch| Ok(self.widened(&batch?))))
     }
 
     /// Gives columns that an older format stores in fewer bits the types of the table, and adds those that it does not have,
@@ -450,15 +477,16 @@ impl OpenPart {
         Err(ArtifactError::damaged(path, format!("it has {} rows, at most {rows_max} expected", self.rows)))
     }
 
-    fn batches(self, path: &Path) -> Result<Batches<'_>, ArtifactError> {
+    fn batches<'p>(self, path: &'p Path, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let reader = decoded(path, guarded(|| self.builder.with_batch_size(BATCH_ROWS).build()))?;
-        Ok(Batches { path, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
+        Ok(Batches { path, stop, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
     }
 }
 
 /// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
 struct Batches<'p> {
     path: &'p Path,
+    stop: &'p AtomicBool,
     /// None after an error.
     reader: Option<ParquetRecordBatchReader>,
     rows_left: u64,
@@ -471,6 +499,9 @@ impl Iterator for Batches<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut reader = self.reader.take()?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Err(ArtifactError::Interrupted));
+        }
         let batch = match decoded(self.path, guarded(|| reader.next().transpose())) {
             Ok(batch) => batch?,
             Err(error) => return Some(Err(error)),
@@ -515,4 +546,31 @@ pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactEr
         return Err(damaged("its hash is not the one in the manifest".into()));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::UInt64Array;
+
+    #[test]
+    fn decoding_ends_at_the_batch_before_which_the_flag_is_raised() {
+        static COLUMNS: [Column; 1] = [Column::new("number", DataType::UInt64, Layout::Delta, "")];
+        let table = Table { name: "numbers", columns: &COLUMNS, nullable: false };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let numbers = UInt64Array::from_iter_values(0..3 * BATCH_ROWS as u64);
+        let entry = table.write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new()).unwrap();
+        let stop = AtomicBool::new(false);
+        let part = table.open(&path, read_listed(&path, &entry).unwrap()).unwrap();
+        let mut batches = part.batches(&path, &stop).unwrap();
+        assert_eq!(batches.next().unwrap().unwrap().num_rows(), BATCH_ROWS);
+        stop.store(true, Ordering::Relaxed);
+        assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));
+        assert!(batches.next().is_none());
+        assert!(matches!(table.read_until(&path, &entry, &stop), Err(ArtifactError::Interrupted)));
+        let unlisted = table.read_unlisted_until(&path, |_| Ok(entry.rows), &stop);
+        assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
+        assert_eq!(table.read(&path, &entry).unwrap().num_rows() as u64, entry.rows);
+    }
 }

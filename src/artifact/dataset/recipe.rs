@@ -8,11 +8,12 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::step::{Settings, difference, settings_hash};
-use crate::artifact::table::{Footer, Table};
+use crate::artifact::table::{Footer, NEVER, Table};
 use arrow::array::RecordBatch;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// The units of all columns; each column's description says from whose point of view.
 const UNITS: &str = "scores in millidiscs, results in discs";
@@ -125,6 +126,21 @@ impl Recipe {
         range: &PartRange,
         tables: &[(&Table, u64)],
     ) -> Result<Option<FoundPart>, ArtifactError> {
+        self.find_until(folder, range, tables, &NEVER)
+    }
+
+    /// As [`Recipe::find`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Recipe::find`], or [`ArtifactError::Interrupted`].
+    pub fn find_until(
+        &self,
+        folder: &Path,
+        range: &PartRange,
+        tables: &[(&Table, u64)],
+        stop: &AtomicBool,
+    ) -> Result<Option<FoundPart>, ArtifactError> {
         let expected = self.footer(range);
         let (mut entries, mut files) = (BTreeMap::new(), Vec::new());
         for &(table, rows_max) in tables {
@@ -132,7 +148,7 @@ impl Recipe {
                 true => Ok(rows_max),
                 false => Err(self.conflict(folder, footer)),
             };
-            let found = match table.read_unlisted(&part_path(folder, table, range.index), of_recipe) {
+            let found = match table.read_unlisted_until(&part_path(folder, table, range.index), of_recipe, stop) {
                 Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
                 other => other?,
             };

@@ -38,7 +38,7 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
     let settings = dataset.manifest().settings("fit_mpc");
     let parts = over_parts(context, "verify", dataset, |index| {
         check_known_footers(dataset, index, &settings)?;
-        Ok(verify_part(dataset, index, (config.depth_max, &sampling))?)
+        Ok(verify_part(dataset, index, (config.depth_max, &sampling), context)?)
     })?;
     let mut total = MpcVerified::default();
     for part in parts {
@@ -53,9 +53,10 @@ fn verify_part(
     dataset: &Dataset,
     index: usize,
     (depth_max, sampling): (u8, &Sampling),
+    context: Context<'_>,
 ) -> Result<MpcVerified, ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
+    let rows: Vec<MpcSampleRow> = dataset.read_until(&MPC_SAMPLES, index, context.stop)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
     let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
     check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
