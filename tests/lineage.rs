@@ -413,13 +413,7 @@ fn gc_keeps_the_line_of_every_closed_generation() {
         lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
     let before = table(&workspace.done(&format!("status --config {config}")));
-    let keep = |window: &str| {
-        let changes = [("run.generations", "3"), ("run.keep_generations", "1"), ("run.window", window)];
-        tiny(&workspace, "run", &changes)
-    };
-    let plan = workspace.done(&format!("gc --config {} --dry-run --json", keep("3")));
-    assert!(plan.contains("/mpc/") && !plan.contains("/selfplay/"), "a window of 3 reaches all: {plan}");
-    let config = keep("2");
+    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "1")]);
     let promoted = |number: u32| {
         let verdict = workspace.path(&format!("datasets/run/gate/generation={number:04}/verdict.json"));
         read_sealed::<Value>(&verdict).unwrap()["verdict"] == "accepted"
@@ -455,6 +449,16 @@ fn a_window_that_grows_does_not_reach_what_gc_removed() {
     let trained: Value = serde_json::from_slice(&trained).unwrap();
     let datasets = trained["datasets"].as_array().unwrap().iter().map(|dataset| &dataset["generation"]);
     assert_eq!(datasets.collect::<Vec<_>>(), [3, 4]);
+}
+
+#[test]
+fn a_window_that_shrinks_leaves_what_older_generations_were_trained_on() {
+    let workspace = copy_of_run();
+    let changes = [("run.window", "1"), ("run.generations", "3"), ("run.keep_generations", "2")];
+    let config = tiny(&workspace, "run", &changes);
+    check(&workspace, &format!("--config {config} --from-next"), 0, &["generations to 1 are closed"]);
+    assert!(workspace.path("datasets/run/selfplay/generation=0001").exists(), "generation 2 was trained on it");
+    check(&workspace, &format!("--config {config}"), 0, &[]);
 }
 
 #[test]
