@@ -147,7 +147,7 @@ fn read_part(
     context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
     let mut rows = Vec::new();
-    for (index, row) in dataset.rows(part)?.into_iter().enumerate() {
+    for (index, row) in dataset.rows_until(part, context.stop)?.into_iter().enumerate() {
         context.check()?;
         let position = row.position().map_err(|reason| {
             let path = part_path(dataset.folder(), &POSITIONS, part);
