@@ -8,7 +8,7 @@ use super::order::{Order, Shuffle};
 use super::parts::{Learned, Part, phase_parts, wide_parts};
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
-use super::task::{EpochLoss, TrainConfig};
+use super::task::{EpochLoss, Rule, TrainConfig};
 use crate::artifact::model::version::Model;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
@@ -102,7 +102,10 @@ impl Learner<'_> {
                 }
                 None => begin,
             };
-        let (rule, mut errors) = (Delta::new(self.config), begin.errors);
+        let rule = match self.config.rule {
+            Rule::Delta => Delta::new(self.config),
+        };
+        let mut errors = begin.errors;
         let mut weights = Weights::new(map, begin.weights, begin.visits);
         let mut unsaved = 0;
         for epoch in errors.len() as u32..self.config.epochs {

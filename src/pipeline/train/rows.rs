@@ -282,3 +282,47 @@ impl BlockRow for JudgedRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dataset_and_seed_holds_out_separate_games() {
+        let share = 0.25;
+        let held_out = |seed, recipe: &str| -> Vec<bool> {
+            (0..4000).map(|game| is_held_out(seed, recipe, game, share)).collect()
+        };
+        let common = |left: &[bool], right: &[bool]| left.iter().zip(right).filter(|(a, b)| **a && **b).count();
+        let first = held_out(1, "first");
+        assert_eq!(first, held_out(1, "first"));
+        for other in [held_out(1, "second"), held_out(2, "first")] {
+            // 1,000 of 4,000, and 250 in both if they are independent; five standard errors.
+            let (count, both) = (common(&other, &other), common(&first, &other));
+            assert!(count.abs_diff(1000) < 137 && both.abs_diff(250) < 77, "{count} {both}");
+        }
+    }
+
+    #[test]
+    fn rows_survive_their_bytes() {
+        let mut bytes = Vec::new();
+        let row = TrainingRow { position: Position::START, target: -64_000, weight: 17, place: 65_535 };
+        row.write(&mut bytes);
+        assert_eq!((bytes.len(), TrainingRow::read(&bytes)), (TrainingRow::SIZE, row));
+        for (score, result, exact) in [(None, Some(-3000), false), (Some(-7), None, true), (Some(0), Some(0), true)] {
+            let row = JudgedRow { position: Position::START.pass(), target: 1, score, result, exact, place: 9 };
+            bytes.clear();
+            row.write(&mut bytes);
+            assert_eq!((bytes.len(), JudgedRow::read(&bytes)), (JudgedRow::SIZE, row));
+        }
+    }
+
+    #[test]
+    fn even_positions_count_most() {
+        for (target, scale, expected) in
+            [(0, 20.0, 256), (-20_000, 20.0, 128), (60_000, 20.0, 26), (64_000, 0.5, 1), (64_000, 0.0, 256)]
+        {
+            assert_eq!(weight(target, scale), expected, "{target} {scale}");
+        }
+    }
+}
