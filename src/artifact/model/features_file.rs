@@ -237,6 +237,23 @@ mod tests {
         assert_eq!(parse_features(&text).unwrap().numbers(), [(expected, 42_606)]);
     }
 
+    const EDAX: &str = include_str!("../../../configs/features/edax.toml");
+
+    #[test]
+    fn edax_has_the_instances_and_weights_of_its_source() {
+        let set = parse_features(EDAX).unwrap();
+        let count = |pattern| set.instances().iter().filter(|instance| instance.pattern == pattern).count();
+        let counts: Vec<usize> = (0..set.patterns().len()).map(count).collect();
+        assert_eq!(counts, [4, 4, 4, 4, 4, 4, 4, 2, 4, 4, 4, 4, 0]);
+        let canonical = |pattern: usize| {
+            let features = set.offset(pattern)..set.offset(pattern) + set.patterns()[pattern].configuration_count();
+            features.filter(|&feature| set.canonical()[feature] as usize == feature).count()
+        };
+        let packed: Vec<usize> = (0..12).map(canonical).collect();
+        assert_eq!(packed, [10_206, 29_889, 29_646, 29_646, 3321, 3321, 3321, 3321, 1134, 378, 135, 45]);
+        assert_eq!(set.phase_count(), 61);
+    }
+
     #[test]
     fn the_forms_of_older_models_are_the_same_pattern_set() {
         let form = |phases: &str, parity: &str| {
