@@ -7,13 +7,17 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Patterns with and without mirrors, in three phases.
+/// Patterns with and without mirrors and every kind of number, in three phases.
 const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 44, 19]\n\
     [[pattern]]\nname = \"EDGE\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1\"\n\
     [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 a2 b2 c3\"\n\
     [[pattern]]\nname = \"KNIGHT\"\nsquares = \"a1 b1 c1 d1 b3\"\n\
     [[pattern]]\nname = \"CENTER\"\nsquares = \"d4 e4 d5 e5\"\n\
-    [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n";
+    [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n\
+    [[pattern]]\nname = \"MOBILITY_OWN\"\nkind = \"mobility\"\nside = \"own\"\ncap = 8\n\
+    [[pattern]]\nname = \"MOBILITY_OPPONENT\"\nkind = \"mobility\"\nside = \"opponent\"\ncap = 31\n\
+    [[pattern]]\nname = \"POTENTIAL_OWN\"\nkind = \"potential\"\nside = \"own\"\ncap = 31\n\
+    [[pattern]]\nname = \"DISCS_OPPONENT\"\nkind = \"discs\"\nside = \"opponent\"\ncap = 64\n";
 
 #[derive(Clone, Copy)]
 struct Lesson {

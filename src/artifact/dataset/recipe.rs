@@ -8,7 +8,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::step::{Settings, difference, settings_hash};
-use crate::artifact::table::{Footer, NEVER, Table};
+use crate::artifact::table::{Footer, Table};
 use arrow::array::RecordBatch;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,22 +119,8 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// A part of another recipe, or whatever the system refuses.
+    /// A part of another recipe, [`ArtifactError::Interrupted`] once `stop` is raised, or whatever the system refuses.
     pub fn find(
-        &self,
-        folder: &Path,
-        range: &PartRange,
-        tables: &[(&Table, u64)],
-    ) -> Result<Option<FoundPart>, ArtifactError> {
-        self.find_until(folder, range, tables, &NEVER)
-    }
-
-    /// As [`Recipe::find`], unless `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// As [`Recipe::find`], or [`ArtifactError::Interrupted`].
-    pub fn find_until(
         &self,
         folder: &Path,
         range: &PartRange,

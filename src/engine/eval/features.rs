@@ -1,5 +1,6 @@
 //! The one walk over the features of a position. Evaluation and learning are visitors of it.
 
+use super::number::Side;
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternSet};
 use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use crate::engine::board::position::Position;
@@ -11,7 +12,7 @@ pub struct FeatureIndex(pub usize);
 
 /// What to do with each feature of a position.
 pub trait FeatureVisitor {
-    /// Called once for every instance, then once for every parity pattern.
+    /// Called once for every instance, then once for every number.
     fn visit(&mut self, feature: FeatureIndex);
 }
 
@@ -53,15 +54,19 @@ impl Indices {
     }
 }
 
-/// Visits every feature of a position: instances in the order of the set, then parity.
+/// Visits every feature of a position: instances, then numbers, in the order of the set.
 #[inline(always)]
 pub fn visit_features<V: FeatureVisitor>(set: &PatternSet, position: Position, visitor: &mut V) {
     let indices = Indices::new(set, position);
     for (instance, &index) in set.instances().iter().zip(indices.as_slice()) {
         visitor.visit(FeatureIndex(instance.offset + usize::from(index)));
     }
-    for offset in set.parity_offsets() {
-        visitor.visit(FeatureIndex(offset + usize::from(position.empties() & 1)));
+    for (number, offset) in set.numbers() {
+        let index = number.index(position, |side| match side {
+            Side::Own => position.legal_moves(),
+            Side::Opponent => position.pass().legal_moves(),
+        });
+        visitor.visit(FeatureIndex(offset + index));
     }
 }
 

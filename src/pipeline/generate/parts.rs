@@ -65,6 +65,6 @@ fn find_part(
     context: Context<'_>,
 ) -> Result<Option<Part>, ArtifactError> {
     let tables = [(&GAMES, range.count), (&POSITIONS, range.count * GAME_ROWS_MAX)];
-    let found = recipe.find_until(folder, range, &tables, context.stop)?.map(|found| found.part);
+    let found = recipe.find(folder, range, &tables, context.stop)?.map(|found| found.part);
     Ok(found.filter(|part| part.files[GAMES.name].rows == range.count))
 }

@@ -80,11 +80,12 @@ fn widened(empties: &RangeInclusive<u8>, by: u8) -> RangeInclusive<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::eval::number::Number;
     use crate::engine::eval::pattern_set::{Pattern, PatternKind};
 
     #[test]
     fn phases_and_groups_are_widened_within_the_board() {
-        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
         let most: Vec<u8> = (1..=12).map(|phase| 5 * phase).rev().collect();
         let set = PatternSet::new("test", vec![parity], most).unwrap();
         let config = TrainConfig { overlap: 2, wide_overlap: 5, ..TrainConfig::source() };
