@@ -218,11 +218,10 @@ fn load_text(path: &Path, text: &str) -> Result<LoadedConfig, ConfigError> {
     let read = |book| read_book(&folder.join(book)).map(Arc::new).map_err(named("generate.book", book));
     let book = book.map(read).transpose()?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    if name == "shipped" {
-        return Err(invalid(
-            None,
-            "no run may be called `shipped`: models/shipped is the model that ships\nrename the file".into(),
-        ));
+    let reserved =
+        [("shipped", "models/shipped is the model that ships"), ("yardstick", "datasets/yardstick is not of a run")];
+    if let Some((_, reason)) = reserved.iter().find(|(reserved, _)| name == *reserved) {
+        return Err(invalid(None, format!("no run may be called `{name}`: {reason}\nrename the file")));
     }
     Ok(LoadedConfig { name, config, features: Arc::new(features), book, lines })
 }

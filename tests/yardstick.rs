@@ -1,4 +1,4 @@
-//! `datasets/yardstick`: what its README says of it is true.
+//! `datasets/yardstick`: what its README says of it is true, and errors on it are those of the definition.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -8,8 +8,10 @@ mod workspace;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::model::builtin::Builtin;
+use renma::artifact::model::reference::load_model;
 use renma::engine::board::symmetry::Symmetry;
 use renma::engine::search::searcher::Searcher;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use workspace::{Workspace, files};
@@ -72,4 +74,20 @@ fn its_scores_are_exact() {
         assert_eq!(Some(result.score.0), row.score, "{row:?}");
     });
     assert_eq!(checked.count(), SOLVED);
+}
+
+#[test]
+fn the_error_of_a_model_is_that_of_its_static_values_on_the_near_even_positions() {
+    let workspace = Workspace::new();
+    let near_even: Vec<PositionRow> = rows().into_iter().filter(|row| row.score.unwrap().abs() <= 20_000).collect();
+    for builtin in ["builtin:square-weights", "builtin:champion"] {
+        let evaluation = load_model(builtin, Path::new("")).unwrap().model.evaluation;
+        let errors = near_even.iter().map(|row| {
+            let value = evaluation.static_value(row.position().unwrap());
+            (f64::from(value.0) - f64::from(row.score.unwrap())).abs() / 1000.0
+        });
+        let expected = errors.sum::<f64>() / near_even.len() as f64;
+        let shown: Value = serde_json::from_str(&workspace.done(&format!("model show {builtin} --json"))).unwrap();
+        assert!((shown["exact_mae"].as_f64().unwrap() - expected).abs() < 1e-9, "{builtin}: {shown}");
+    }
 }
