@@ -52,7 +52,7 @@ pub struct Context<'a> {
 pub enum StageError {
     /// An artifact could not be read or written.
     #[error(transparent)]
-    Artifact(#[from] ArtifactError),
+    Artifact(ArtifactError),
     /// An invalid setting.
     #[error("{0}")]
     Setting(String),
@@ -79,6 +79,15 @@ pub enum StageError {
     /// The threads could not be started.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+impl From<ArtifactError> for StageError {
+    fn from(error: ArtifactError) -> Self {
+        match error {
+            ArtifactError::Interrupted => Self::Interrupted,
+            other => Self::Artifact(other),
+        }
+    }
 }
 
 impl From<Stopped> for StageError {

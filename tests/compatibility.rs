@@ -9,9 +9,11 @@ use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::games::GameRow;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
 use renma::artifact::dataset::positions::PositionRow;
+use renma::artifact::dataset::recipe::Recipe;
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::step::settings_hash;
 use renma::config::load_config;
 use renma::pipeline::fit_mpc::task::FitMpcTask;
 use renma::pipeline::gate::task::GateTask;
@@ -49,7 +51,8 @@ fn a_dataset_of_format_1_is_checked_rewritten_by_merge_and_trained_on() {
     workspace.done("dataset verify old --remake 100% --resolve 100%");
     workspace.done("dataset merge old --output new");
     workspace.done("dataset verify new");
-    assert_eq!(Manifest::read(&workspace.path("new"), DatasetKind::Selfplay).unwrap().format, 2);
+    let new = Manifest::read(&workspace.path("new"), DatasetKind::Selfplay).unwrap();
+    assert_eq!(new.format, DatasetKind::Selfplay.format());
     assert_eq!(rows(&workspace.path("old")), rows(&workspace.path("new")));
     for name in ["old", "new"] {
         workspace.done(&format!("train --config {config} --dataset {name} --models {name}-models"));
@@ -68,7 +71,8 @@ fn self_play_neither_resumes_nor_changes_a_dataset_of_format_1() {
         let before = files(&workspace.path("old"));
         let outcome = workspace.run(&format!("generate --config {config} --output old"));
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-        assert!(outcome.stderr.contains("format is 1 there and 2 here"), "{}", outcome.stderr);
+        let formats = format!("format is 1 there and {} here", DatasetKind::Selfplay.format());
+        assert!(outcome.stderr.contains(&formats), "{}", outcome.stderr);
         assert!(before == files(&workspace.path("old")), "a file has changed");
         // The same of parts without a manifest.
         std::fs::remove_file(workspace.path("old/manifest.json")).unwrap_or_default();
@@ -131,11 +135,19 @@ fn a_run_in_older_formats_is_done_under_its_recorded_ids_and_continues() {
     assert_eq!(states(&workspace), expected);
 }
 
-/// These ids may change only with a stage's algorithm version, a format version, a key of the config that a step depends on,
-/// or the value of such a key in `smoke.toml`: everything made before is then another step's result.
+/// The id that a recipe has in this format; every new column is another format.
+fn recipe_in(format: u32, mut recipe: Recipe) -> ContentHash {
+    assert_eq!(recipe.hash, settings_hash("recipe", &recipe.settings));
+    let (_, value) = recipe.settings.iter_mut().find(|(name, _)| name == "format").unwrap();
+    *value = format.to_string();
+    settings_hash("recipe", &recipe.settings)
+}
+
+/// These ids may change only with a stage's algorithm version or the set of keys that a step depends on, and recipes with the
+/// format of their datasets too. Everything made before then belongs to another step.
 #[test]
 fn step_and_recipe_ids_stay_what_they_are() {
-    let config = load_config(&Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml")).unwrap();
+    let config = load_config(&test_data("every-key.toml")).unwrap();
     let nowhere = Path::new("nowhere");
     let registry = Registry::new(nowhere);
     let model = load_model("builtin:square-weights", nowhere).unwrap();
@@ -180,12 +192,12 @@ fn step_and_recipe_ids_stay_what_they_are() {
     };
     let found: [(&str, ContentHash); 7] = [
         ("generate step", generate::recipe::step(&generate_task).id),
-        ("generate recipe", generate::recipe::recipe(&generate_task).hash),
+        ("generate recipe", recipe_in(2, generate::recipe::recipe(&generate_task))),
         ("train step", train::run::step(&train_task, &[dataset]).id),
         ("fit-mpc step", fit_mpc::recipe::step(&fit_mpc_task).id),
-        ("fit-mpc recipe", fit_mpc::recipe::recipe(&fit_mpc_task).hash),
+        ("fit-mpc recipe", recipe_in(3, fit_mpc::recipe::recipe(&fit_mpc_task))),
         ("gate step", gate::recipe::step(&gate_task).unwrap().id),
-        ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
+        ("gate recipe", recipe_in(2, gate::recipe::recipe(&gate_task).unwrap())),
     ];
     let expected = [
         ("generate step", "392e42c2463e840dcfeaa4b8882cd4e647874ca26815c65747cc5884c4ba1ef4"),

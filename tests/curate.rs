@@ -9,15 +9,22 @@ use renma::artifact::dataset::folder::{Dataset, part_path};
 use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{Manifest, content_of};
 use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::seal::write_sealed;
 use renma::artifact::table::{Footer, Table};
+use renma::curate::inspect::{Summary, inspect};
+use renma::engine::board::position::Position;
+use renma::pipeline::{Context, Progress};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
 use workspace::{Workspace, copy_folder};
 
-/// A gate by a sequential test, one by its interval, and the samples of both methods of fit-mpc.
+/// Self-play, positions without some labels, a gate by a sequential test, one by its interval, and the samples of both
+/// methods of fit-mpc.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     for (mode, games) in [("sprt", "400"), ("games", "40")] {
@@ -39,8 +46,21 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
         let fit = format!("fit-mpc --config {config} --model builtin:square-weights --models registry-{method}");
         run.done(&format!("{fit} --output {method}"));
     }
+    let quick = [("generate.part_games", "25"), ("generate.exploration", "0.1")];
+    run.done(&format!("generate --config {} --output selfplay", run.config("selfplay", "smoke", &quick)));
+    run.write("some.csv", SOME_LABELS);
+    run.done("dataset import some.csv --format csv --output some");
     run
 });
+
+/// The first position with either side to move, once twice, and some labels.
+const SOME_LABELS: &str = "\
+black,white,black_to_move,score,static_score,result
+34628173824,68853694464,1,3900,-100,-6
+34628173824,68853694464,1,-4100,,4
+34628173824,68853694464,0,64000,1000,
+34628173824,68853694464,0,-64000,,-64
+";
 
 fn json(arguments: &str) -> Value {
     serde_json::from_str(&RUN.done(&format!("{arguments} --json"))).unwrap()
@@ -98,6 +118,153 @@ fn sound_samples_are_verified_and_summarized() {
         assert!(lines("by_depth").iter().all(|line| line["rows"] == *samples), "{method}");
         assert_eq!(sum(&lines("by_depth"), "rows") + summary["solved"].as_u64().unwrap(), rows, "{method}");
         assert!(RUN.done(&format!("dataset inspect {method}")).contains("30 games, "));
+    }
+}
+
+struct Nobody;
+
+impl Progress for Nobody {
+    fn begin(&self, _task: &str, _total: u64, _unit: &str) {}
+    fn advance(&self, _items: u64, _rows: u64) {}
+    fn end(&self) {}
+}
+
+fn summary(name: &str) -> Summary {
+    let never = AtomicBool::new(false);
+    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody };
+    inspect(&RUN.path(name), context).unwrap().summary
+}
+
+/// Rows by value in discs, each counted at the nearest multiple of 8.
+fn histogram(values: impl Iterator<Item = f64>) -> [u64; 17] {
+    let mut counts = [0; 17];
+    values.for_each(|discs| counts[((discs / 8.0 + 0.5).floor() + 8.0) as usize] += 1);
+    counts
+}
+
+fn check_mean(found: Option<f64>, values: &[f64], what: &str) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    match found {
+        Some(found) => assert!((found - mean).abs() < 1e-9, "{what}: {found}, expected {mean}"),
+        None => assert!(values.is_empty(), "{what}: nothing, expected {mean}"),
+    }
+}
+
+fn count<T>(items: &[T], property: impl Fn(&T) -> bool) -> u64 {
+    items.iter().filter(|item| property(item)).count() as u64
+}
+
+#[test]
+fn a_summary_of_positions_says_what_their_rows_say() {
+    for (name, parts) in [("selfplay", 3), ("some", 1)] {
+        let Summary::Positions(found) = summary(name) else { panic!("{name} has no positions") };
+        let dataset = Dataset::open(&RUN.path(name)).unwrap();
+        assert_eq!(dataset.part_count(), parts);
+        let rows: Vec<PositionRow> = (0..parts).flat_map(|index| dataset.rows(index).unwrap()).collect();
+        assert_eq!((found.games, found.positions), (dataset.manifest().done, rows.len() as u64));
+        let boards: BTreeSet<_> = rows.iter().map(|row| (row.black, row.white, row.black_to_move)).collect();
+        assert_eq!(found.duplicates, (rows.len() - boards.len()) as u64, "{name}");
+        let canonical = |row: &PositionRow| row.position().unwrap().canonical();
+        let distinct: BTreeSet<Position> = rows.iter().map(canonical).collect();
+        assert_eq!(found.duplicates_up_to_symmetry, (rows.len() - distinct.len()) as u64, "{name}");
+        let missing = [
+            ("score", count(&rows, |row| row.score.is_none())),
+            ("static_score", count(&rows, |row| row.static_score.is_none())),
+            ("result", count(&rows, |row| row.result.is_none())),
+        ];
+        for (column, expected) in missing {
+            assert_eq!(found.missing.get(column), (0 < expected).then_some(&expected), "{name}: {column}");
+        }
+        for opening in &found.openings {
+            let there: Vec<Position> = rows.iter().filter(|row| row.ply == opening.ply).map(canonical).collect();
+            let distinct = there.iter().collect::<BTreeSet<_>>().len() as u64;
+            assert_eq!((opening.games, opening.distinct), (there.len() as u64, distinct), "{name}: {opening:?}");
+        }
+        assert!(found.openings.iter().map(|opening| opening.ply).eq([4, 8, 12, 16]) || name == "some");
+        let ranges: BTreeSet<u8> = rows.iter().map(|row| row.empties - row.empties % 5).collect();
+        assert!(found.by_empties.iter().map(|line| line.empties_min).eq(ranges), "{name}");
+        for line in &found.by_empties {
+            let range = line.empties_min..line.empties_min + 5;
+            let rows: Vec<PositionRow> = rows.iter().filter(|row| range.contains(&row.empties)).cloned().collect();
+            let what = format!("{name} from {} empty squares", line.empties_min);
+            assert_eq!(line.rows, rows.len() as u64, "{what}");
+            assert_eq!(line.exact, count(&rows, |row| row.exact == Some(true)), "{what}");
+            assert_eq!(line.random, count(&rows, |row| row.random_move == Some(true)), "{what}");
+            let score = |row: &PositionRow| row.score.map(|score| f64::from(score) / 1000.0);
+            let scores: Vec<f64> = rows.iter().filter_map(score).collect();
+            assert_eq!(line.scored, scores.len() as u64, "{what}");
+            assert_eq!(line.scores, histogram(scores.iter().copied()), "{what}");
+            let result = |row: &PositionRow| row.result.map(f64::from);
+            assert_eq!(line.results, histogram(rows.iter().filter_map(result)), "{what}");
+            let static_error = |row: &PositionRow| Some((score(row)? - f64::from(row.static_score?) / 1000.0).abs());
+            let result_error = |row: &PositionRow| Some((score(row)? - result(row)?).abs());
+            check_mean(line.score_mean(), &scores, &what);
+            check_mean(line.static_error_mean(), &rows.iter().filter_map(static_error).collect::<Vec<_>>(), &what);
+            check_mean(line.result_error_mean(), &rows.iter().filter_map(result_error).collect::<Vec<_>>(), &what);
+        }
+    }
+}
+
+#[test]
+fn a_summary_of_a_gate_says_what_its_games_say() {
+    for name in ["sprt", "games"] {
+        let Summary::Gate(found) = summary(name) else { panic!("{name} is not a gate") };
+        let dataset = Dataset::open_any(&RUN.path(name)).unwrap();
+        let parts = 0..dataset.part_count();
+        let rows: Vec<GateGameRow> = parts.flat_map(|index| dataset.read(&GATE_GAMES, index).unwrap()).collect();
+        assert_eq!(found.games, rows.len() as u64, "{name}");
+        for (color, summary) in [(true, found.black), (false, found.white)] {
+            let results: Vec<i32> =
+                rows.iter().filter(|row| row.candidate_black == color).map(|row| row.result.into()).collect();
+            assert_eq!(summary.wins, count(&results, |result| 0 < *result), "{name}");
+            assert_eq!(summary.draws, count(&results, |result| *result == 0), "{name}");
+            assert_eq!(summary.losses, count(&results, |result| *result < 0), "{name}");
+        }
+        let moves: BTreeSet<&str> = rows.iter().map(|row| row.moves.as_str()).collect();
+        assert_eq!(found.distinct_games, moves.len() as u64, "{name}");
+        let lengths: Vec<f64> = rows.iter().map(|row| row.moves.len() as f64 / 2.0).collect();
+        check_mean(Some(found.moves_mean), &lengths, name);
+        assert_eq!(found.results, histogram(rows.iter().map(|row| f64::from(row.result))), "{name}");
+    }
+}
+
+#[test]
+fn a_summary_of_samples_says_what_their_searches_say() {
+    for name in ["line", "source"] {
+        let Summary::Mpc(found) = summary(name) else { panic!("{name} has no samples") };
+        let dataset = Dataset::open_any(&RUN.path(name)).unwrap();
+        let depth_max = dataset.manifest().config["depth_max"].as_u64().unwrap() as u8;
+        let parts = 0..dataset.part_count();
+        let rows: Vec<MpcSampleRow> = parts.flat_map(|index| dataset.read(&MPC_SAMPLES, index).unwrap()).collect();
+        assert_eq!((found.games, found.rows), (dataset.manifest().done, rows.len() as u64), "{name}");
+        assert_eq!(found.nodes, rows.iter().map(|row| row.nodes).sum::<u64>(), "{name}");
+        // A sample has one row of depth 0, and at most one of a depth beyond the deepest.
+        let first = |row: &&MpcSampleRow| row.depth == 0;
+        let ranges: BTreeSet<u8> = rows.iter().map(|row| row.empties - row.empties % 5).collect();
+        assert!(found.by_empties.iter().map(|line| line.empties_min).eq(ranges), "{name}");
+        for line in &found.by_empties {
+            let inside = |row: &MpcSampleRow| (line.empties_min..line.empties_min + 5).contains(&row.empties);
+            assert_eq!(line.samples, count(&rows, |row| first(&row) && inside(row)), "{name}: {line:?}");
+            assert_eq!(line.from_trees, count(&rows, |row| first(&row) && inside(row) && row.alpha.is_some()));
+            assert_eq!(line.solved, count(&rows, |row| depth_max < row.depth && inside(row)), "{name}: {line:?}");
+        }
+        assert!(found.by_depth.iter().map(|line| line.depth).eq(0..=depth_max), "{name}");
+        let scores: BTreeMap<(u64, u8), i32> = rows.iter().map(|row| ((row.sample_id, row.depth), row.score)).collect();
+        for line in &found.by_depth {
+            let rows: Vec<&MpcSampleRow> = rows.iter().filter(|row| row.depth == line.depth).collect();
+            let what = format!("{name}: depth {}", line.depth);
+            let mean = |found: f64, value: fn(&MpcSampleRow) -> f64| {
+                check_mean(Some(found), &rows.iter().map(|row| value(row)).collect::<Vec<_>>(), &what);
+            };
+            assert_eq!(line.rows, rows.len() as u64, "{what}");
+            mean(line.nodes_mean, |row| row.nodes as f64);
+            mean(line.score_mean, |row| f64::from(row.score) / 1000.0);
+            let change = |row: &&MpcSampleRow| {
+                let shallower = scores[&(row.sample_id, row.depth.checked_sub(1)?)];
+                Some(f64::from(shallower.abs_diff(row.score)) / 1000.0)
+            };
+            check_mean(line.change_mean, &rows.iter().filter_map(change).collect::<Vec<_>>(), &what);
+        }
     }
 }
 

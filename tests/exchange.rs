@@ -512,7 +512,8 @@ fn positions_without_labels_can_be_labeled() {
     for format in ["csv", "parquet"] {
         let import = format!("dataset import boards.{format} --format {format} --output {format}");
         check_refused(&workspace, &import, 65, &["`score`", "--label-depth"]);
-        workspace.done(&format!("{import} --label-depth 2 --model builtin:disc-count"));
+        let report = workspace.done(&format!("{import} --label-depth 2 --model builtin:disc-count --json"));
+        assert!(report.contains("\"positions_labeled\":1,"), "{report}");
     }
     let found = rows(&workspace.path("csv"));
     assert_eq!(found, rows(&workspace.path("parquet")));

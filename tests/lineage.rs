@@ -270,6 +270,25 @@ fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(generation(&workspace, 2).is_empty());
     assert!(!workspace.path("models/run/v0003").exists() && workspace.path("models/run/v0002").exists());
+    let lineage: Value = read_sealed(&path).unwrap();
+    let begun = lineage["generations"].as_array().unwrap();
+    assert!(begun.len() == 1 && begun[0]["generation"] == 1, "the player of a removed generation stayed: {begun:?}");
+}
+
+#[test]
+fn a_restart_withdraws_the_configs_of_what_it_removes_alone() {
+    let workspace = copy_of_run();
+    let config = tiny(&workspace, "run", &[("run.generations", "3"), ("train.epochs", "3")]);
+    check(&workspace, &format!("--config {config} --from-next"), 0, &[]);
+    let third = generation(&workspace, 3);
+    check(&workspace, &format!("--config {config} --restart 4"), 0, &[]);
+    assert!(generation(&workspace, 3) == third, "there was nothing to remove");
+    let path = workspace.path("models/run/lineage.json");
+    let mut lineage: Value = read_sealed(&path).unwrap();
+    lineage["restart"] = 3.into();
+    write_sealed(&path, &lineage).unwrap();
+    check(&workspace, &format!("--config {config}"), 2, &["train.epochs is 2 in the run and 3 in the config"]);
+    assert!(generation(&workspace, 3).is_empty() && !generation(&workspace, 2).is_empty());
 }
 
 #[test]
@@ -395,14 +414,51 @@ fn gc_keeps_the_line_of_every_closed_generation() {
     };
     let before = table(&workspace.done(&format!("status --config {config}")));
     let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "1")]);
+    let promoted = |number: u32| {
+        let verdict = workspace.path(&format!("datasets/run/gate/generation={number:04}/verdict.json"));
+        read_sealed::<Value>(&verdict).unwrap()["verdict"] == "accepted"
+    };
+    let gates: Vec<u32> = (1..=3).filter(|&number| number == 3 || promoted(number)).collect();
     workspace.done(&format!("gc --config {config}"));
     let after = workspace.done(&format!("status --config {config}"));
     assert!(after.contains("generations to 2 are closed"), "{after}");
+    let left = |stage: &str| -> Vec<u32> {
+        let folder = |number: &u32| workspace.path(&format!("datasets/run/{stage}/generation={number:04}"));
+        (1..=3).filter(|number| folder(number).exists()).collect()
+    };
+    // The window of generation 3 begins at 2.
+    assert_eq!([left("selfplay"), left("mpc"), left("gate")], [vec![2, 3], vec![3], gates]);
     assert_eq!(table(&after), before);
     let record: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
     assert_eq!(record["generations"].as_array().unwrap().len(), 3);
     assert!(record["rejected_in_a_row"].is_u64());
     check(&workspace, &format!("--config {config} --restart 2"), 2, &["generations to 2 are closed"]);
+}
+
+#[test]
+fn a_window_that_grows_does_not_reach_what_gc_removed() {
+    let workspace = copy_of_run();
+    let with = |window: &str, generations: &str| {
+        let changes = [("run.window", window), ("run.generations", generations), ("run.keep_generations", "1")];
+        tiny(&workspace, "run", &changes)
+    };
+    check(&workspace, &format!("--config {} --from-next", with("1", "3")), 0, &[]);
+    assert!(!workspace.path("datasets/run/selfplay/generation=0002").exists());
+    check(&workspace, &format!("--config {} --from-next", with("3", "4")), 0, &[]);
+    let trained = std::fs::read(workspace.path("models/run/v0007/model.json")).unwrap();
+    let trained: Value = serde_json::from_slice(&trained).unwrap();
+    let datasets = trained["datasets"].as_array().unwrap().iter().map(|dataset| &dataset["generation"]);
+    assert_eq!(datasets.collect::<Vec<_>>(), [3, 4]);
+}
+
+#[test]
+fn a_window_that_shrinks_leaves_what_older_generations_were_trained_on() {
+    let workspace = copy_of_run();
+    let changes = [("run.window", "1"), ("run.generations", "3"), ("run.keep_generations", "2")];
+    let config = tiny(&workspace, "run", &changes);
+    check(&workspace, &format!("--config {config} --from-next"), 0, &["generations to 1 are closed"]);
+    assert!(workspace.path("datasets/run/selfplay/generation=0001").exists(), "generation 2 was trained on it");
+    check(&workspace, &format!("--config {config}"), 0, &[]);
 }
 
 #[test]

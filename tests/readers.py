@@ -16,7 +16,6 @@ import blake3, duckdb, pandas, polars, pyarrow, pyarrow.compute, pyarrow.parquet
 
 PROJECT = Path(__file__).resolve().parent.parent
 WORD = 1 << 64
-NULLABLE = ("score", "static_score", "depth", "exact", "best_move", "played_move", "random_move", "result", "random_plies")
 CODES = {"bool": "?", "uint8": "B", "int16": "h", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
 counts = {"passed": 0, "failed": 0}
 
@@ -131,7 +130,7 @@ def check_arithmetic(path, table):
     equal(tuple(value.as_py() for value in found), expected, "arithmetic of pyarrow")
 
 
-def check_part(path, entry, nullable_columns):
+def check_part(path, entry, complete):
     equal(len(path.read_bytes()), entry["bytes"], "bytes")
     equal(hash_of(path.read_bytes()), entry["hash"], "hash")
     file = pyarrow.parquet.ParquetFile(path)
@@ -143,8 +142,8 @@ def check_part(path, entry, nullable_columns):
     equal(content_of(table), entry["content"], "content hash")
     equal(file.metadata.metadata[b"renma.content"].decode(), entry["content"], "content hash in the footer")
     for field in file.schema_arrow:
-        nullable = field.name in nullable_columns
-        equal((field.nullable, b"description" in (field.metadata or {})), (nullable, True), f"{field.name} is described")
+        assert b"description" in (field.metadata or {}), f"{field.name} has no description"
+        assert not complete or table[field.name].null_count == 0, f"a value of {field.name} is missing"
     return table
 
 
@@ -281,13 +280,13 @@ def check_dataset(folder, name, brief):
         check_manifest(folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     imported = manifest["kind"] == "imported"
-    nullable = {"imported": NULLABLE, "mpc": ("alpha",)}.get(manifest["kind"], ())
+    complete = manifest["kind"] in ("selfplay", "gate") and "parents" not in manifest
     for index, part in enumerate(manifest["parts"]):
         tables = {}
         for table, entry in part["files"].items():
             with check(f"{name}: {table} part {index}, {entry['rows']:,} rows equal in DuckDB, pyarrow and Polars"):
                 tables[table] = check_part(
-                    folder / table / f"part-{index:05}.parquet", entry, nullable)
+                    folder / table / f"part-{index:05}.parquet", entry, complete)
         if "positions" in tables and not imported:
             with check(f"{name}: positions part {index}, arithmetic"):
                 check_arithmetic(folder / "positions" / f"part-{index:05}.parquet", tables["positions"])

@@ -3,6 +3,7 @@
 pub mod bounds;
 pub mod folder;
 pub mod foreign;
+pub mod formats;
 pub mod games;
 pub mod gate_games;
 pub mod manifest;

@@ -54,6 +54,9 @@ pub enum ArtifactError {
         /// The process that holds the lock, as it named itself.
         owner: String,
     },
+    /// The stop flag was raised.
+    #[error("interrupted")]
+    Interrupted,
     /// The operating system said no.
     #[error("cannot {action} {}", path.display())]
     Io {

@@ -6,14 +6,14 @@ pub mod row;
 use super::error::ArtifactError;
 use super::hash::ContentHash;
 use super::publish::{publish_bytes, read_bounded};
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::{KeyValue, RowGroupMetaData};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most rows of a row group.
 pub const ROW_GROUP_ROWS: usize = 1 << 18;
@@ -37,6 +38,9 @@ const BATCH_ROWS: usize = 1 << 16;
 /// transcript of a game, 120 letters.
 const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
+
+/// The stop flag of what is read to the end.
+pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How the values of a column are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +63,17 @@ pub struct Column {
     pub data_type: DataType,
     pub layout: Layout,
     pub description: &'static str,
+    /// Whether a row can be without a value.
+    pub is_optional: bool,
+    /// The first format whose files have the column.
+    pub since: u32,
 }
 
-#[expect(missing_docs, reason = "the constructor takes the fields")]
 impl Column {
+    /// A column of every format, with a value in every row.
     #[must_use]
     pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
-        Self { name, data_type, layout, description }
+        Self { name, data_type, layout, description, is_optional: false, since: 1 }
     }
 }
 
@@ -76,8 +84,9 @@ pub struct Table {
     pub name: &'static str,
     /// The columns, in the order of a file that is written.
     pub columns: &'static [Column],
-    /// The columns whose values may be missing: numbers and flags, never texts.
-    pub nullable: &'static [&'static str],
+    /// Whether values of optional columns may be missing: numbers and flags, never texts. Those of columns that were added
+    /// since the first format always may, because rows of older files do not have them.
+    pub nullable: bool,
 }
 
 /// What a manifest says of one file.
@@ -121,10 +130,13 @@ impl Table {
     pub fn schema(&self) -> SchemaRef {
         let field = |column: &Column| {
             let description = HashMap::from([("description".to_owned(), column.description.to_owned())]);
-            let nullable = self.nullable.contains(&column.name);
-            Field::new(column.name, column.data_type.clone(), nullable).with_metadata(description)
+            Field::new(column.name, column.data_type.clone(), self.is_nullable(column)).with_metadata(description)
         };
         Arc::new(Schema::new(self.columns.iter().map(field).collect::<Vec<_>>()))
+    }
+
+    const fn is_nullable(&self, column: &Column) -> bool {
+        column.is_optional && (self.nullable || 1 < column.since)
     }
 
     /// Joins columns, in the order of the table, to a batch of rows.
@@ -244,12 +256,21 @@ impl Table {
     ///
     /// Anything that is not as the manifest says.
     pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
+        self.read_until(path, entry, &NEVER)
+    }
+
+    /// As [`Table::read`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::read`], or [`ArtifactError::Interrupted`].
+    pub fn read_until(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let part = self.open(path, read_listed(path, entry)?)?;
         if part.rows != entry.rows {
             return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows, entry.rows)));
         }
-        let batch = joined(part.batches(path)?)?;
+        let batch = joined(part.batches(path, stop)?)?;
         if content_hash(&batch) != entry.content {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
@@ -287,12 +308,26 @@ impl Table {
         path: &Path,
         rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
     ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
+        self.read_unlisted_until(path, rows_max, &NEVER)
+    }
+
+    /// As [`Table::read_unlisted`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::read_unlisted`], or [`ArtifactError::Interrupted`].
+    pub fn read_unlisted_until(
+        &self,
+        path: &Path,
+        rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
+        stop: &AtomicBool,
+    ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
         let mut part = self.open(path, bytes)?;
         let footer = std::mem::take(&mut part.footer);
         part.check_rows(path, rows_max(&footer)?)?;
-        let batch = joined(part.batches(path)?)?;
+        let batch = joined(part.batches(path, stop)?)?;
         let content = content_hash(&batch);
         if footer.get("renma.content") != Some(&content.to_string()) {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
@@ -309,7 +344,7 @@ impl Table {
     pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        Ok(self.widened(&joined(part.batches(path)?)?))
+        Ok(self.widened(&joined(part.batches(path, &NEVER)?)?))
     }
 
     /// As [`Table::decode`], some rows at a time, for large tables.
@@ -325,15 +360,17 @@ impl Table {
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p, '_>, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        Ok(part.batches(path)?.map(|batch| Ok(self.widened(&batch?))))
+        Ok(part.batches(path, &NEVER)?.map(|batch| Ok(self.widened(&batch?))))
     }
 
-    /// Gives columns that an older format stores in fewer bits the types of the table.
+    /// Gives columns that an older format stores in fewer bits the types of the table, and adds those that it does not have,
+    /// without values.
     fn widened(&self, batch: &RecordBatch) -> RecordBatch {
-        let columns = batch.columns().iter().zip(self.columns);
-        let widened =
-            columns.map(|(column, ours)| cast(column, &ours.data_type).expect("narrow integers become wide ones"));
-        self.batch(widened.collect())
+        let widened = |column: &Column| match batch.column_by_name(column.name) {
+            Some(values) => cast(values, &column.data_type).expect("narrow integers become wide ones"),
+            None => new_null_array(&column.data_type, batch.num_rows()),
+        };
+        self.batch(self.columns.iter().map(widened).collect())
     }
 
     /// What a part says of itself, whether or not its columns are those of this table.
@@ -344,10 +381,7 @@ impl Table {
     pub fn read_footer(path: &Path) -> Result<Footer, ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         match guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))) {
-            Some(Ok(builder)) => {
-                let pairs = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
-                Ok(pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect())
-            }
+            Some(Ok(builder)) => Ok(footer_of(builder.metadata())),
             _ => Err(ArtifactError::damaged(path, "its footer cannot be read")),
         }
     }
@@ -357,8 +391,12 @@ impl Table {
         let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
         let builder = decoded(path, opened)?;
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let (order, schema) = self.arranged(builder.schema()).map_err(damaged)?;
         let metadata = builder.metadata();
+        let footer = footer_of(metadata);
+        // A file that does not say its format has the columns of the newest.
+        let format = footer.get("renma.format").and_then(|format| format.parse().ok());
+        let format = format.filter(|format| 0 < *format).unwrap_or(u32::MAX);
+        let (order, schema) = self.arranged(builder.schema(), format).map_err(damaged)?;
         let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
         let rows = count(metadata.file_metadata().num_rows());
         let in_groups =
@@ -372,36 +410,40 @@ impl Table {
             let (name, size) = (column.column_path(), column.uncompressed_size());
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        let pairs = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
-        let footer = pairs.into_iter().filter_map(|pair| Some((pair.key, pair.value?))).collect();
         Ok(OpenPart { builder, footer, rows, order, schema })
     }
 
-    /// Where a file has each column of the table, and the schema that its values then have.
-    fn arranged(&self, found: &Schema) -> Result<(Vec<usize>, SchemaRef), String> {
-        let (mut order, mut fields) = (Vec::new(), Vec::new());
-        for field in self.schema().fields() {
-            let name = field.name();
+    /// Where a file of this format has each of its columns, and the schema that its values then have.
+    fn arranged(&self, found: &Schema, format: u32) -> Result<(Vec<usize>, SchemaRef), String> {
+        let (mut order, mut fields) = (Vec::new(), Vec::<Field>::new());
+        for column in self.columns.iter().filter(|column| column.since <= format) {
+            let (name, ours, nullable) = (column.name, &column.data_type, self.is_nullable(column));
             let (index, other) = found.column_with_name(name).ok_or_else(|| format!("it has no column {name}"))?;
-            let (theirs, ours) = (other.data_type(), field.data_type());
+            let theirs = other.data_type();
             if theirs != ours && !is_narrower(theirs, ours) {
                 return Err(format!("its column {name} has type {theirs}, {ours} expected"));
             }
-            if other.is_nullable() != field.is_nullable() {
+            if other.is_nullable() != nullable {
                 return Err(format!(
                     "its column {name} may {} values missing",
                     if other.is_nullable() { "have" } else { "not have" }
                 ));
             }
             order.push(index);
-            fields.push(Field::new(name, theirs.clone(), field.is_nullable()));
+            fields.push(Field::new(name, theirs.clone(), nullable));
         }
-        match found.fields().iter().find(|field| self.columns.iter().all(|column| column.name != field.name())) {
+        match found.fields().iter().find(|field| fields.iter().all(|known| known.name() != field.name())) {
             Some(field) => Err(format!("its column {} is not one of `{}`", field.name(), self.name)),
             None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
             None => Ok((order, Arc::new(Schema::new(fields)))),
         }
     }
+}
+
+/// The texts in the footer of a file.
+fn footer_of(metadata: &ParquetMetaData) -> Footer {
+    let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
+    pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
 }
 
 /// Whether a column of an older format holds the values of a column in fewer bits.
@@ -435,15 +477,16 @@ impl OpenPart {
         Err(ArtifactError::damaged(path, format!("it has {} rows, at most {rows_max} expected", self.rows)))
     }
 
-    fn batches(self, path: &Path) -> Result<Batches<'_>, ArtifactError> {
+    fn batches<'p>(self, path: &'p Path, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let reader = decoded(path, guarded(|| self.builder.with_batch_size(BATCH_ROWS).build()))?;
-        Ok(Batches { path, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
+        Ok(Batches { path, stop, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
     }
 }
 
 /// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
 struct Batches<'p> {
     path: &'p Path,
+    stop: &'p AtomicBool,
     /// None after an error.
     reader: Option<ParquetRecordBatchReader>,
     rows_left: u64,
@@ -456,6 +499,9 @@ impl Iterator for Batches<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut reader = self.reader.take()?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Err(ArtifactError::Interrupted));
+        }
         let batch = match decoded(self.path, guarded(|| reader.next().transpose())) {
             Ok(batch) => batch?,
             Err(error) => return Some(Err(error)),
@@ -500,4 +546,31 @@ pub fn read_listed(path: &Path, entry: &FileEntry) -> Result<Vec<u8>, ArtifactEr
         return Err(damaged("its hash is not the one in the manifest".into()));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::UInt64Array;
+
+    #[test]
+    fn decoding_ends_at_the_batch_before_which_the_flag_is_raised() {
+        static COLUMNS: [Column; 1] = [Column::new("number", DataType::UInt64, Layout::Delta, "")];
+        let table = Table { name: "numbers", columns: &COLUMNS, nullable: false };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let numbers = UInt64Array::from_iter_values(0..3 * BATCH_ROWS as u64);
+        let entry = table.write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new()).unwrap();
+        let stop = AtomicBool::new(false);
+        let part = table.open(&path, read_listed(&path, &entry).unwrap()).unwrap();
+        let mut batches = part.batches(&path, &stop).unwrap();
+        assert_eq!(batches.next().unwrap().unwrap().num_rows(), BATCH_ROWS);
+        stop.store(true, Ordering::Relaxed);
+        assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));
+        assert!(batches.next().is_none());
+        assert!(matches!(table.read_until(&path, &entry, &stop), Err(ArtifactError::Interrupted)));
+        let unlisted = table.read_unlisted_until(&path, |_| Ok(entry.rows), &stop);
+        assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
+        assert_eq!(table.read(&path, &entry).unwrap().num_rows() as u64, entry.rows);
+    }
 }

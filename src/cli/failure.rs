@@ -82,6 +82,7 @@ fn code_of_artifact(error: &ArtifactError) -> u8 {
             exit_code::USAGE
         }
         ArtifactError::Damaged { .. } | ArtifactError::Unfit { .. } => exit_code::BAD_INPUT,
+        ArtifactError::Interrupted => exit_code::INTERRUPTED,
         error if error.may_pass() => exit_code::TRY_AGAIN,
         _ => exit_code::OTHER,
     }

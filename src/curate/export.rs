@@ -133,7 +133,7 @@ impl Encoder {
 /// The rows of a part, each checked: a bad one is the dataset's fault, not that of the output.
 fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<PositionRow>, StageError> {
     context.check()?;
-    let rows = dataset.rows(index)?;
+    let rows = dataset.rows_until(index, context.stop)?;
     for (number, row) in rows.iter().enumerate() {
         row.position().map_err(|reason| {
             let path = part_path(dataset.folder(), positions_table(dataset.manifest().kind), index);

@@ -51,7 +51,7 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     for dataset in &datasets {
         for index in 0..dataset.part_count() {
             context.check()?;
-            let rows = add_part(&mut writer, dataset, index)?;
+            let rows = add_part(&mut writer, dataset, index, context)?;
             context.progress.advance(1, rows);
         }
     }
@@ -62,9 +62,14 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
 }
 
 /// Adds a part to the merged dataset; returns its number of rows.
-fn add_part(writer: &mut DatasetWriter, dataset: &Dataset, index: usize) -> Result<u64, ArtifactError> {
+fn add_part(
+    writer: &mut DatasetWriter,
+    dataset: &Dataset,
+    index: usize,
+    context: Context<'_>,
+) -> Result<u64, ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index)?);
+    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows_until(index, context.stop)?);
     let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
     if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
         let path = part_path(dataset.folder(), &POSITIONS, index);

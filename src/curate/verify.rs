@@ -6,12 +6,10 @@ mod positions;
 
 use self::gate::GateVerified;
 use self::mpc::MpcVerified;
-use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
+use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::recipe::setting_in;
 use crate::artifact::dataset::verify::{Verified, strangers};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::table::Table;
 use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -137,36 +135,4 @@ impl Retired {
             ArtifactError::unfit(&self.path, format!("its config: {key} = {value}: expected {min} to {max}"))
         })
     }
-}
-
-/// Checks that the footer of a part agrees with the manifest: format, recipe, rules, content, its range of items (`game` or `pair`),
-/// and every setting of the `stage` that both have.
-fn check_footer(
-    dataset: &Dataset,
-    table: &Table,
-    index: usize,
-    (stage, item): (&str, &str),
-) -> Result<(), ArtifactError> {
-    let manifest = dataset.manifest();
-    let part = &manifest.parts[index];
-    let path = part_path(dataset.folder(), table, index);
-    let footer = Table::read_footer(&path)?;
-    let own = [
-        ("format".to_owned(), manifest.format.to_string()),
-        ("recipe".to_owned(), manifest.recipe.to_string()),
-        ("rules".to_owned(), manifest.rules.clone()),
-        ("content".to_owned(), file_entry(dataset.folder(), part, table)?.content.to_string()),
-        (format!("first_{item}"), part.first.to_string()),
-        (format!("{item}s"), part.count.to_string()),
-    ];
-    let mut settings = manifest.settings(stage);
-    settings.retain(|(name, _)| setting_in(&footer, name).is_some());
-    for (name, listed) in own.into_iter().chain(settings) {
-        let found = setting_in(&footer, &name).map_or("nothing", String::as_str);
-        if found != listed {
-            let reason = format!("its footer says renma.{name} = {found}, and by the manifest it is {listed}");
-            return Err(ArtifactError::damaged(&path, reason));
-        }
-    }
-    Ok(())
 }

@@ -87,7 +87,7 @@ fn position(values: &impl Values) -> Result<Option<PositionRow>, BadValue> {
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = label(values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
     let mut row = PositionRow::unlabeled(colored, Ply(ply));
-    for &name in PositionRow::OPTIONAL {
+    for name in PositionRow::COLUMNS.iter().filter(|column| column.is_optional).map(|column| column.name) {
         if let Some(number) = values.number(name)? {
             let set = i64::try_from(number).map_err(|_| format!("{number} is out of range"));
             set.and_then(|number| row.set(name, number)).map_err(|reason| (Some(name), reason))?;

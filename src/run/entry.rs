@@ -16,6 +16,14 @@ pub(super) const BOOK: &str = "book.txt";
 /// The prefix of the version of a stage's algorithm among the keys.
 const ALGORITHM_OF: &str = "the algorithm of ";
 
+/// The version of each stage's algorithm, by config table.
+const ALGORITHMS: [(&str, u32); 4] = [
+    ("generate", generate::task::ALGORITHM),
+    ("train", train::task::ALGORITHM),
+    ("fit_mpc", fit_mpc::task::ALGORITHM),
+    ("gate", gate::task::ALGORITHM),
+];
+
 /// Keys on which no finished step depends.
 pub(super) const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
 
@@ -42,12 +50,6 @@ impl ConfigEntry {
     /// The entry of a config, in the form of its snapshot.
     #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
-        let algorithms = [
-            ("generate", generate::task::ALGORITHM),
-            ("train", train::task::ALGORITHM),
-            ("fit_mpc", fit_mpc::task::ALGORITHM),
-            ("gate", gate::task::ALGORITHM),
-        ];
         let config = serde_json::to_value(relocated(loaded)).expect("a config is plain data");
         let defaults =
             all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.lines.contains_key(name)).collect();
@@ -57,7 +59,7 @@ impl ConfigEntry {
             defaults,
             features: pattern_set_hash(&loaded.features),
             book: loaded.book.as_ref().map(|book| book.content()),
-            algorithms: algorithms.map(|(table, version)| (table.to_owned(), version)).into(),
+            algorithms: ALGORITHMS.map(|(table, version)| (table.to_owned(), version)).into(),
         }
     }
 
@@ -91,7 +93,7 @@ impl ConfigEntry {
     #[must_use]
     pub fn is_current(&self) -> bool {
         let mut algorithms = self.algorithms.iter();
-        algorithms.all(|(table, version)| Some(*version) == current_algorithm(table)) && self.has_keys_of_today()
+        algorithms.all(|(table, version)| ALGORITHMS.contains(&(table, *version))) && self.has_keys_of_today()
     }
 
     /// Whether its config has the keys of today, and no others.
@@ -140,16 +142,6 @@ impl ConfigEntry {
 fn all_keys(config: &Value) -> impl Iterator<Item = (String, String)> + '_ {
     let tables = config.as_object().into_iter().flatten();
     tables.flat_map(|(table, keys)| table_settings(table, keys))
-}
-
-fn current_algorithm(table: &str) -> Option<u32> {
-    match table {
-        "generate" => Some(generate::task::ALGORITHM),
-        "train" => Some(train::task::ALGORITHM),
-        "fit_mpc" => Some(fit_mpc::task::ALGORITHM),
-        "gate" => Some(gate::task::ALGORITHM),
-        _ => None,
-    }
 }
 
 /// A config as its snapshot has it: every key, and what they name lies beside them.

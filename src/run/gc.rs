@@ -29,8 +29,8 @@ struct Remains<'a> {
     datasets: &'a Path,
     /// Finished generations that stay whole; 0: all.
     keep_generations: u32,
-    /// How many generations a training reaches back, its own included.
-    window: u32,
+    /// The generations that are not closed yet and the one after them, each with the first that its training reaches.
+    reaches: Vec<(u32, u32)>,
     /// The finished generations after the closed ones, in order.
     finished: Vec<GenerationLine>,
     /// Who plays the generation after each of them; none where that is the run's start.
@@ -98,10 +98,14 @@ impl<'a> Remains<'a> {
                     .map(|promotion| ModelReference { id: ModelName::Version(promotion.id), content: player.content }),
             );
         }
-        let run = &lineage.config.config.run;
+        let (run, next) = (&lineage.config.config.run, lineage.finished() + 1);
+        let mut reaches = vec![(next, (next + 1).saturating_sub(run.window))];
+        for generation in lineage.closed.generation + 1..=next {
+            let window = lineage.config_of(generation)?.config.run.window;
+            reaches.push((generation, (generation + 1).saturating_sub(window)));
+        }
         let (registry, datasets) = (lineage.registry, lineage.datasets);
-        let (keep_generations, window) = (run.keep_generations, run.window);
-        Ok(Self { registry, datasets, keep_generations, window, finished, champions })
+        Ok(Self { registry, datasets, keep_generations: run.keep_generations, reaches, finished, champions })
     }
 
     fn plan(&self) -> Result<GcPlan, ArtifactError> {
@@ -190,13 +194,13 @@ fn needless_generations<'a>(task: &Remains<'a>, gates: &[RunGate], closed: u32) 
         let gate = gates.iter().find(|gate| gate.generation == generation);
         gate.is_some_and(|gate| promotions.iter().any(|promotion| promotion.gate == Some(gate.verdict.step)))
     };
+    let reached = task.reaches.iter().filter(|(generation, _)| closed < *generation).map(|(_, first)| *first).min();
     let mut needless = Vec::new();
     for stage in STAGE_FOLDERS {
         for generation in generations(task.datasets, stage)? {
             let needed = closed < generation
                 || match stage {
-                    // The first generation that is not closed trains on the window before it.
-                    "selfplay" => closed + 1 < generation + task.window,
+                    "selfplay" => reached.is_some_and(|first| first <= generation),
                     "gate" => promoted(generation),
                     _ => false,
                 };

@@ -9,8 +9,9 @@ use crate::artifact::publish::is_folder;
 use crate::artifact::publish::parent;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::table::row::TableRow;
-use crate::artifact::table::{FileEntry, Table, read_listed};
+use crate::artifact::table::{FileEntry, NEVER, Table, read_listed};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 /// A finished dataset.
 #[derive(Clone, Debug)]
@@ -121,7 +122,16 @@ impl Dataset {
     ///
     /// Damage of any kind.
     pub fn rows(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
-        self.read(positions_table(self.manifest.kind), index)
+        self.rows_until(index, &NEVER)
+    }
+
+    /// As [`Dataset::rows`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dataset::rows`], or [`ArtifactError::Interrupted`].
+    pub fn rows_until(&self, index: usize, stop: &AtomicBool) -> Result<Vec<PositionRow>, ArtifactError> {
+        self.read_until(positions_table(self.manifest.kind), index, stop)
     }
 
     /// The games of a part, checked against the manifest; `None` if the source had positions only.
@@ -155,9 +165,23 @@ impl Dataset {
     ///
     /// Damage of any kind.
     pub fn read<R: TableRow>(&self, table: &Table, index: usize) -> Result<Vec<R>, ArtifactError> {
+        self.read_until(table, index, &NEVER)
+    }
+
+    /// As [`Dataset::read`], unless `stop` is raised.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dataset::read`], or [`ArtifactError::Interrupted`].
+    pub fn read_until<R: TableRow>(
+        &self,
+        table: &Table,
+        index: usize,
+        stop: &AtomicBool,
+    ) -> Result<Vec<R>, ArtifactError> {
         let path = part_path(&self.folder, table, index);
         let entry = file_entry(&self.folder, &self.manifest.parts[index], table)?;
-        table.read_rows(&path, entry)
+        R::from_batch(&table.read_until(&path, entry, stop)?).map_err(|reason| ArtifactError::damaged(&path, reason))
     }
 }
 

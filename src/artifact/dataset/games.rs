@@ -22,10 +22,10 @@ table_rows! {
 }
 
 /// The columns of `games/part-NNNNN.parquet`.
-pub static GAMES: Table = Table { name: "games", columns: GameRow::COLUMNS, nullable: &[] };
+pub static GAMES: Table = Table { name: "games", columns: GameRow::COLUMNS, nullable: false };
 
 /// The same of an imported dataset, where values may be missing.
-pub static IMPORTED_GAMES: Table = Table { nullable: GameRow::OPTIONAL, ..GAMES };
+pub static IMPORTED_GAMES: Table = Table { nullable: true, ..GAMES };
 
 /// The games table of a kind of dataset.
 #[must_use]

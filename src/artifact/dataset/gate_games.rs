@@ -23,4 +23,4 @@ table_rows! {
 }
 
 /// The columns of a gate's `games/part-NNNNN.parquet`.
-pub static GATE_GAMES: Table = Table { name: "games", columns: GateGameRow::COLUMNS, nullable: &[] };
+pub static GATE_GAMES: Table = Table { name: "games", columns: GateGameRow::COLUMNS, nullable: false };

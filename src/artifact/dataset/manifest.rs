@@ -2,7 +2,6 @@
 
 use super::bounds::PARTS_MAX;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::{Settings, table_settings};
@@ -10,12 +9,6 @@ use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The format version of everything in a dataset folder, except one of MPC samples.
-pub type DatasetFormat = FormatVersion<1, 2>;
-
-/// The format version of a dataset of MPC samples.
-pub type MpcFormat = FormatVersion<2, 3>;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
@@ -34,26 +27,6 @@ pub enum DatasetKind {
     Gate,
 }
 
-impl DatasetKind {
-    /// The format version that is written.
-    #[must_use]
-    pub const fn format(self) -> u32 {
-        match self {
-            Self::Mpc => MpcFormat::CURRENT.number(),
-            _ => DatasetFormat::CURRENT.number(),
-        }
-    }
-
-    /// Checks a format version that was read.
-    pub(super) fn check_format(self, format: u32) -> Result<(), String> {
-        let checked = match self {
-            Self::Mpc => MpcFormat::try_from(Some(format)).map(|_| ()),
-            _ => DatasetFormat::try_from(Some(format)).map(|_| ()),
-        };
-        checked.map_err(|error| error.to_string())
-    }
-}
-
 /// A part: a fixed range of items, with one file in each table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +43,7 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// A [`DatasetFormat`], or an [`MpcFormat`] for MPC samples.
+    /// The format version, by kind.
     pub format: u32,
     /// What the dataset holds.
     pub kind: DatasetKind,
@@ -97,11 +70,6 @@ pub struct Manifest {
     pub parents: Vec<ContentHash>,
     /// The hash of all values, in order.
     pub content: ContentHash,
-}
-
-impl Versioned for Manifest {
-    // Which versions there are depends on the kind: `Manifest::read_any` checks that.
-    type Format = FormatVersion<1, 3>;
 }
 
 /// The name of part `index`.

@@ -31,5 +31,4 @@ table_rows! {
 }
 
 /// The columns of `samples/part-NNNNN.parquet`.
-pub static MPC_SAMPLES: Table =
-    Table { name: "samples", columns: MpcSampleRow::COLUMNS, nullable: MpcSampleRow::OPTIONAL };
+pub static MPC_SAMPLES: Table = Table { name: "samples", columns: MpcSampleRow::COLUMNS, nullable: true };

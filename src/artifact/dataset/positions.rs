@@ -44,10 +44,10 @@ table_rows! {
 }
 
 /// The columns of `positions/part-NNNNN.parquet`.
-pub static POSITIONS: Table = Table { name: "positions", columns: PositionRow::COLUMNS, nullable: &[] };
+pub static POSITIONS: Table = Table { name: "positions", columns: PositionRow::COLUMNS, nullable: false };
 
 /// The same of an imported dataset, whose labels may be missing.
-pub static IMPORTED_POSITIONS: Table = Table { nullable: PositionRow::OPTIONAL, ..POSITIONS };
+pub static IMPORTED_POSITIONS: Table = Table { nullable: true, ..POSITIONS };
 
 /// The positions table of a kind of dataset.
 #[must_use]

@@ -13,6 +13,7 @@ use arrow::array::RecordBatch;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// The units of all columns; each column's description says from whose point of view.
 const UNITS: &str = "scores in millidiscs, results in discs";
@@ -118,12 +119,13 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// A part of another recipe, or whatever the system refuses.
+    /// A part of another recipe, [`ArtifactError::Interrupted`] once `stop` is raised, or whatever the system refuses.
     pub fn find(
         &self,
         folder: &Path,
         range: &PartRange,
         tables: &[(&Table, u64)],
+        stop: &AtomicBool,
     ) -> Result<Option<FoundPart>, ArtifactError> {
         let expected = self.footer(range);
         let (mut entries, mut files) = (BTreeMap::new(), Vec::new());
@@ -132,7 +134,7 @@ impl Recipe {
                 true => Ok(rows_max),
                 false => Err(self.conflict(folder, footer)),
             };
-            let found = match table.read_unlisted(&part_path(folder, table, range.index), of_recipe) {
+            let found = match table.read_unlisted_until(&part_path(folder, table, range.index), of_recipe, stop) {
                 Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
                 other => other?,
             };
@@ -199,8 +201,13 @@ pub fn base_footer(format: u32, recipe: ContentHash) -> Footer {
 }
 
 /// Adds to a footer the settings, the first item and the number of items.
-fn part_footer(kind: DatasetKind, mut footer: Footer, settings: &[(String, String)], range: [u64; 2]) -> Footer {
-    footer.extend(settings.iter().map(|(name, value)| (setting_key(name), value.clone())));
+fn part_footer<'s>(
+    kind: DatasetKind,
+    mut footer: Footer,
+    settings: impl IntoIterator<Item = &'s (String, String)>,
+    range: [u64; 2],
+) -> Footer {
+    footer.extend(settings.into_iter().map(|(name, value)| (setting_key(name), value.clone())));
     let names = if kind == DatasetKind::Gate { ["first_pair", "pairs"] } else { ["first_game", "games"] };
     footer.extend(names.into_iter().zip(range).map(|(name, number)| (setting_key(name), number.to_string())));
     footer
@@ -224,14 +231,39 @@ pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
 ///
 /// The first key of a footer that differs, with both values, or a file that cannot be read.
 pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, String)]) -> Result<(), ArtifactError> {
+    compare_footers(dataset, index, settings, true)
+}
+
+/// As [`check_footers`], where the manifest knows only some of the settings: those of them that a footer has are compared.
+///
+/// # Errors
+///
+/// As [`check_footers`].
+pub fn check_known_footers(
+    dataset: &Dataset,
+    index: usize,
+    settings: &[(String, String)],
+) -> Result<(), ArtifactError> {
+    compare_footers(dataset, index, settings, false)
+}
+
+fn compare_footers(
+    dataset: &Dataset,
+    index: usize,
+    settings: &[(String, String)],
+    all_known: bool,
+) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
     let part = &manifest.parts[index];
     for (table, entry) in &part.files {
         let path = part_name_path(dataset.folder(), table, index);
+        let mut footer = Table::read_footer(&path)?;
+        let settings = settings.iter().filter(|(name, _)| all_known || setting_in(&footer, name).is_some());
         let base = base_footer(manifest.format, manifest.recipe);
         let mut expected = part_footer(manifest.kind, base, settings, [part.first, part.count]);
         expected.insert("renma.content".into(), entry.content.to_string());
-        if let Some(difference) = footer_difference(&Table::read_footer(&path)?, &expected) {
+        footer.retain(|key, _| all_known || expected.contains_key(key));
+        if let Some(difference) = footer_difference(&footer, &expected) {
             return Err(ArtifactError::damaged(&path, difference));
         }
     }

@@ -28,19 +28,18 @@ pub struct Verified {
 /// What is wrong with a dataset.
 type Finding = ArtifactError;
 
-/// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows. It ends soon after
-/// `stop` is raised, and says nothing about the rest.
+/// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows.
 ///
 /// # Errors
 ///
-/// The first thing that does not fit, with its row.
+/// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after `stop` is raised.
 pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<Verified, Finding> {
     let games = dataset.game_rows(index)?;
-    let rows = dataset.rows(index)?;
+    let rows = dataset.rows_until(index, stop)?;
     let path = part_path(dataset.folder(), &POSITIONS, index);
     for (number, row) in rows.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
-            return Ok(Verified::default());
+            return Err(ArtifactError::Interrupted);
         }
         row.check().map_err(|reason| Finding::damaged(&path, format!("row {number}: {reason}")))?;
     }
@@ -67,7 +66,7 @@ fn verify_games(
     let mut rest = rows;
     for (id, game) in (part.first..).zip(games) {
         if stop.load(Ordering::Relaxed) {
-            return Ok(Verified::default());
+            return Err(ArtifactError::Interrupted);
         }
         if game.game_id != id {
             return Err(Finding::damaged(

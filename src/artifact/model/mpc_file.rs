@@ -47,13 +47,13 @@ macro_rules! columns {
 }
 
 /// The columns of `mpc.parquet`.
-pub static MPC: Table = Table { name: "mpc", columns: columns!(Int16), nullable: &[] };
+pub static MPC: Table = Table { name: "mpc", columns: columns!(Int16), nullable: false };
 
 /// The columns of format 2.
-static MPC_2: Table = Table { name: "mpc", columns: columns!(UInt8), nullable: &[] };
+static MPC_2: Table = Table { name: "mpc", columns: columns!(UInt8), nullable: false };
 
 /// The columns of format 1, whose deviations are normal and do not grow.
-static MPC_1: Table = Table { name: "mpc", columns: columns!(UInt8, []), nullable: &[] };
+static MPC_1: Table = Table { name: "mpc", columns: columns!(UInt8, []), nullable: false };
 
 /// The columns of `mpc.parquet` in this format.
 #[must_use]

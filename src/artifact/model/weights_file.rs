@@ -21,7 +21,7 @@ pub static WEIGHTS: Table = Table {
         Column::new("weight", DataType::Int32, Layout::Dictionary, "millidiscs for the side to move"),
         Column::new("visits", DataType::UInt32, Layout::Dictionary, "training updates that reached this weight"),
     ],
-    nullable: &[],
+    nullable: false,
 };
 
 /// The columns of formats 1 and 2.
@@ -34,7 +34,7 @@ static WEIGHTS_2: Table = Table {
         Column::new("weight", DataType::Int32, Layout::Split, ""),
         Column::new("visits", DataType::UInt32, Layout::Split, ""),
     ],
-    nullable: &[],
+    nullable: false,
 };
 
 /// The columns of `weights.parquet` in this format.

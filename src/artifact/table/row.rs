@@ -1,6 +1,6 @@
 //! Rows of a table as plain structs: each column is declared once, and found by its name.
 
-use super::Column;
+use super::{Column, Layout};
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
@@ -12,9 +12,6 @@ use std::sync::Arc;
 pub trait TableRow: Sized {
     /// The columns, in the order of the file.
     const COLUMNS: &'static [Column];
-
-    /// The names of the columns whose values are an `Option`.
-    const OPTIONAL: &'static [&'static str];
 
     /// The rows as columns, in the order of [`TableRow::COLUMNS`].
     fn to_columns(rows: &[Self]) -> Vec<ArrayRef>;
@@ -29,8 +26,11 @@ pub trait TableRow: Sized {
     /// The values as text, in the order of [`TableRow::COLUMNS`]; a missing one is empty.
     fn texts(&self) -> Vec<String>;
 
-    /// Which values are missing, in the order of [`TableRow::OPTIONAL`].
-    fn missing(&self) -> Vec<bool>;
+    /// The columns whose values are missing.
+    fn missing(&self) -> Vec<&'static str>;
+
+    /// Removes the values of columns that a file of this format does not have.
+    fn reduce_to(&mut self, format: u32);
 
     /// Sets the value of a column from an integer; a flag is 0 or 1.
     ///
@@ -71,6 +71,9 @@ pub trait Cell<A>: Sized {
     fn is_missing(&self) -> bool {
         false
     }
+
+    /// Removes the value, if it may be missing.
+    fn remove(&mut self) {}
 
     /// The value that an integer stands for.
     ///
@@ -204,6 +207,10 @@ impl<A, T: Cell<A>> Cell<A> for Option<T> {
         self.is_none()
     }
 
+    fn remove(&mut self) {
+        *self = None;
+    }
+
     fn from_integer(value: i64) -> Result<Self, String> {
         T::from_integer(value).map(Some)
     }
@@ -213,28 +220,36 @@ fn wrong_type(column: &ArrayRef, expected: &DataType) -> String {
     format!("has type {}, {expected} expected", column.data_type())
 }
 
-/// The names of the optional columns come first, followed by as many others as there are; with their number.
+/// The column of the values of type `T`; `since` is the format that a declaration names, if any.
+///
+/// # Panics
+///
+/// If values of a column that older files do not have cannot be missing.
 #[must_use]
-pub const fn optional_first<const N: usize>(columns: [(&'static str, bool); N]) -> ([&'static str; N], usize) {
-    let (mut names, mut count, mut index) = ([""; N], 0, 0);
-    while index < N {
-        if columns[index].1 {
-            names[count] = columns[index].0;
-            count += 1;
-        }
-        index += 1;
-    }
-    (names, count)
+pub const fn column<A, T: Cell<A>>(
+    name: &'static str,
+    layout: Layout,
+    description: &'static str,
+    since: Option<u32>,
+) -> Column {
+    let since = if let Some(format) = since { format } else { 1 };
+    assert!(T::IS_OPTIONAL || since == 1, "a column with `since` must be an `Option`: older files do not have it");
+    Column { name, data_type: T::DATA_TYPE, layout, description, is_optional: T::IS_OPTIONAL, since }
 }
 
 /// Declares a row with its columns: `/// description`, then `name: type as ArrowType, Layout;`.
 ///
 /// The description is kept in the file, with unit and point of view. An `Option` may be missing where its table is nullable.
+/// A column that is added ends with `, since FORMAT`, which becomes the format of the datasets that have the table; in
+/// files of older formats its values are missing.
 macro_rules! table_rows {
     (
         $(#[$attribute:meta])*
         pub struct $Row:ident {
-            $(#[doc = $description:literal] $name:ident: $type:ty as $arrow:ident, $layout:ident;)*
+            $(
+                #[doc = $description:literal]
+                $name:ident: $type:ty as $arrow:ident, $layout:ident $(, since $since:literal)?;
+            )*
         }
     ) => {
         $(#[$attribute])*
@@ -243,23 +258,14 @@ macro_rules! table_rows {
         }
 
         impl crate::artifact::table::row::TableRow for $Row {
-            const COLUMNS: &'static [crate::artifact::table::Column] = &[$(crate::artifact::table::Column::new(
-                stringify!($name),
-                <$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::DATA_TYPE,
-                crate::artifact::table::Layout::$layout,
-                $description.trim_ascii(),
-            )),*];
-
-            const OPTIONAL: &'static [&'static str] = {
-                const NAMES: (&[&str], usize) = {
-                    let (names, count) = &const { crate::artifact::table::row::optional_first([$((
-                        stringify!($name),
-                        <$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::IS_OPTIONAL,
-                    )),*]) };
-                    (names, *count)
-                };
-                NAMES.0.split_at(NAMES.1).0
-            };
+            const COLUMNS: &'static [crate::artifact::table::Column] = &[$(
+                crate::artifact::table::row::column::<arrow::datatypes::$arrow, $type>(
+                    stringify!($name),
+                    crate::artifact::table::Layout::$layout,
+                    $description.trim_ascii(),
+                    [$(Some($since),)? None][0],
+                )
+            ),*];
 
             fn to_columns(rows: &[Self]) -> Vec<arrow::array::ArrayRef> {
                 vec![$(<$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::to_column(
@@ -281,12 +287,19 @@ macro_rules! table_rows {
                 vec![$(crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::text(&self.$name)),*]
             }
 
-            fn missing(&self) -> Vec<bool> {
+            fn missing(&self) -> Vec<&'static str> {
                 let all = [$((
-                    <$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::IS_OPTIONAL,
+                    stringify!($name),
                     crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::is_missing(&self.$name),
                 )),*];
-                all.into_iter().filter(|(is_optional, _)| *is_optional).map(|(_, is_missing)| is_missing).collect()
+                all.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
+            }
+
+            fn reduce_to(&mut self, format: u32) {
+                let mut columns = Self::COLUMNS.iter();
+                $(if columns.next().is_some_and(|column| format < column.since) {
+                    crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::remove(&mut self.$name);
+                })*
             }
 
             fn set(&mut self, column: &str, value: i64) -> Result<(), String> {
@@ -312,4 +325,75 @@ pub(crate) use table_rows;
 pub fn open_column<'b, A, T: Cell<A>>(batch: &'b RecordBatch, name: &str) -> Result<T::Column<'b>, String> {
     let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
     T::open(column).map_err(|reason| format!("column {name} {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::table::{Footer, Table};
+
+    table_rows! {
+        /// A row of format 2.
+        #[expect(unreachable_pub, reason = "the macro declares public rows")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct OldRow {
+            /// a number
+            number: u64 as UInt64Type, Delta;
+            /// a label
+            label: Option<u8> as UInt8Type, Dictionary;
+        }
+    }
+
+    table_rows! {
+        /// A row of format 4.
+        #[expect(unreachable_pub, reason = "the macro declares public rows")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct NewRow {
+            /// a column of format 4
+            newest: Option<bool> as BooleanType, Plain, since 4;
+            /// a number
+            number: u64 as UInt64Type, Delta;
+            /// a column of format 3
+            newer: Option<i32> as Int32Type, Delta, since 3;
+            /// a label
+            label: Option<u8> as UInt8Type, Dictionary;
+        }
+    }
+
+    static OLD: Table = Table { name: "rows", columns: OldRow::COLUMNS, nullable: false };
+    static NEW: Table = Table { name: "rows", columns: NewRow::COLUMNS, nullable: false };
+
+    const FULL: NewRow = NewRow { newest: Some(true), number: 7, newer: Some(-3), label: Some(5) };
+
+    #[test]
+    fn files_of_older_formats_have_no_values_in_newer_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let footer = |format: u32| Footer::from([("renma.format".to_owned(), format.to_string())]);
+        let read = |entry| NEW.read_rows::<NewRow>(&path, &entry).map_err(|error| error.to_string());
+        let bare = NewRow { newest: None, newer: None, ..FULL };
+        let old = [OldRow { number: 7, label: Some(5) }];
+        assert_eq!(read(OLD.write_rows(&path, &old, &footer(2)).unwrap()), Ok(vec![bare]));
+        // Merged from datasets of both formats.
+        assert_eq!(read(NEW.write_rows(&path, &[FULL, bare], &footer(4)).unwrap()), Ok(vec![FULL, bare]));
+        assert_eq!(read(NEW.write_rows(&path, &[FULL], &Footer::new()).unwrap()), Ok(vec![FULL]));
+        for (footer, missing) in [(footer(3), "newer"), (Footer::new(), "newest"), (footer(0), "newest")] {
+            let error = read(OLD.write_rows(&path, &old, &footer).unwrap()).unwrap_err();
+            assert!(error.ends_with(&format!("it has no column {missing}")), "{error}");
+        }
+        let error = read(NEW.write_rows(&path, &[FULL], &footer(3)).unwrap()).unwrap_err();
+        assert!(error.ends_with("its column newest is not one of `rows`"), "{error}");
+    }
+
+    #[test]
+    fn a_row_is_reduced_to_the_columns_of_a_format() {
+        let reduced = |format| {
+            let mut row = FULL;
+            row.reduce_to(format);
+            row
+        };
+        assert_eq!(reduced(4), FULL);
+        assert_eq!(reduced(3), NewRow { newest: None, ..FULL });
+        assert_eq!(reduced(2).missing(), ["newest", "newer"]);
+    }
 }

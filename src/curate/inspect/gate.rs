@@ -92,3 +92,15 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
         results,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_result_is_a_win_a_draw_or_a_loss() {
+        let mut summary = ColorSummary::default();
+        [64, 1, 2, 0, 0, -1, -64, -2, -2].into_iter().for_each(|result| summary.add(result));
+        assert_eq!(summary, ColorSummary { wins: 3, draws: 2, losses: 4 });
+    }
+}

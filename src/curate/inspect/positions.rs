@@ -129,7 +129,7 @@ pub struct PositionsSummary {
     /// The same up to symmetry and color.
     pub duplicates_up_to_symmetry: u64,
     /// Rows whose label is missing, by column; columns without missing labels are left out.
-    pub missing: BTreeMap<String, u64>,
+    pub missing: BTreeMap<&'static str, u64>,
     /// Variety by ply.
     pub openings: Vec<OpeningVariety>,
     /// Rows by empty squares, fewest first.
@@ -141,7 +141,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<Positio
     let mut inspector = Inspector::default();
     for index in 0..dataset.part_count() {
         inspector.games += dataset.manifest().parts[index].count;
-        for row in dataset.rows(index)? {
+        for row in dataset.rows_until(index, context.stop)? {
             context.check()?;
             inspector.add_row(&row);
         }
@@ -159,15 +159,14 @@ struct Inspector {
     canonical: HashSet<u64>,
     openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
     by_empties: BTreeMap<u8, EmptiesSummary>,
-    missing: Vec<u64>, // by label, in the order of the columns
+    missing: BTreeMap<&'static str, u64>,
 }
 
 impl Inspector {
     fn add_row(&mut self, row: &PositionRow) {
         self.positions += 1;
-        self.missing.resize(PositionRow::OPTIONAL.len(), 0);
-        for (count, is_missing) in self.missing.iter_mut().zip(row.missing()) {
-            *count += u64::from(is_missing);
+        for label in row.missing() {
+            *self.missing.entry(label).or_default() += 1;
         }
         let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
         let summary = self.by_empties.entry(range).or_default();
@@ -192,12 +191,7 @@ impl Inspector {
             positions: self.positions,
             duplicates: self.positions - self.boards.len() as u64,
             duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
-            missing: PositionRow::OPTIONAL
-                .iter()
-                .zip(self.missing)
-                .filter(|(_, count)| 0 < *count)
-                .map(|(name, count)| ((*name).to_owned(), count))
-                .collect(),
+            missing: self.missing,
             openings: self
                 .openings
                 .into_iter()

@@ -1,9 +1,10 @@
 //! Checks the games of a gate and recomputes its verdict from them.
 
-use super::{check_footer, config_of, over_parts};
+use super::{config_of, over_parts};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::recipe::check_known_footers;
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::Table;
@@ -39,8 +40,9 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
         interval: retired.get("interval", today.interval, 0.0, 10.0)?,
     };
     let verdict = read_verdict(dataset.folder())?;
+    let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
-        check_footer(dataset, &GATE_GAMES, index, ("gate", "pair"))?;
+        check_known_footers(dataset, index, &settings)?;
         verify_part(dataset, index, fast, context)
     })?;
     let mut openings = BTreeSet::new();

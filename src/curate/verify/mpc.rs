@@ -1,9 +1,10 @@
 //! Checks the samples behind MPC statistics.
 
-use super::{check_footer, config_of, over_parts};
+use super::{config_of, over_parts};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use crate::artifact::dataset::recipe::check_known_footers;
 use crate::artifact::error::ArtifactError;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
@@ -34,9 +35,10 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
         end_empties: number("end_empties", today.end_empties)?,
         ..today
     };
+    let settings = dataset.manifest().settings("fit_mpc");
     let parts = over_parts(context, "verify", dataset, |index| {
-        check_footer(dataset, &MPC_SAMPLES, index, ("fit_mpc", "game"))?;
-        Ok(verify_part(dataset, index, (config.depth_max, &sampling))?)
+        check_known_footers(dataset, index, &settings)?;
+        Ok(verify_part(dataset, index, (config.depth_max, &sampling), context)?)
     })?;
     let mut total = MpcVerified::default();
     for part in parts {
@@ -51,9 +53,10 @@ fn verify_part(
     dataset: &Dataset,
     index: usize,
     (depth_max, sampling): (u8, &Sampling),
+    context: Context<'_>,
 ) -> Result<MpcVerified, ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
+    let rows: Vec<MpcSampleRow> = dataset.read_until(&MPC_SAMPLES, index, context.stop)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
     let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
     check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;

@@ -11,6 +11,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::table::row::TableRow;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 /// A part as a folder holds it; `None` if it is not there, damaged or shorter than asked.
 pub(super) fn find_part(
@@ -18,10 +19,10 @@ pub(super) fn find_part(
     config: &FitMpcConfig,
     folder: &Path,
     range: &PartRange,
+    stop: &AtomicBool,
 ) -> Result<Option<(Part, Vec<Sample>)>, ArtifactError> {
-    let Some(found) = recipe.find(folder, range, &[(&MPC_SAMPLES, range.count * config.game_rows_max())])? else {
-        return Ok(None);
-    };
+    let tables = [(&MPC_SAMPLES, range.count * config.game_rows_max())];
+    let Some(found) = recipe.find(folder, range, &tables, stop)? else { return Ok(None) };
     let rows = found.files.iter().map(|(_, rows)| MpcSampleRow::from_batch(rows));
     // A value that no row can have: the part is made again.
     let Ok(rows) = rows.collect::<Result<Vec<_>, _>>() else { return Ok(None) };

@@ -180,7 +180,8 @@ pub(super) fn make_parts(
     let (mut entries, mut parts) = (Vec::new(), Vec::new());
     for range in PartRange::all(task.config.games, task.config.part_games) {
         context.check()?;
-        let found = task.output.map(|output| find_part(recipe, task.config, output, &range)).transpose()?;
+        let found =
+            task.output.map(|output| find_part(recipe, task.config, output, &range, context.stop)).transpose()?;
         if let Some((entry, samples)) = found.flatten() {
             context.progress.resume(range.count);
             entries.push(entry);

@@ -254,7 +254,13 @@ fn wanted_empties(sampling: &Sampling, rng: &mut RandomStream) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::task::{FitMpcConfig, Method};
     use super::*;
+    use crate::artifact::model::builtin::Builtin;
+    use crate::artifact::model::reference::LoadedModel;
+    use crate::artifact::model::registry::Registry;
+    use crate::pipeline::search_settings::LevelSetting;
+    use std::path::Path;
 
     /// Two samples of depths 0 to 2, the second one solved.
     fn samples() -> Vec<Sample> {
@@ -300,5 +306,51 @@ mod tests {
         rows.push(rows[6]);
         assert!(Sample::from_rows(&rows, 2).is_err(), "two ends");
         assert!(Sample::from_rows(&rows[..2], 2).is_err(), "a depth is missing");
+    }
+
+    /// A position of a random game with a move and this many empty squares.
+    fn position_of(game: u64, empties: u8) -> Position {
+        let mut rng = stream(game, Stream::Game(1, empties.into()));
+        loop {
+            let mut game = Game::new();
+            while !game.is_over() {
+                let position = game.current().position;
+                if position.empties() == empties {
+                    return position;
+                }
+                game.play(rng.pick(Squares(position.legal_moves())).unwrap()).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_root_too_near_the_end_has_no_node_to_sample() {
+        const DEPTH_MAX: u8 = 6;
+        let method = Method::Line { level: LevelSetting::Sigmas { t: 1.0 } };
+        let config = FitMpcConfig { method, depth_max: DEPTH_MAX, games: 1, part_games: 1 };
+        let (model, registry) = (LoadedModel::builtin(Builtin::DiscCount), Registry::new(Path::new("none")));
+        let (model, registry) = (&model, &registry);
+        let task = FitMpcTask { config: &config, seed: 1, generation: 1, model, registry, output: None, report: None };
+        let (no_table, stop) = (MpcTable::empty(), AtomicBool::new(false));
+        let mut sampler = Sampler::new(task, &no_table, &stop);
+        let [depth_min, depth_last] = sampler.sampling.tree_depths;
+        // Roots with just enough empty squares in which a node was found, by plies below the root.
+        let mut found = [0; 3];
+        for seed in 0..60 {
+            for empties in DEPTH_MAX..=DEPTH_MAX + 2 {
+                let mut rng = stream(seed, Stream::MpcSample(1, 0));
+                let mut drawn = rng.clone();
+                let chosen = drawn.chance(sampler.sampling.tree_share);
+                drawn.below(u32::from(depth_last - depth_min) + 1);
+                let above = 1 + drawn.below(2) as u8;
+                let met = sampler.met(&mut rng, position_of(seed, empties)).unwrap();
+                if !chosen || empties < DEPTH_MAX + above {
+                    assert_eq!(met, None, "seed {seed}: {empties} empty squares, {above} plies below the root");
+                } else if empties == DEPTH_MAX + above {
+                    found[usize::from(above)] += usize::from(met.is_some());
+                }
+            }
+        }
+        assert!(0 < found[1] && 0 < found[2], "{found:?}");
     }
 }

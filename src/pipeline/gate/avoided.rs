@@ -35,7 +35,7 @@ impl Avoided {
             self.0.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
         let read = |(dataset, part): (&Dataset, usize)| {
             context.check()?;
-            read_part(dataset, part, EMPTIES_AT_START - moves).map_err(StageError::from)
+            read_part(dataset, part, EMPTIES_AT_START - moves, context).map_err(StageError::from)
         };
         context.pool()?.install(|| {
             let read: Result<Vec<Vec<Position>>, StageError> = parts.into_par_iter().map(read).collect();
@@ -56,8 +56,13 @@ impl Positions {
     }
 }
 
-fn read_part(dataset: &Dataset, part: usize, empties: u8) -> Result<Vec<Position>, ArtifactError> {
-    let rows = dataset.rows(part)?;
+fn read_part(
+    dataset: &Dataset,
+    part: usize,
+    empties: u8,
+    context: Context<'_>,
+) -> Result<Vec<Position>, ArtifactError> {
+    let rows = dataset.rows_until(part, context.stop)?;
     let rows = rows.iter().enumerate().filter(|(_, row)| row.empties == empties);
     rows.map(|(number, row)| {
         let position = row.position().map_err(|reason| {

@@ -68,7 +68,7 @@ pub(super) fn find_batches(
     let mut found = BTreeMap::new();
     for range in ranges {
         context.check()?;
-        if let Some(batch) = find_batch(task, recipe, range)? {
+        if let Some(batch) = find_batch(task, recipe, range, context)? {
             found.insert(range.index, batch);
         }
     }
@@ -85,9 +85,15 @@ pub(super) fn find_batches(
 }
 
 /// A batch that is there already; none that is damaged or has another number of pairs.
-fn find_batch(task: &GateTask<'_>, recipe: &Recipe, range: &PartRange) -> Result<Option<Batch>, ArtifactError> {
+fn find_batch(
+    task: &GateTask<'_>,
+    recipe: &Recipe,
+    range: &PartRange,
+    context: Context<'_>,
+) -> Result<Option<Batch>, ArtifactError> {
     let games = games_of(range);
-    let Some(mut found) = recipe.find(task.output, range, &[(&GATE_GAMES, games.count)])? else { return Ok(None) };
+    let tables = [(&GATE_GAMES, games.count)];
+    let Some(mut found) = recipe.find(task.output, range, &tables, context.stop)? else { return Ok(None) };
     let Some((footer, rows)) = found.files.pop() else { return Ok(None) };
     let Ok(rows) = GateGameRow::from_batch(&rows) else { return Ok(None) };
     if !rows.iter().map(|row| row.game_id).eq(games.ids()) {

@@ -32,7 +32,7 @@ impl Parts {
         let mut done = BTreeMap::new();
         for range in &ranges {
             context.check()?;
-            if let Some(part) = find_part(folder, recipe, range)? {
+            if let Some(part) = find_part(folder, recipe, range, context)? {
                 done.insert(range.index, part);
             }
         }
@@ -58,8 +58,13 @@ impl Parts {
     }
 }
 
-fn find_part(folder: &Path, recipe: &Recipe, range: &PartRange) -> Result<Option<Part>, ArtifactError> {
+fn find_part(
+    folder: &Path,
+    recipe: &Recipe,
+    range: &PartRange,
+    context: Context<'_>,
+) -> Result<Option<Part>, ArtifactError> {
     let tables = [(&GAMES, range.count), (&POSITIONS, range.count * GAME_ROWS_MAX)];
-    let found = recipe.find(folder, range, &tables)?.map(|found| found.part);
+    let found = recipe.find(folder, range, &tables, context.stop)?.map(|found| found.part);
     Ok(found.filter(|part| part.files[GAMES.name].rows == range.count))
 }

@@ -11,6 +11,7 @@ use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
+use crate::artifact::table::row::TableRow;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
@@ -170,7 +171,7 @@ impl<'a> Remake<'a> {
             self.model,
             context.stop,
         );
-        let positions = self.dataset.rows(index)?;
+        let positions = self.dataset.rows_until(index, context.stop)?;
         let mut rest = &positions[..];
         let mut count = 0;
         for game in &games {
@@ -180,7 +181,10 @@ impl<'a> Remake<'a> {
                 continue;
             }
             count += 1;
-            let again = player.play(game.game_id)?;
+            let mut again = player.play(game.game_id)?;
+            // A dataset of an older format does not have the columns that were added since.
+            again.game.reduce_to(manifest.format);
+            again.positions.iter_mut().for_each(|row| row.reduce_to(manifest.format));
             compare(self.dataset.folder(), index, game, rows, &again.game, &again.positions)?;
         }
         match wanted.next() {
@@ -232,7 +236,7 @@ pub fn resolve_part(
     let path = part_path(dataset.folder(), &POSITIONS, index);
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let mut count = 0;
-    for (number, row) in (0_u64..).zip(dataset.rows(index)?) {
+    for (number, row) in (0_u64..).zip(dataset.rows_until(index, context.stop)?) {
         let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
         if row.exact != Some(true) || !belongs(seed, Stream::Remake, &name, share) {
             continue;

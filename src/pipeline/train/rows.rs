@@ -107,7 +107,7 @@ fn read_part(
     let recipe = dataset.manifest().recipe.to_string();
     let mut set = TrainingSet::default();
     let mut game = None;
-    for (index, row) in dataset.rows(part)?.iter().enumerate() {
+    for (index, row) in dataset.rows_until(part, context.stop)?.iter().enumerate() {
         context.check()?;
         let position = row.position().map_err(|reason| {
             let path = part_path(dataset.folder(), &POSITIONS, part);
