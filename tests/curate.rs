@@ -9,11 +9,11 @@ use renma::artifact::dataset::folder::{Dataset, part_path};
 use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::manifest::{Manifest, content_of};
 use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::dataset::positions::PositionRow;
+use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::seal::write_sealed;
 use renma::artifact::table::{Footer, Table};
-use renma::curate::inspect::{Summary, inspect};
+use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::board::position::Position;
 use renma::pipeline::{Context, Progress};
 use serde_json::Value;
@@ -48,6 +48,8 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     }
     let quick = [("generate.part_games", "25"), ("generate.exploration", "0.1")];
     run.done(&format!("generate --config {} --output selfplay", run.config("selfplay", "smoke", &quick)));
+    let config = run.config("played", "smoke", &[("generate.games", "4"), ("generate.part_games", "4")]);
+    run.done(&format!("generate --config {config} --model registry-source/v0001 --output played"));
     run.write("some.csv", SOME_LABELS);
     run.done("dataset import some.csv --format csv --output some");
     run
@@ -121,6 +123,20 @@ fn sound_samples_are_verified_and_summarized() {
     }
 }
 
+#[test]
+fn sound_positions_are_verified_and_played_again() {
+    let dataset = Dataset::open(&RUN.path("selfplay")).unwrap();
+    let (games, positions) = (dataset.manifest().done, dataset.manifest().rows("positions"));
+    let verified = json("dataset verify selfplay")["verified"].clone();
+    for (name, expected) in [("games", games), ("positions", positions), ("replayed", games)] {
+        assert_eq!(verified[name], expected, "{name}: {verified}");
+    }
+    let verify = "dataset verify played --remake 1 --models";
+    assert!(RUN.done(&format!("{verify} registry-source --json")).contains("\"games_remade\":4"));
+    let outcome = RUN.run(&format!("{verify} registry-line"));
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("which played the dataset"), "{}", outcome.stderr);
+}
+
 struct Nobody;
 
 impl Progress for Nobody {
@@ -129,10 +145,25 @@ impl Progress for Nobody {
     fn end(&self) {}
 }
 
-fn summary(name: &str) -> Summary {
+fn inspection(name: &str) -> Inspection {
     let never = AtomicBool::new(false);
     let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody };
-    inspect(&RUN.path(name), context).unwrap().summary
+    inspect(&RUN.path(name), context).unwrap()
+}
+
+fn summary(name: &str) -> Summary {
+    inspection(name).summary
+}
+
+#[test]
+fn columns_are_as_large_as_those_of_all_parts() {
+    let found = inspection("selfplay").column_bytes;
+    for (table, columns) in [("positions", 14), ("games", 5)] {
+        assert_eq!(found.keys().filter(|name| name.starts_with(table)).count(), columns);
+    }
+    let part = |index: usize| POSITIONS.column_bytes(&part_path(&RUN.path("selfplay"), &POSITIONS, index)).unwrap();
+    let parts = [0, 1, 2].map(|index| part(index).into_iter().collect::<BTreeMap<_, _>>()["score"]);
+    assert_eq!(found["positions.score"], parts.iter().sum::<u64>());
 }
 
 /// Rows by value in discs, each counted at the nearest multiple of 8.

@@ -240,6 +240,9 @@ fn text_lines_become_scored_positions() {
     workspace.done(&format!("train --config {score} --dataset text --models registry"));
     let result = seed_config(&workspace, "result", "\"result\"");
     check_refused(&workspace, &format!("train --config {result} --dataset text --models registry"), 65, &["`result`"]);
+    workspace.write("none.txt", format!("{full} 62\n{board} 99\n"));
+    let none = "dataset import none.txt --format text --output out --keep-going";
+    check_refused(&workspace, none, 65, &["it has no position to import in 2 records"]);
     workspace.write("bad.txt", format!("{board} 4\n{board} 99\n"));
     check_refused(&workspace, "dataset import bad.txt --format text --output out", 65, &["line 2, byte 132: "]);
 }

@@ -199,6 +199,17 @@ fn a_merged_dataset_has_the_recipe_of_its_parents() {
 }
 
 #[test]
+fn a_game_in_the_part_of_another_is_not_merged() {
+    let outside: [fn(&mut PositionRow); 2] = [|row| row.game_id += 10, |row| row.game_id = 0];
+    for change in outside {
+        let workspace = copy_of_run();
+        rewrite(&workspace.path("data"), 1, change, |_| ());
+        refused(&workspace, "dataset merge data --output merged", &["part-00001", "does not belong to the part"]);
+        assert!(!workspace.path("merged").exists());
+    }
+}
+
+#[test]
 fn false_shards_are_named_and_nothing_is_published() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");

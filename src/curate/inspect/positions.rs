@@ -210,3 +210,19 @@ fn fingerprint(words: &[u64]) -> u64 {
     word.copy_from_slice(&hash.as_bytes()[..8]);
     u64::from_le_bytes(word)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_holds_what_is_nearest_to_its_multiple_of_8_discs() {
+        for (discs, expected) in
+            [(-65, 0), (-64, 0), (-61, 0), (-60, 1), (-4, 8), (0, 8), (3, 8), (4, 9), (60, 16), (64, 16)]
+        {
+            assert_eq!(bin(1000 * discs), expected, "{discs} discs");
+        }
+        // What no valid row has is counted at the end, and verified elsewhere.
+        assert_eq!((bin(-1_000_000), bin(1_000_000)), (0, 16));
+    }
+}

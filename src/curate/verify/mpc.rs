@@ -111,3 +111,28 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::board::position::Position;
+    use crate::pipeline::fit_mpc::sample::Searched;
+    use crate::pipeline::fit_mpc::task::Method;
+    use crate::pipeline::search_settings::LevelSetting;
+
+    #[test]
+    fn only_samples_near_the_end_are_solved() {
+        let method = Method::Line { level: LevelSetting::Sigmas { t: 1.0 } };
+        let sampling = FitMpcConfig { method, depth_max: 3, games: 1, part_games: 1 }.sampling();
+        let mut position = Position::START;
+        while sampling.empties[1] < position.empties() {
+            position = position.children().next().unwrap().1;
+        }
+        let end = Some(Searched { score: 2000, nodes: 1 });
+        let sample = Sample { id: 0, game: 0, position, met: None, depths: Vec::new(), end };
+        assert!(check_sample(&sample, 3, &sampling).unwrap_err().contains("it was solved"));
+        let near = Sampling { end_empties: position.empties(), ..sampling };
+        assert_eq!(check_sample(&sample, 3, &near), Ok(()));
+        assert_eq!(check_sample(&Sample { end: None, ..sample }, 3, &sampling), Ok(()));
+    }
+}
