@@ -13,6 +13,7 @@ mod gc;
 mod generate;
 mod input;
 mod model;
+mod nboard;
 mod output;
 mod progress;
 mod promote;
@@ -67,6 +68,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
+        Command::Nboard(arguments) => nboard::run(session, &arguments)?,
         Command::Shard(command) => shard::run(session, command)?,
         Command::Bench(command) => bench::run(session, command)?,
     }

@@ -4,13 +4,15 @@ use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::standings::{Standing, standings};
 use super::state::{RunSteps, StageState, run_steps};
+use super::yardstick::exact_mae;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::name::ModelName;
+use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::config::LoadedConfig;
@@ -29,6 +31,8 @@ pub struct GenerationStatus {
     pub gate: Option<VerdictFile>,
     /// Whether its candidate is the champion.
     pub champion: bool,
+    /// The error of its candidate on the yardstick, in discs, once it is measured.
+    pub exact_mae: Option<f64>,
 }
 
 /// What a run has done.
@@ -84,17 +88,28 @@ impl RunStatus {
         Self::new(&lineage, run_steps(&lineage)?)
     }
 
+    /// Measures every candidate that is still there on the yardstick. Each has to be read, which may take a second.
+    pub fn measure(&mut self, registry: &Registry) {
+        for status in &mut self.generations {
+            let id = status.line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
+            // A candidate that is gone or damaged has no error; `model verify` says what is wrong with it.
+            let candidate = id.and_then(|id| LoadedModel::read(&registry.folder_of(id)).ok());
+            status.exact_mae = candidate.map(|candidate| exact_mae(&candidate.model.evaluation));
+        }
+    }
+
     fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
         let documents = lineage.registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
         let closed = lineage.closed.generations.iter().cloned();
         let mut generations: Vec<GenerationStatus> =
-            closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
+            closed.map(|line| GenerationStatus { line, gate: None, champion: false, exact_mae: None }).collect();
         for generation in steps.first..=last {
             let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
             let line = generation_line(lineage, &documents, generation)?;
-            generations.push(GenerationStatus { line, gate: gate.map(|gate| gate.verdict.clone()), champion: false });
+            let gate = gate.map(|gate| gate.verdict.clone());
+            generations.push(GenerationStatus { line, gate, champion: false, exact_mae: None });
         }
         for status in &mut generations {
             status.champion = champion.is_some() && status.line.candidate == champion;

@@ -43,6 +43,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "weights": model.model.evaluation.weights().len(),
         "mpc_entries": model.model.mpc.entries().len(),
         "mae": history.training.as_ref().map(|training| training.after.all.mae),
+        "exact_mae": history.exact_mae,
         "held_out": history.training.as_ref().map(|training| training.held_out),
         "elo": history.standing.as_ref().map(|standing| standing.rating),
         "champion": history.is_champion(),
@@ -70,6 +71,7 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
         let games = if training.held_out { "held-out games" } else { "the training rows: no games were held out" };
         row("error", &format!("{:.2} discs on {games}", training.after.all.mae))
     }));
+    rows.push(row("exact MAE", &format!("{:.2} discs on the near-even positions of the yardstick", history.exact_mae)));
     rows.extend(
         history
             .standing
