@@ -18,7 +18,7 @@ const HEAD: &str = "(;GM[Othello]PC[NBoard]DT[2026-11-22 20:52:27 GMT]PB[a]PW[b]
 /// After these moves black must pass.
 const BEFORE_PASS: &str = "B[D3]W[C3//1.5]B[e6/1.20/0.50]W[D2/-3/2]B[D1]W[E1]B[b2//]W[C1]";
 
-/// A game that ends with a pass on both sides' part: white has no disc left.
+/// A game that ends early: white has no disc left.
 const FINISHED: &str = "B[E6]W[F4]B[E3]W[F6]B[G5]W[D6]B[E7]W[F5]B[C5]";
 
 /// Sends these lines and the end of the input, and waits for the end of the program.
@@ -189,7 +189,7 @@ fn what_cannot_be_done_changes_nothing_and_what_is_unknown_is_ignored() {
     assert_eq!((outcome.code, played(&lines).0), (Some(0), expected.0));
 }
 
-/// A conversation with a program that goes on.
+/// A conversation with a running program.
 struct Talk {
     child: Child,
     input: ChildStdin,
@@ -231,7 +231,7 @@ fn a_ping_ends_what_is_being_searched() {
         talk.say(&format!("ping {number}"));
         talk.hear(&format!("pong {number}"));
     }
-    // It goes on as before.
+    // The next command works as before.
     talk.say("set depth 2");
     talk.say("go");
     talk.hear("=== ");

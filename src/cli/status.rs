@@ -30,12 +30,10 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     if let Some(path) = &arguments.pipeline.record {
         // A damaged run has no summary, but the record of the call is needed all the more.
         let status = RunStatus::read(&config, &registry, &datasets);
-        let mut status = status.unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        let status = status.unwrap_or_else(|_| RunStatus::unknown(&config.name));
         let call = pipeline_call(&arguments.pipeline);
         // While the pipeline runs it writes a record every few seconds, which is too often for this.
-        if call.code.is_some() {
-            status.measure(&registry);
-        }
+        let status = if call.code.is_some() { status.measured(&registry) } else { status };
         return Ok(write_record(path, call, registry.folder(), &status)?);
     }
     if arguments.next {
@@ -43,7 +41,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     }
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
-        status.measure(&registry);
+        status = status.measured(&registry);
     }
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
@@ -79,7 +77,7 @@ fn describe(status: &RunStatus) -> String {
             count(line.positions),
             discs(line.mae_before),
             discs(line.mae_after),
-            discs(generation.exact_mae),
+            discs(line.exact_mae),
             line.candidate.clone().unwrap_or_else(dash),
             line.points.map_or_else(dash, |points| format!("{:.1} %", 100.0 * points)),
             line.elo.map_or_else(dash, |[elo, low, high]| format!("{elo:+.0} [{low:+.0}, {high:+.0}]")),

@@ -31,8 +31,6 @@ pub struct GenerationStatus {
     pub gate: Option<VerdictFile>,
     /// Whether its candidate is the champion.
     pub champion: bool,
-    /// The error of its candidate on the yardstick, in discs, once it is measured.
-    pub exact_mae: Option<f64>,
 }
 
 /// What a run has done.
@@ -88,14 +86,13 @@ impl RunStatus {
         Self::new(&lineage, run_steps(&lineage)?)
     }
 
-    /// Measures every candidate that is still there on the yardstick. Each has to be read, which may take a second.
-    pub fn measure(&mut self, registry: &Registry) {
-        for status in &mut self.generations {
-            let id = status.line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
-            // A candidate that is gone or damaged has no error; `model verify` says what is wrong with it.
-            let candidate = id.and_then(|id| LoadedModel::read(&registry.folder_of(id)).ok());
-            status.exact_mae = candidate.map(|candidate| exact_mae(&candidate.model.evaluation));
-        }
+    /// The same with every candidate [`measured`].
+    #[must_use]
+    pub fn measured(mut self, registry: &Registry) -> Self {
+        let generations = self.generations.into_iter();
+        let measured = generations.map(|status| GenerationStatus { line: measured(status.line, registry), ..status });
+        self.generations = measured.collect();
+        self
     }
 
     fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
@@ -104,12 +101,12 @@ impl RunStatus {
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
         let closed = lineage.closed.generations.iter().cloned();
         let mut generations: Vec<GenerationStatus> =
-            closed.map(|line| GenerationStatus { line, gate: None, champion: false, exact_mae: None }).collect();
+            closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
         for generation in steps.first..=last {
             let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
             let line = generation_line(lineage, &documents, generation)?;
             let gate = gate.map(|gate| gate.verdict.clone());
-            generations.push(GenerationStatus { line, gate, champion: false, exact_mae: None });
+            generations.push(GenerationStatus { line, gate, champion: false });
         }
         for status in &mut generations {
             status.champion = champion.is_some() && status.line.candidate == champion;
@@ -130,7 +127,18 @@ impl RunStatus {
     }
 }
 
-/// The line of a generation that is not closed.
+/// The line of a generation with the error of its candidate on the yardstick, unless that was measured before. The candidate has
+/// to be read, which may take a second; one that is gone or damaged is not measured.
+#[must_use]
+pub fn measured(line: GenerationLine, registry: &Registry) -> GenerationLine {
+    let id = line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
+    let (None, Some(id)) = (line.exact_mae, id) else { return line };
+    // `model verify` says what is wrong with a damaged one.
+    let candidate = LoadedModel::read(&registry.folder_of(id)).ok();
+    GenerationLine { exact_mae: candidate.map(|candidate| exact_mae(&candidate.model.evaluation)), ..line }
+}
+
+/// The line of a generation that is not closed, before its candidate is measured.
 ///
 /// # Errors
 ///
@@ -153,6 +161,7 @@ pub fn generation_line(
         positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
         mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
         mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
+        exact_mae: None,
         candidate: candidate.map(|id| id.to_string()),
         verdict: gate.map(|gate| gate.verdict),
         points: gate.map(|gate| gate.score.points),

@@ -1,4 +1,4 @@
-//! Command lines as they arrive, read by a thread of their own, so that `ping` reaches a search at work.
+//! Command lines as they arrive, read by a separate thread, so that `ping` reaches a search at work.
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io::{BufRead, Read};
