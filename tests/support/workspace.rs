@@ -218,8 +218,9 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = all_paths(folder);
     let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-    let is_data = |name: &str| !name.starts_with('.') && !name.ends_with(".log") && name != "run.json";
-    let shown = paths.iter().filter(|path| is_data(path.file_name().unwrap().to_str().unwrap()));
+    let is_hidden = |name: &str| name.split('/').any(|part| part.starts_with('.'));
+    let is_data = |name: &str| !is_hidden(name) && !name.ends_with(".log") && !name.ends_with("run.json");
+    let shown = paths.iter().filter(|path| is_data(&name(path)));
     shown.map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }
 
