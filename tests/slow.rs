@@ -11,7 +11,7 @@ use renma::random::{RandomStream, Stream, stream};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use workspace::{Outcome, Workspace, check_same, copy_folder, files};
+use workspace::{Outcome, Workspace, all_paths, check_same, copy_folder, files};
 
 /// Address space that a command on damaged input may have, in KiB.
 const MEMORY_KIB: u32 = 1 << 20;
@@ -93,9 +93,19 @@ fn thirty_kills_leave_the_bytes_of_an_undisturbed_run() {
     ];
     let config = workspace.config("slow", "smoke", &slow);
     let mut rng = random(0);
-    for kill in 0..30 {
+    for kill in 0..30_usize {
+        let parts = || {
+            let paths = all_paths(&workspace.path("killed"));
+            paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "parquet")).count()
+        };
+        let before = parts();
         let mut child = workspace.start(&format!("generate --config {config} --output killed --threads 2"));
-        std::thread::sleep(Duration::from_micros(u64::from(5_000 + rng.below(120_000))));
+        // Two of three kills come after some work, however slow the machine is, and all at any moment of a write.
+        while parts() < before + kill % 3 {
+            assert!(child.try_wait().unwrap().is_none(), "it ended before kill {kill}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(u64::from(rng.below(40_000))));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!workspace.path("killed/manifest.json").exists(), "it ended before kill {kill}");
