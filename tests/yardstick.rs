@@ -91,3 +91,17 @@ fn the_error_of_a_model_is_that_of_its_static_values_on_the_near_even_positions(
         assert!((shown["exact_mae"].as_f64().unwrap() - expected).abs() < 1e-9, "{builtin}: {shown}");
     }
 }
+
+#[test]
+fn no_model_is_trained_on_it() {
+    let workspace = Workspace::new();
+    let config = workspace.config("run", "smoke", &[("train.target", "\"score\"")]);
+    let yardstick = folder().display().to_string();
+    workspace.done(&format!("dataset merge {yardstick} --output merged"));
+    for dataset in [yardstick.as_str(), "merged"] {
+        let outcome = workspace.run(&format!("train --config {config} --dataset {dataset} --models models"));
+        assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("it holds the yardstick"), "{}", outcome.stderr);
+    }
+    assert!(files(&workspace.path("models")).is_empty());
+}

@@ -9,6 +9,7 @@ use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::pipeline::train::run::train;
 use crate::pipeline::train::task::{Error, Errors, TrainMetrics, TrainTask};
+use crate::run::yardstick::refuse;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,6 +25,10 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
     let config = load_config(&arguments.run.config)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
+    for folder in &arguments.dataset {
+        // Of a dataset that cannot be read, the stage says why.
+        Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
+    }
     let stopwatch = Stopwatch::start();
     let task = TrainTask {
         config: &config.config.train,

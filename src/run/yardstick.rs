@@ -1,16 +1,22 @@
 //! The yardstick: positions of self-play with exact scores. No model is trained on them and no choice is made by them, so that
 //! errors on them compare models of any run. They are part of the program.
 
+use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::{IMPORTED_POSITIONS, PositionRow};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
 use crate::artifact::table::row::TableRow;
 use crate::engine::board::position::Position;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::score::{Discs, Score};
+use serde_json::Value;
 use std::path::Path;
 use std::sync::LazyLock;
 
 /// Why its rows can be read without errors: see the test.
 const SOUND: &str = "the yardstick is sound";
+
+static MANIFEST: &[u8] = include_bytes!("../../datasets/yardstick/manifest.json");
 
 static FILE: &[u8] = include_bytes!("../../datasets/yardstick/positions/part-00000.parquet");
 
@@ -27,6 +33,25 @@ static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
     let scored = rows.iter().map(|row| (row.position().expect(SOUND), Score(row.score.expect(SOUND))));
     scored.filter(|(_, score)| score.abs() <= NEAR_EVEN.into()).collect()
 });
+
+/// Refuses a dataset that is the yardstick, or was merged from it.
+///
+/// # Errors
+///
+/// Its name, and why no model is trained on it.
+///
+/// # Panics
+///
+/// If the yardstick is damaged, which a test rules out.
+pub fn refuse(folder: &Path, manifest: &Manifest) -> Result<(), ArtifactError> {
+    let yardstick: Value = serde_json::from_slice(MANIFEST).expect(SOUND);
+    let content: ContentHash = serde_json::from_value(yardstick["content"].clone()).expect(SOUND);
+    if manifest.content != content && !manifest.parents.contains(&content) {
+        return Ok(());
+    }
+    let reason = "it holds the yardstick, which measures models: none is trained on it\nname other datasets";
+    Err(ArtifactError::unfit(folder, reason))
+}
 
 /// The *exact MAE* of a model: the mean absolute error in discs of its static value on the near-even positions (exact score
 /// within ±20 discs) of the yardstick.

@@ -2,7 +2,7 @@
 
 use crate::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
 use crate::tables::{Columns, read_json, real, whole};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, check_same};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -470,4 +470,20 @@ fn rows_without_the_label_are_left_out() {
     let begin = Begin { features: &small, parent: None };
     let (lessons, _) = check(&workspace.path(&version), &[&imported, &first], 5, &begin);
     assert!(0 < lessons.unlabeled, "{}", lessons.unlabeled);
+}
+
+#[test]
+fn memory_and_threads_do_not_affect_a_model() {
+    let workspace = datasets();
+    let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
+    workspace.write("configs/features/small.toml", many);
+    let changes =
+        [("train.overlap", "2"), ("train.wide_overlap", "5"), ("train.batch", "300"), ("train.fraction_bits", "8")];
+    let config = workspace.config("train", "smoke", &[&KEYS, changes.as_slice()].concat());
+    for (name, options) in
+        [("one", "--threads 1 --memory 1B"), ("four", "--threads 4"), ("two", "--threads 2 --memory 100KiB")]
+    {
+        workspace.done(&format!("train --config {config} --models {name} --dataset g1 --dataset g2 {options}"));
+        check_same(&workspace.path("one"), &workspace.path(name), options);
+    }
 }

@@ -50,7 +50,7 @@ fn returns(lambda: &Lambda, rows: &[(Position, PositionRow)]) -> Vec<Option<i32>
 
 /// 1 if the same side is to move in the next row, −1 if it is the other one; `None` if the row's move does not lead there.
 fn sign(position: Position, row: &PositionRow, next: &(Position, PositionRow)) -> Option<f64> {
-    let square = row.played_move.and_then(|square| Square::new(square.into()))?;
+    let square = row.played_move.and_then(Square::new)?;
     let after = position.play(square)?;
     let (reached, sign) = if row.black_to_move == next.1.black_to_move { (after.pass(), 1.0) } else { (after, -1.0) };
     let passes = sign < 0.0 || after.legal_moves() == 0;
