@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod config;
 mod dataset;
+mod errors;
 mod eval;
 mod failure;
 mod fit_mpc;

@@ -1,14 +1,15 @@
 //! `renma train`.
 
 use super::arguments::stage::TrainArguments;
-use super::output::{print, print_json, say, table, thousands};
+use super::errors::{error_table, training_lines};
+use super::output::{print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
 use super::stage::{StageEnd, run_stage};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::pipeline::train::run::train;
-use crate::pipeline::train::task::{Error, Errors, TrainMetrics, TrainTask};
+use crate::pipeline::train::task::TrainTask;
 use crate::run::yardstick::refuse;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
             say(&format!("train: skipped {} rows that lack the label to learn", thousands(metrics.unlabeled)));
         }
         say(&error_table(metrics));
+        say(&training_lines(metrics).join("\n"));
     }
     if session.json {
         print_json(&report)?;
@@ -62,41 +64,4 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         print(&report.id)?;
     }
     Ok(StageEnd::done(Some(&report.id), report.skipped))
-}
-
-/// The width of a row of the error table, in empty squares.
-const EMPTIES_STEP: u32 = 10;
-
-fn error_table(metrics: &TrainMetrics) -> String {
-    let judged = if metrics.held_out { "held-out" } else { "training" };
-    let names = ["empties", "rows", "MAE before", "after", "RMSE", "bias, even", "odd", "slope"];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
-    let (before, after) = (&metrics.before, &metrics.after);
-    for min in (0..=60).step_by(EMPTIES_STEP as usize) {
-        let within = |errors: &Errors, parity: Option<u32>| {
-            let ranges = errors.by_empties.iter().filter(|range| (min..min + EMPTIES_STEP).contains(&range.min));
-            Error::joined(
-                ranges.filter(|range| parity.is_none_or(|parity| range.min % 2 == parity)).map(|range| &range.error),
-            )
-        };
-        let Some(joined) = within(after, None) else { continue };
-        let bias = |parity| within(after, Some(parity)).and_then(|error| error.bias);
-        let empties = format!("{min}-{}", (min + EMPTIES_STEP - 1).min(60));
-        let before = within(before, None).map(|error| error.mae);
-        rows.push(error_row(empties, before, &joined, [bias(0), bias(1)]));
-    }
-    for range in &after.by_score {
-        let before = before.by_score.iter().find(|other| other.max == range.max).map(|range| range.error.mae);
-        rows.push(error_row(format!("|target| to {}", range.max), before, &range.error, [range.error.bias, None]));
-    }
-    rows.push(error_row("all".to_owned(), Some(before.all.mae), &after.all, [after.all.bias, None]));
-    format!("error on {judged} rows, in discs\n{}", table(&rows))
-}
-
-fn error_row(name: String, before: Option<f64>, after: &Error, bias: [Option<f64>; 2]) -> Vec<String> {
-    let discs = |value: Option<f64>| value.map(|value| format!("{value:.2}")).unwrap_or_default();
-    let signed = |value: Option<f64>| value.map(|value| format!("{value:+.2}")).unwrap_or_default();
-    let [even, odd] = bias.map(signed);
-    let errors = [discs(before), discs(Some(after.mae)), discs(Some(after.rmse)), even, odd, discs(after.slope)];
-    [vec![name, thousands(after.rows)], errors.to_vec()].concat()
 }

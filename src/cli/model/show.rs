@@ -3,6 +3,7 @@
 use super::kind_word;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
+use crate::cli::errors::{error_table, training_lines};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
@@ -28,7 +29,12 @@ pub(super) fn show(
     }
     let mut rows = rows_of(&model, &history);
     rows.extend(changes.iter().flat_map(changes_rows));
-    Ok(print(&table(&rows))?)
+    let mut text = vec![table(&rows)];
+    if let Some(training) = &history.training {
+        text.push(error_table(training));
+        text.extend(training_lines(training));
+    }
+    Ok(print(&text.join("\n"))?)
 }
 
 fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes>) -> Value {
@@ -62,7 +68,16 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
     let origin = model.document.as_ref().map(|document| &document.origin);
     let mut rows = vec![
         row("model", &format!("{} ({})", model.id, model.content.short())),
-        row("patterns", &format!("{}, {} instances, {} phases", set.name(), set.instances().len(), set.phase_count())),
+        row(
+            "patterns",
+            &format!(
+                "{}, {} instances, {} numbers, {} phases",
+                set.name(),
+                set.instances().len(),
+                set.numbers().len(),
+                set.phase_count()
+            ),
+        ),
     ];
     rows.extend(origin.map(|origin| {
         row("kind", &format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short()))
