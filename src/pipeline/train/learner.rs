@@ -32,14 +32,14 @@ pub(super) struct Learner<'a> {
     pub(super) context: Context<'a>,
 }
 
-/// The order of the wide parts and of the phases, with their numbers of rows.
+/// The parts of a training.
 pub(super) struct Plan {
     wide: Vec<Part>,
     phases: Vec<Part>,
 }
 
 impl Plan {
-    /// The parts of a training.
+    /// The parts that a config asks for.
     pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
         Self { wide: wide_parts(set, config), phases: phase_parts(set, config) }
     }

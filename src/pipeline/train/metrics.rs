@@ -137,6 +137,30 @@ impl Tables {
         self.features += other.features;
         self
     }
+
+    /// Adds a row that has this value.
+    fn add(&mut self, row: &JudgedRow, value: i32) {
+        self.target.add(row.position, value, row.target);
+        if let Some(score) = row.score {
+            self.score.add(row.position, value, score);
+            if row.exact {
+                self.exact.add(row.position, value, score);
+            }
+        }
+        if let Some(result) = row.result {
+            self.result.add(row.position, value, result);
+        }
+    }
+
+    fn add_coverage(&mut self, evaluation: &Evaluation, visits: &[u32], position: Position) {
+        let set = evaluation.set();
+        let begin = set.phase(position.empties()) * set.feature_count();
+        let visits = &visits[begin..][..set.feature_count()];
+        let mut visited = Visited { visits, canonical: set.canonical(), visited: 0, features: 0 };
+        visit_features(set, position, &mut visited);
+        self.visited += visited.visited;
+        self.features += visited.features;
+    }
 }
 
 /// A row with the labels that it has.
@@ -175,11 +199,7 @@ pub struct Judgment {
 ///
 /// Whatever the system refuses, or [`StageError::Interrupted`].
 pub fn judge(model: &Model, set: &TrainingSet, context: Context<'_>) -> Result<Judgment, StageError> {
-    let tables = if set.validation.is_empty() {
-        judge_rows(model, &set.training, context)?
-    } else {
-        judge_rows(model, &set.validation, context)?
-    };
+    let tables = judge_set(&model.evaluation, Some(&model.visits), set, context)?;
     let canonical = model.evaluation.set().canonical();
     let is_own = |place: usize| canonical[place % canonical.len()] as usize == place % canonical.len();
     let weights = (0..model.visits.len()).filter(|&place| is_own(place));
@@ -199,63 +219,7 @@ pub fn judge(model: &Model, set: &TrainingSet, context: Context<'_>) -> Result<J
     })
 }
 
-fn judge_rows<R: Judged>(model: &Model, rows: &Blocks<R>, context: Context<'_>) -> Result<Tables, StageError> {
-    (0..rows.block_count())
-        .into_par_iter()
-        .map(|block| {
-            let (mut block_rows, mut tables) = (Vec::new(), Tables::new());
-            rows.read(block, &(0..=EMPTIES_MAX), &mut block_rows)?;
-            for rows in block_rows.chunks(1 << 14) {
-                context.check()?;
-                rows.iter().for_each(|row| add(&mut tables, model, &row.judged()));
-            }
-            Ok(tables)
-        })
-        .try_reduce(Tables::new, |left, right| Ok(left.merge(&right)))
-}
-
-fn add(tables: &mut Tables, model: &Model, row: &JudgedRow) {
-    let (position, empties) = (row.position, row.position.empties());
-    let set: &_ = model.evaluation.set();
-    let begin = set.phase(empties) * set.feature_count();
-    let visits = &model.visits[begin..][..set.feature_count()];
-    let (weights, canonical) = (model.evaluation.phase_weights(empties), set.canonical());
-    let mut sum = JudgedSum { weights, visits, canonical, value: 0, visited: 0, features: 0 };
-    visit_features(set, position, &mut sum);
-    tables.visited += sum.visited;
-    tables.features += sum.features;
-    tables.target.add(position, sum.value, row.target);
-    if let Some(score) = row.score {
-        tables.score.add(position, sum.value, score);
-        if row.exact {
-            tables.exact.add(position, sum.value, score);
-        }
-    }
-    if let Some(result) = row.result {
-        tables.result.add(position, sum.value, result);
-    }
-}
-
-/// The value of a position, and how many of its features were visited.
-struct JudgedSum<'a> {
-    weights: &'a [i16],
-    visits: &'a [u32],
-    canonical: &'a [u32],
-    value: i32,
-    visited: u64,
-    features: u64,
-}
-
-impl FeatureVisitor for JudgedSum<'_> {
-    #[inline]
-    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-        self.value += i32::from(self.weights[index]);
-        self.visited += u64::from(0 < self.visits[self.canonical[index] as usize]);
-        self.features += 1;
-    }
-}
-
-/// The error of an evaluation that is judged before it is trained.
+/// The error against the target of an evaluation that is not trained yet, as [`judge`] finds it.
 ///
 /// # Errors
 ///
@@ -265,6 +229,60 @@ pub fn judge_evaluation(
     set: &TrainingSet,
     context: Context<'_>,
 ) -> Result<Errors, StageError> {
-    let visits = vec![0; evaluation.weights().len()];
-    Ok(judge(&Model::draft(evaluation.clone(), visits), set, context)?.target)
+    Ok(judge_set(evaluation, None, set, context)?.target.errors())
+}
+
+fn judge_set(
+    evaluation: &Evaluation,
+    visits: Option<&[u32]>,
+    set: &TrainingSet,
+    context: Context<'_>,
+) -> Result<Tables, StageError> {
+    if set.validation.is_empty() {
+        judge_rows(evaluation, visits, &set.training, context)
+    } else {
+        judge_rows(evaluation, visits, &set.validation, context)
+    }
+}
+
+fn judge_rows<R: Judged>(
+    evaluation: &Evaluation,
+    visits: Option<&[u32]>,
+    rows: &Blocks<R>,
+    context: Context<'_>,
+) -> Result<Tables, StageError> {
+    (0..rows.block_count())
+        .into_par_iter()
+        .map(|block| {
+            let (mut block_rows, mut tables) = (Vec::new(), Tables::new());
+            rows.read(block, &(0..=EMPTIES_MAX), &mut block_rows)?;
+            for rows in block_rows.chunks(1 << 14) {
+                context.check()?;
+                for row in rows.iter().map(Judged::judged) {
+                    let value = evaluation.static_value(row.position).0;
+                    tables.add(&row, value);
+                    if let Some(visits) = visits {
+                        tables.add_coverage(evaluation, visits, row.position);
+                    }
+                }
+            }
+            Ok(tables)
+        })
+        .try_reduce(Tables::new, |left, right| Ok(left.merge(&right)))
+}
+
+/// Counts the features of positions, and how many of them were visited.
+struct Visited<'a> {
+    visits: &'a [u32],
+    canonical: &'a [u32],
+    visited: u64,
+    features: u64,
+}
+
+impl FeatureVisitor for Visited<'_> {
+    #[inline]
+    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
+        self.visited += u64::from(0 < self.visits[self.canonical[index] as usize]);
+        self.features += 1;
+    }
 }
