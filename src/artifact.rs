@@ -8,6 +8,7 @@ pub mod lock;
 pub mod model;
 pub mod output;
 pub mod publish;
+pub mod scratch;
 pub mod seal;
 pub mod step;
 pub mod table;

@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod config;
 mod dataset;
+mod errors;
 mod eval;
 mod failure;
 mod fit_mpc;
@@ -13,6 +14,7 @@ mod gc;
 mod generate;
 mod input;
 mod model;
+mod nboard;
 mod output;
 mod progress;
 mod promote;
@@ -67,6 +69,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
+        Command::Nboard(arguments) => nboard::run(session, &arguments)?,
         Command::Shard(command) => shard::run(session, command)?,
         Command::Bench(command) => bench::run(session, command)?,
     }

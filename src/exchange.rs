@@ -4,6 +4,7 @@ pub mod board_text;
 mod columns;
 pub mod csv;
 pub mod es_cube_eval;
+pub mod ggf;
 pub mod models;
 pub mod mpc_dat;
 pub mod obf;

@@ -11,8 +11,8 @@ const ITEMS_BETWEEN_CHECKS: usize = 1 << 16;
 pub enum Stream {
     /// The moves of a self-play game: generation and game id.
     Game(u32, u64),
-    /// The order of training rows: epoch.
-    Shuffle(u32),
+    /// The order of training rows: part, epoch, and group of blocks; group 0 is the order of the blocks.
+    Shuffle(u32, u32, u32),
     /// Whether a game belongs to the validation split: dataset number and game id are mixed in by the caller.
     Validation,
     /// The game from which a position for MPC statistics is taken: generation and sample.
@@ -27,7 +27,7 @@ impl Stream {
     fn words(self) -> [u64; 3] {
         match self {
             Self::Game(generation, id) => [1, u64::from(generation), id],
-            Self::Shuffle(epoch) => [2, u64::from(epoch), 0],
+            Self::Shuffle(part, epoch, group) => [2, u64::from(part) << 32 | u64::from(epoch), u64::from(group)],
             Self::Validation => [3, 0, 0],
             Self::MpcSample(generation, id) => [4, u64::from(generation), id],
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn numbers_are_spread_evenly() {
-        let mut rng = stream(1, Stream::Shuffle(0));
+        let mut rng = stream(1, Stream::Shuffle(0, 0, 0));
         let mut counts = [0_u32; 6];
         for _ in 0..60_000 {
             counts[rng.below(6) as usize] += 1;
@@ -161,11 +161,11 @@ mod tests {
     #[test]
     fn a_shuffle_keeps_every_item_and_can_be_ended() {
         let mut items: Vec<usize> = (0..200_000).collect();
-        let shuffled = stream(1, Stream::Shuffle(1)).shuffle(&mut items, || Ok::<(), ()>(()));
+        let shuffled = stream(1, Stream::Shuffle(1, 0, 0)).shuffle(&mut items, || Ok::<(), ()>(()));
         assert_eq!(shuffled, Ok(()));
         assert!(!items.is_sorted());
         items.sort_unstable();
         assert!(items.iter().copied().eq(0..200_000));
-        assert_eq!(stream(1, Stream::Shuffle(1)).shuffle(&mut items, || Err("stop")), Err("stop"));
+        assert_eq!(stream(1, Stream::Shuffle(1, 0, 0)).shuffle(&mut items, || Err("stop")), Err("stop"));
     }
 }

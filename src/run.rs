@@ -17,3 +17,4 @@ pub mod snapshot;
 pub mod standings;
 pub mod state;
 pub mod summary;
+pub mod yardstick;

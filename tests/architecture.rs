@@ -555,7 +555,7 @@ fn a_wrong_turn_inside_a_stage_is_noticed() {
     for (name, source, expected) in [
         ("pipeline/gate/play.rs", "use super::run::gate;", "may name its run"),
         ("pipeline/gate/task.rs", "fn f() { crate::pipeline::gate::run::gate(); }", "may name its run"),
-        ("pipeline/train/rows/blend.rs", "use super::super::run::fit;", "may name its run"),
+        ("pipeline/train/rows/labels.rs", "use super::super::run::fit;", "may name its run"),
         ("pipeline/gate/task.rs", "use super::play::play;", "task of stage gate is data"),
         ("pipeline/fit_mpc/metrics.rs", "use super::sample::Sample;", "metrics of stage fit_mpc is data"),
     ] {

@@ -85,8 +85,8 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
         ("t = 1.4", "# t = 1.4", ["fit_mpc.t is missing", "method = \"source\" needs it"]),
         ("epochs = 4", "clip = \"much\"", ["train.clip = \"much\"", "expected a whole number from 1 to 32767"]),
         ("window = 2", "window = 2\nwindow = 2", ["run.window is set twice", "expected once"]),
-        ("blend = 0.5", "ratio = nan", ["train.ratio", "expected"]),
-        ("blend = 0.5", "table_bits = 12", ["train.table_bits: there is no such key", ""]),
+        ("epochs = 4", "ratio = nan", ["train.ratio", "expected"]),
+        ("epochs = 4", "table_bits = 12", ["train.table_bits: there is no such key", ""]),
         ("mode = \"games\"", "mode = \"games\"\nnelo1 = 9.0", ["only gate.mode = \"sprt\" has this key", "remove it"]),
         ("games = 9", "games = 0", ["generate.games = 0", "at least one game"]),
         ("games = 6", "games = 0", ["gate.games = 0", "at least one pair"]),
@@ -560,6 +560,7 @@ fn three_hundred_flipped_bits_are_all_noticed() {
             datasets: vec![&data],
             parent: None,
             registry: &registry,
+            memory: 0,
         };
         train(&task, context).map(|_| ())
     };

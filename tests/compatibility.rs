@@ -170,6 +170,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
         datasets: vec![&folder],
         parent: Some(&model),
         registry: &registry,
+        memory: 0,
     };
     let fit_mpc_task = FitMpcTask {
         config: &config.config.fit_mpc,
@@ -202,7 +203,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
     let expected = [
         ("generate step", "392e42c2463e840dcfeaa4b8882cd4e647874ca26815c65747cc5884c4ba1ef4"),
         ("generate recipe", "6778d5d65485ed1ca3f2a405f49ed2094be105946f6d533b1d16e91b34e77762"),
-        ("train step", "f23eca5c68a601916fdbb2c72e4c1f2a19558894c2bb73344cc594a807feab6d"),
+        ("train step", "eb0d640881906cd6312184f5ddb333d9cdcd49e15674cb358885c7c8561f1c22"),
         ("fit-mpc step", "46ab3758f02cb0b0e2551cdf4021f1db488863896395f2138c61ada038313632"),
         ("fit-mpc recipe", "a1ab9b69e61b2987a9ae8b42dd924b07608b6bb7305890c41a64353768aa1dc8"),
         ("gate step", "1dbe8a13a4fecdaa13beadf3d8d727a6beac56e5be6f56e0b1533030eb443f2a"),

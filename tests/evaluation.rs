@@ -11,6 +11,7 @@ use renma::engine::board::position::{Opponent, Player, Position};
 use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
 use renma::engine::eval::evaluation::Evaluation;
+use renma::engine::eval::number::Number;
 use renma::engine::eval::pattern_set::{PatternKind, PatternSet};
 use renma::engine::game::Game;
 use renma::engine::score::Score;
@@ -137,8 +138,8 @@ fn the_instances_of_es_cube_are_the_forty_two_of_the_source_and_parity() {
         assert!(matches!(&pattern.kind, PatternKind::Squares(squares) if squares.len() == square_count), "{name}");
     }
     assert_eq!(set.patterns().len(), 11);
-    assert_eq!(set.patterns()[10].kind, PatternKind::Parity);
-    assert_eq!(set.parity_offsets(), [PARITY]);
+    assert_eq!(set.patterns()[10].kind, PatternKind::Number(Number::Parity));
+    assert_eq!(set.numbers(), [(Number::Parity, PARITY)]);
 }
 
 #[test]

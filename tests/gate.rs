@@ -103,6 +103,32 @@ fn the_test_stops_in_the_batch_that_decides_it() {
 }
 
 #[test]
+fn a_player_whose_nodes_cost_more_searches_less() {
+    let workspace = Workspace::new();
+    let limited = [("gate.mode", "\"games\""), ("gate.games", "40"), ("gate.depth", "8"), ("gate.nodes", "2000")];
+    let play = |name: &str, costs: &str| {
+        let costs = [("gate.node_cost", costs)];
+        let changes = [limited.as_slice(), if costs[0].1.is_empty() { &[] } else { &costs }].concat();
+        let config = quick(&workspace, name, &changes);
+        let outcome = workspace.run(&format!("gate --config {config} {ALIKE} --output {name}"));
+        let found = read_verdict(&workspace.path(name)).unwrap();
+        let moves: Vec<String> = games(&workspace.path(name)).into_iter().map(|row| row.moves).collect();
+        (outcome.code, found.score.points, found.step, moves)
+    };
+    let plain = play("plain", "");
+    let equal = play("equal", "[1, 1.0]");
+    assert_eq!((&plain.0, &plain.3), (&equal.0, &equal.3));
+    assert_ne!(plain.2, equal.2);
+    // At half the cost both visit twice as many; at 20 times the cost for one, the other wins.
+    let doubled = play("doubled", "[0.5, 0.5]");
+    assert_ne!(plain.3, doubled.3);
+    let (code, points, ..) = play("cheap", "[1.0, 20.0]");
+    assert!(code == Some(0) && 0.7 < points, "{code:?} {points}");
+    let (code, points, ..) = play("costly", "[20.0, 1.0]");
+    assert!(code == Some(10) && points < 0.3, "{code:?} {points}");
+}
+
+#[test]
 fn a_test_that_reaches_its_cap_is_inconclusive_and_forecasts_the_rest() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "a", &[("gate.games", "36"), ("gate.nelo1", "3.0")]);

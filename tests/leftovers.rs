@@ -234,6 +234,7 @@ fn two_trainings_of_one_step_make_one_version() {
         datasets: vec![&data],
         parent: None,
         registry: &registry,
+        memory: 0,
     };
     let never = AtomicBool::new(false);
     let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Unwatched };

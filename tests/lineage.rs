@@ -131,7 +131,7 @@ fn a_newer_algorithm_stops_a_run_until_it_is_taken_from_the_next_generation_on()
     write_sealed(&path, &lineage).unwrap();
     let before = generation(&workspace, 1);
     let config = tiny(&workspace, "run", &[("run.generations", "3")]);
-    let words = "the algorithm of train is 0 in the run and 1 in this renma";
+    let words = "the algorithm of train is 0 in the run and 2 in this renma";
     check(&workspace, &format!("--config {config}"), 2, &[words]);
     assert!(generation(&workspace, 3).is_empty());
     check(&workspace, &format!("--config {config} --from-next"), 0, &[]);

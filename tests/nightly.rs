@@ -202,11 +202,11 @@ fn training_that_is_stopped_goes_on_after_its_last_epoch() {
             Some(12) => stops += 1,
             _ => panic!("{}", outcome.stderr),
         }
-        assert!(workspace.path("stopped/.train.checkpoint").exists());
+        assert!(workspace.path("stopped/.train.checkpoints").exists());
         assert!(stops < 100, "training makes no progress");
     }
     assert!(0 < stops, "the budget was never spent");
-    assert!(!workspace.path("stopped/.train.checkpoint").exists());
+    assert!(!workspace.path("stopped/.train.checkpoints").exists());
     workspace.done(&format!("{train} --models whole"));
     check_same(&workspace.path("stopped"), &workspace.path("whole"), "stopped and undisturbed");
 }

@@ -132,12 +132,8 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
     let mut config = load_config(&workspace.path(&workspace.config("seed", "seed", &[]))).unwrap();
     config.config.train.ratio = ratio;
     config.config.train.clip = clip;
-    let row = |lesson: &Lesson| TrainingRow {
-        position: Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap(),
-        target: lesson.target,
-    };
-    let set =
-        TrainingSet { training: lessons.iter().map(row).collect(), validation: Vec::new(), ..TrainingSet::default() };
+    let position = |lesson: &Lesson| Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap();
+    let set = TrainingSet::of_rows(lessons.iter().map(|lesson| TrainingRow::new(position(lesson), lesson.target)));
     let task = TrainTask {
         config: &config.config.train,
         seed: 1,
@@ -145,6 +141,7 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
         datasets: Vec::new(),
         parent: None,
         registry: &Registry::new(&workspace.path("registry")),
+        memory: 0,
     };
     let context =
         Context { threads: 2, stop: &AtomicBool::new(false), budget_spent: &AtomicBool::new(false), progress: &Nobody };

@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use config::ConfigCommand;
 use dataset::DatasetCommand;
 use model::ModelCommand;
-use positions::{EvalArguments, SolveArguments};
+use positions::{EvalArguments, NboardArguments, SolveArguments};
 use run::{GcArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
@@ -95,6 +95,8 @@ pub(super) enum Command {
     Eval(EvalArguments),
     /// Print exact scores of positions
     Solve(SolveArguments),
+    /// Play as an engine of Othello programs that speak the NBoard protocol
+    Nboard(NboardArguments),
     /// Measure speed, with node counts
     #[command(subcommand)]
     Bench(BenchCommand),

@@ -1,6 +1,6 @@
 //! `renma eval` and `renma solve`: values of positions.
 
-use super::arguments::positions::{EvalArguments, PositionsArguments, SolveArguments};
+use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
 use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, warn_without_statistics};
@@ -63,7 +63,8 @@ struct Values {
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let (setting, selective) = search_settings(arguments)?;
     let mpc = level(setting)?;
-    let chosen = model_or_default(arguments.positions.model.as_deref(), &arguments.positions.models)?;
+    let ModelArguments { model, models } = &arguments.positions.model;
+    let chosen = model_or_default(model.as_deref(), models)?;
     warn_without_statistics("--mpc-level", setting, &chosen.model);
     let (depth, exact_empties) = (Depth(arguments.depth), arguments.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
@@ -81,7 +82,8 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, S
 
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
     let arguments = &arguments.positions;
-    let chosen = model_or_default(arguments.model.as_deref(), &arguments.models)?;
+    let ModelArguments { model, models } = &arguments.model;
+    let chosen = model_or_default(model.as_deref(), models)?;
     run(session, "solve", Analysis::Solve, arguments, &chosen)
 }
 

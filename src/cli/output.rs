@@ -17,13 +17,17 @@ pub(super) const FOUND: f64 = 0.95;
 
 /// Prints a line on stdout; a closed pipe is not an error.
 pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
-    stream(io::stdout().lock(), Path::new(STDOUT), |writer| writeln!(writer, "{text}")).map(|_| ())
+    print_with(|writer| writeln!(writer, "{text}"))
+}
+
+/// Prints on stdout whatever a function writes; a closed pipe ends it and is not an error.
+pub(super) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), ArtifactError> {
+    stream(io::stdout(), Path::new(STDOUT), write).map(|_| ())
 }
 
 /// Prints the help or the version on stdout; a closed pipe is not an error.
 pub(super) fn print_help(help: &clap::Error) -> Result<(), ArtifactError> {
-    let print = |writer: &mut dyn Write| help.print().and_then(|()| writer.flush());
-    stream(io::stdout(), Path::new(STDOUT), print).map(|_| ())
+    print_with(|writer| help.print().and_then(|()| writer.flush()))
 }
 
 /// The target of `--output`.

@@ -29,14 +29,20 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
     if let Some(path) = &arguments.pipeline.record {
         // A damaged run has no summary, but the record of the call is needed all the more.
-        let status =
-            RunStatus::read(&config, &registry, &datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
-        return Ok(write_record(path, pipeline_call(&arguments.pipeline), registry.folder(), &status)?);
+        let status = RunStatus::read(&config, &registry, &datasets);
+        let status = status.unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        let call = pipeline_call(&arguments.pipeline);
+        // While the pipeline runs it writes a record every few seconds, which is too often for this.
+        let status = if call.code.is_some() { status.measured(&registry) } else { status };
+        return Ok(write_record(path, call, registry.folder(), &status)?);
     }
     if arguments.next {
         return next::run(session, &arguments.pipeline, Lineage::read(&config, &registry, &datasets)?);
     }
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
+    if session.json || arguments.stage.is_none() {
+        status = status.measured(&registry);
+    }
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
     match (session.json, arguments.stage) {
@@ -58,8 +64,8 @@ fn pipeline_call(arguments: &PipelineArguments) -> PipelineCall {
 }
 
 fn describe(status: &RunStatus) -> String {
-    let head = ["generation", "games", "positions", "MAE before", "after", "candidate", "points", "Elo", "verdict", ""];
-    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let head = ["generation", "games", "positions", "MAE before", "after", "exact MAE", "candidate", "points", "Elo"];
+    let mut rows = vec![head.into_iter().chain(["verdict", ""]).map(str::to_owned).collect()];
     let dash = || "-".to_owned();
     let count = |value: Option<u64>| value.map_or_else(dash, thousands);
     let discs = |value: Option<f64>| value.map_or_else(dash, |value| format!("{value:.2}"));
@@ -71,6 +77,7 @@ fn describe(status: &RunStatus) -> String {
             count(line.positions),
             discs(line.mae_before),
             discs(line.mae_after),
+            discs(line.exact_mae),
             line.candidate.clone().unwrap_or_else(dash),
             line.points.map_or_else(dash, |points| format!("{:.1} %", 100.0 * points)),
             line.elo.map_or_else(dash, |[elo, low, high]| format!("{elo:+.0} [{low:+.0}, {high:+.0}]")),

@@ -1,14 +1,16 @@
 //! `renma train`.
 
 use super::arguments::stage::TrainArguments;
-use super::output::{print, print_json, say, table, thousands};
+use super::errors::{error_table, training_lines};
+use super::output::{print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
 use super::stage::{StageEnd, run_stage};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::pipeline::train::run::train;
-use crate::pipeline::train::task::{TrainMetrics, TrainTask};
+use crate::pipeline::train::task::TrainTask;
+use crate::run::yardstick::refuse;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,6 +26,10 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
     let config = load_config(&arguments.run.config)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
+    for folder in &arguments.dataset {
+        // Of a dataset that cannot be read, the stage says why.
+        Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
+    }
     let stopwatch = Stopwatch::start();
     let task = TrainTask {
         config: &config.config.train,
@@ -32,6 +38,7 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         datasets: arguments.dataset.iter().map(PathBuf::as_path).collect(),
         parent: parent.as_ref(),
         registry: &Registry::new(&folder),
+        memory: arguments.memory.as_u64(),
     };
     let report = train(&task, session.context())?;
     let metrics = &report.metrics;
@@ -48,10 +55,8 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         if 0 < metrics.unlabeled {
             say(&format!("train: skipped {} rows that lack the label to learn", thousands(metrics.unlabeled)));
         }
-        if 0 < metrics.duplicates {
-            say(&format!("train: merged {} rows into others with the same position", thousands(metrics.duplicates)));
-        }
         say(&error_table(metrics));
+        say(&training_lines(metrics).join("\n"));
     }
     if session.json {
         print_json(&report)?;
@@ -59,25 +64,4 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         print(&report.id)?;
     }
     Ok(StageEnd::done(Some(&report.id), report.skipped))
-}
-
-fn error_table(metrics: &TrainMetrics) -> String {
-    let judged = if metrics.held_out { "held-out" } else { "training" };
-    let mut rows = vec![["empties", "rows", "MAE before", "after", "RMSE before", "after"].map(str::to_owned).to_vec()];
-    let discs = |value: f64| format!("{value:.2}");
-    for (before, after) in metrics.before.by_empties.iter().zip(&metrics.after.by_empties) {
-        rows.push(vec![
-            format!("{}-{}", after.empties_min, after.empties_max),
-            thousands(after.rows),
-            discs(before.mae),
-            discs(after.mae),
-            discs(before.rmse),
-            discs(after.rmse),
-        ]);
-    }
-    let (before, after) = (&metrics.before, &metrics.after);
-    let count = if metrics.held_out { metrics.validation_rows } else { metrics.rows };
-    let total = [before.mae, after.mae, before.rmse, after.rmse].map(discs);
-    rows.push([vec!["all".to_owned(), thousands(count)], total.to_vec()].concat());
-    format!("error on {judged} rows, in discs\n{}", table(&rows))
 }

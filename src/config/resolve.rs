@@ -12,8 +12,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-/// The tables that a config may leave out, with every key.
-const OPTIONAL: &str = "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n";
+/// The keys that the default does not have, each with a value that it may have.
+const OPTIONAL: &str =
+    "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n[gate]\nnode_cost = [1.25, 1.0]\n";
 
 /// A longer value is cut in messages.
 const SHOWN_MAX: usize = 60;
@@ -97,7 +98,10 @@ impl<'a> Overlay<'a> {
     fn new(text: &'a str, default: &Table) -> Self {
         let alternatives = alternatives();
         let mut known = default.clone();
-        known.extend(toml::from_str::<Table>(OPTIONAL).expect("the optional tables are TOML"));
+        for (table, keys) in toml::from_str::<Table>(OPTIONAL).expect("the optional keys are TOML") {
+            let known = known.entry(table).or_insert_with(|| Value::Table(Table::new())).as_table_mut();
+            known.expect("a table is no key").extend(keys.as_table().cloned().unwrap_or_default());
+        }
         for choice in &alternatives {
             let keys = known[choice.table].as_table_mut().expect("an alternative is of a table");
             for (key, value) in choice.tables.iter().flatten() {
@@ -210,6 +214,9 @@ impl<'a> Overlay<'a> {
         let words =
             choice.tables.iter().filter(|table| table.contains_key(key)).map(|table| table[decides].to_string());
         let words = words.collect::<Vec<_>>().join(" or ");
+        if words.is_empty() {
+            return None;
+        }
         let chosen = &self.base[table][decides];
         Some(format!(
             "{table}.{key}: only {table}.{decides} = {words} has this key, and here it is {chosen}\nremove it, or set {decides} = {words}"
@@ -310,6 +317,7 @@ impl<'a> Overlay<'a> {
                 let range = self.range(table, key, &largest.map(|number| Value::Integer(number - 1)));
                 format!("a whole number{}", if range.is_empty() { " from 0" } else { &range })
             }
+            example @ Value::Array(_) => format!("a list of two numbers, such as {example}"),
             _ => self.variants(table, key).unwrap_or_else(|| "a text in quotes".to_owned()),
         }
     }
@@ -366,9 +374,9 @@ mod tests {
             ("[run]\n\nseed = true", 3, "run.seed = true: expected a whole number from 0"),
             ("[generate]\ngames = -9", 2, "generate.games = -9: expected a whole number from 1 to 1099511627776"),
             ("[gate]\ngames = \"a\"", 2, "gate.games = \"a\": expected a whole number from 2 to 1600000"),
-            ("[train]\nblend = \"x\"", 2, "train.blend = \"x\": expected a number from 0 to 1"),
+            ("[train]\nvalidation = \"x\"", 2, "train.validation = \"x\": expected a number from 0 to 0.9"),
             ("[train]\nshuffle = 1", 2, "train.shuffle = 1: expected true or false"),
-            ("[train]\ntarget = \"resut\"", 2, "train.target = \"resut\": expected \"result\", \"score\" or \"blend\""),
+            ("[train]\ntarget = \"resut\"", 2, "train.target = \"resut\": expected \"result\", \"score\" or \"td\""),
             ("[train]\nrule = 1", 2, "train.rule = 1: expected \"delta\""),
             ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes"),
             (
@@ -397,6 +405,17 @@ mod tests {
                 1,
                 "epochs: there is no such key outside a table\ndid you mean train.epochs? it belongs in [train]",
             ),
+            (
+                "[gate]\nnodes = 9\nnode_cost = 1.5",
+                3,
+                "gate.node_cost = 1.5: expected a list of two numbers, such as [1.25, 1.0]",
+            ),
+            (
+                "[gate]\nnode_cost = [1, 1.5]",
+                2,
+                "gate.node_cost = [1.0, 1.5]: expected a gate.nodes above 0, which it divides",
+            ),
+            ("[gate]\nnodes = 9\nnode_cost = [1, 0]", 3, "gate.node_cost = 0: expected 0.01 to 100"),
             ("[selective]\nrank = \"a\"", 2, "selective.rank = \"a\": expected a whole number from 1 to 36"),
         ] {
             check(text, Some(line), reason);
@@ -407,10 +426,10 @@ mod tests {
     fn a_key_of_another_alternative_and_a_missing_one_are_told_with_the_remedy() {
         for (text, line, reason) in [
             (
-                "[train]\nblend = 0.5\ntarget = \"result\"",
+                "[train]\nlambda = [[60, 0.5]]\ntarget = \"result\"",
                 2,
-                "train.blend: only train.target = \"blend\" has this key, and here it is \"result\"\n\
-                 remove it, or set target = \"blend\"",
+                "train.lambda: only train.target = \"td\" has this key, and here it is \"result\"\n\
+                 remove it, or set target = \"td\"",
             ),
             (
                 "[fit_mpc]\nt = 1.4",

@@ -4,4 +4,5 @@ pub mod builtin;
 pub mod evaluation;
 pub mod features;
 pub(in crate::engine) mod incremental;
+pub mod number;
 pub mod pattern_set;

@@ -110,6 +110,10 @@ mod tests {
         let weights = set.canonical().iter().map(|&canonical| (canonical % 40_001) as i16).collect();
         let evaluation = Evaluation::new(set, weights).unwrap();
         publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
+        let mobile =
+            FEATURES.replace("es-cube", "mobile").replace("\"parity\"", "\"mobility\"\nside = \"own\"\ncap = 1");
+        let mobile = Evaluation::zero(Arc::new(parse_features(&mobile).unwrap()));
+        assert!(es_cube_eval_bytes(&mobile).unwrap_err().contains("`mobile`"), "as many weights as es-cube");
         assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         let imported = import_es_cube_eval(&path).unwrap();
         assert_eq!((imported.evaluation.weights(), imported.mirrors.differing), (evaluation.weights(), 0));

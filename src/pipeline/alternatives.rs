@@ -4,7 +4,7 @@ use super::fit_mpc::task::Method;
 use super::gate::task::GateMode;
 use super::generate::task::OpeningChoice;
 use super::search_settings::LevelSetting;
-use super::train::task::Target;
+use super::train::task::{Lambda, Target};
 use serde::Serialize;
 use toml::Table;
 
@@ -28,7 +28,7 @@ pub fn alternatives() -> Vec<Alternatives> {
         OpeningChoice::All { random_plies_min },
         OpeningChoice::Book { book: "book.txt".to_owned(), random_plies_min, random_plies_max },
     ];
-    let targets = [Target::Result {}, Target::Score {}, Target::Blend { blend: 0.0 }];
+    let targets = [Target::Result {}, Target::Score {}, Target::Td { lambda: Lambda::constant(0.0) }];
     let methods = [Method::Line { level: LevelSetting::Percent(100) }, Method::Source { t: 0.0 }];
     let modes = [GateMode::Sprt { nelo0: 0.0, nelo1: 1.0 }, GateMode::Games {}];
     vec![

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// The keys, by table.
 const RETIRED: [(&str, &[&str]); 4] = [
     ("generate", &["exploration_empties", "table_bits"]),
-    ("train", &["deduplicate"]),
+    ("train", &["blend", "deduplicate", "multiplicity_max"]),
     (
         "fit_mpc",
         &[
@@ -44,6 +44,10 @@ pub fn modernize(table: &str, keys: &mut Map<String, Value>) -> Vec<(String, Val
     if table == "fit_mpc" && keys.get("method") == Some(&json!("seed")) {
         keys.insert("method".to_owned(), json!("source"));
     }
+    let had_blend = table == "train" && keys.get("target") == Some(&json!("blend"));
+    if had_blend {
+        keys.insert("target".to_owned(), json!("score"));
+    }
     if keys.get("deduplicate") == Some(&json!(false)) {
         keys.insert("multiplicity_max".to_owned(), json!(0));
     }
@@ -62,9 +66,12 @@ pub fn modernize(table: &str, keys: &mut Map<String, Value>) -> Vec<(String, Val
         .filter_map(|key| keys.remove_entry(*key))
         .collect();
     let fixed = fixed(table, keys);
-    was.into_iter()
+    let mut others: Vec<(String, Value)> = was
+        .into_iter()
         .filter(|(key, value)| fixed.iter().any(|(name, fixed)| name == key && !equal(value, fixed)))
-        .collect()
+        .collect();
+    others.extend(had_blend.then(|| ("target".to_owned(), json!("blend"))));
+    others
 }
 
 /// 1 and 1.0 are the same.
@@ -79,6 +86,7 @@ fn fixed(table: &str, keys: &Map<String, Value>) -> Vec<(&'static str, Value)> {
             ("exploration_empties", json!(generate::EXPLORATION_EMPTIES)),
             ("table_bits", json!(generate::TABLE_BITS)),
         ],
+        "train" => vec![("multiplicity_max", json!(0))],
         "fit_mpc" => serde_json::from_value(Value::Object(keys.clone())).map_or_else(|_| Vec::new(), fixed_samples),
         "gate" => {
             let mut fixed = vec![("batch_pairs", json!(gate::BATCH_PAIRS)), ("table_bits", json!(gate::TABLE_BITS))];

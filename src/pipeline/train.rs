@@ -1,8 +1,14 @@
 //! Training: weights fitted to the labels of datasets, as a new model version.
 
+mod blocks;
 mod checkpoint;
 mod delta;
+mod learner;
 pub mod metrics;
+mod order;
+mod parts;
 pub mod rows;
 pub mod run;
+mod slots;
+mod targets;
 pub mod task;

@@ -107,7 +107,10 @@ impl ConfigEntry {
         let mut config = self.config.clone();
         let others = modernize_tables(&mut config);
         let mut settings: Settings = all_keys(&config).collect();
-        settings.extend(others.into_iter().map(|(name, value)| (name, value.to_string())));
+        for (name, value) in others {
+            settings.retain(|(other, _)| *other != name);
+            settings.push((name, value.to_string()));
+        }
         settings.retain(|(name, _)| !FREE_KEYS.contains(&name.as_str()));
         let contents = [("run.features", Some(self.features)), ("generate.book", self.book)];
         for (name, content) in contents {

@@ -6,7 +6,7 @@
 
 use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
 use super::lineage::Lineage;
-use super::summary::generation_line;
+use super::summary::{generation_line, measured};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -176,7 +176,8 @@ pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactEr
 fn closed_file(task: &Remains<'_>, before: ClosedFile) -> Result<ClosedFile, ArtifactError> {
     let closing = task.finished.len().saturating_sub(task.keep_generations as usize);
     let mut closed = before;
-    closed.generations.extend_from_slice(&task.finished[..closing]);
+    // The last chance: candidates may be removed.
+    closed.generations.extend(task.finished[..closing].iter().map(|line| measured(line.clone(), task.registry)));
     if let Some(last) = closing.checked_sub(1) {
         closed.generation = task.finished[last].generation;
         closed.champion.clone_from(&task.champions[last]);

@@ -88,7 +88,7 @@ impl State {
     }
 }
 
-/// How much of a stage is done: parts of games or samples, epochs, or batches of pairs.
+/// How much of a stage is done: parts of games or samples, epochs of phases, or batches of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PartCount {
     /// Those that are done.
@@ -331,13 +331,13 @@ impl Walk<'_> {
             datasets: folders.iter().map(PathBuf::as_path).collect(),
             parent: Some(parent),
             registry: self.lineage.registry,
+            memory: 0,
         };
         let step = train::run::step(&task, &datasets);
         let (mut state, made) = self.version(Stage::Train, &step, latest)?;
         if state.state != State::Done {
-            let epochs = train::run::epochs_done(self.lineage.registry.folder(), step.id)?;
-            let asked = u64::from(task.config.epochs);
-            state.parts = epochs.map(|done| PartCount { done: u64::from(done), asked });
+            let epochs = train::run::epochs_done(&task, step.id)?;
+            state.parts = epochs.map(|[done, asked]| PartCount { done, asked });
         }
         Ok((state, made))
     }

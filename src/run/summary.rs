@@ -4,13 +4,15 @@ use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::standings::{Standing, standings};
 use super::state::{RunSteps, StageState, run_steps};
+use super::yardstick::exact_mae;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::name::ModelName;
+use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::config::LoadedConfig;
@@ -84,6 +86,15 @@ impl RunStatus {
         Self::new(&lineage, run_steps(&lineage)?)
     }
 
+    /// The same with every candidate [`measured`].
+    #[must_use]
+    pub fn measured(mut self, registry: &Registry) -> Self {
+        let generations = self.generations.into_iter();
+        let measured = generations.map(|status| GenerationStatus { line: measured(status.line, registry), ..status });
+        self.generations = measured.collect();
+        self
+    }
+
     fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
         let documents = lineage.registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
@@ -94,7 +105,8 @@ impl RunStatus {
         for generation in steps.first..=last {
             let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
             let line = generation_line(lineage, &documents, generation)?;
-            generations.push(GenerationStatus { line, gate: gate.map(|gate| gate.verdict.clone()), champion: false });
+            let gate = gate.map(|gate| gate.verdict.clone());
+            generations.push(GenerationStatus { line, gate, champion: false });
         }
         for status in &mut generations {
             status.champion = champion.is_some() && status.line.candidate == champion;
@@ -115,7 +127,18 @@ impl RunStatus {
     }
 }
 
-/// The line of a generation that is not closed.
+/// The line of a generation with the error of its candidate on the yardstick, unless that was measured before. The candidate has
+/// to be read, which may take a second; one that is gone or damaged is not measured.
+#[must_use]
+pub fn measured(line: GenerationLine, registry: &Registry) -> GenerationLine {
+    let id = line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
+    let (None, Some(id)) = (line.exact_mae, id) else { return line };
+    // `model verify` says what is wrong with a damaged one.
+    let candidate = LoadedModel::read(&registry.folder_of(id)).ok();
+    GenerationLine { exact_mae: candidate.map(|candidate| exact_mae(&candidate.model.evaluation)), ..line }
+}
+
+/// The line of a generation that is not closed, before its candidate is measured.
 ///
 /// # Errors
 ///
@@ -136,8 +159,9 @@ pub fn generation_line(
         generation,
         games: manifest.as_ref().map(|manifest| manifest.done),
         positions: manifest.as_ref().map(|manifest| manifest.rows(POSITIONS.name)),
-        mae_before: metrics.as_ref().map(|metrics| metrics.before.mae),
-        mae_after: metrics.as_ref().map(|metrics| metrics.after.mae),
+        mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
+        mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
+        exact_mae: None,
         candidate: candidate.map(|id| id.to_string()),
         verdict: gate.map(|gate| gate.verdict),
         points: gate.map(|gate| gate.score.points),

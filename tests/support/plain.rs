@@ -64,6 +64,14 @@ impl Board {
         (0..64).filter(|&square| self.is_legal(square)).collect()
     }
 
+    /// The number of empty squares next to a disc of the opponent.
+    pub(crate) fn potential_moves(&self) -> usize {
+        let at = |square: usize| [square as i32 % 8, square as i32 / 8];
+        let is_next = |a: usize, b: usize| at(a).into_iter().zip(at(b)).all(|(a, b)| (a - b).abs() <= 1);
+        let is_prospect = |a: usize| self.0[a] == 0 && (0..64).any(|b| self.0[b] == 2 && is_next(a, b));
+        (0..64).filter(|&square| is_prospect(square)).count()
+    }
+
     /// The board after a move, seen by the opponent.
     pub(crate) fn play(&self, square: usize) -> Self {
         assert!(self.is_legal(square), "square {square} of {self:?}");
@@ -161,8 +169,44 @@ pub(crate) fn squares(text: &str) -> Vec<usize> {
 /// A pattern of a features file.
 struct Pattern {
     name: String,
-    /// For each instance, the ways to read it that its own symmetries allow; none for parity.
+    /// For each instance, the ways to read it that its own symmetries allow; none for a number.
     instances: Vec<Vec<Vec<usize>>>,
+    /// `kind` of a number; "squares" for other patterns.
+    kind: String,
+    opponent: bool,
+    index_max: usize,
+}
+
+impl Pattern {
+    fn read(entry: &toml::Value) -> Self {
+        let text = |key: &str| entry.get(key).map(|text| text.as_str().unwrap().to_owned());
+        let squares = text("squares").map(|text| squares(&text));
+        // Older files say `parity = true`.
+        let number = text("kind").unwrap_or_else(|| "parity".to_owned());
+        Self {
+            name: text("name").unwrap(),
+            kind: if squares.is_some() { "squares".to_owned() } else { number },
+            opponent: text("side").is_some_and(|side| side == "opponent"),
+            index_max: match (&squares, entry.get("cap")) {
+                (Some(squares), _) => 3_usize.pow(squares.len() as u32) - 1,
+                (None, Some(cap)) => cap.as_integer().unwrap() as usize,
+                (None, None) => 1,
+            },
+            instances: squares.map_or_else(Vec::new, |squares| instances(&squares)),
+        }
+    }
+
+    fn number(&self, board: &Board) -> usize {
+        let seen = if self.opponent { board.pass() } else { *board };
+        let count = match self.kind.as_str() {
+            "parity" => seen.empties() % 2,
+            "mobility" => seen.moves().len(),
+            "potential" => seen.potential_moves(),
+            "discs" => seen.count(1),
+            other => panic!("{other} is not a number"),
+        };
+        count.min(self.index_max)
+    }
 }
 
 /// The patterns and phases of a features file.
@@ -175,16 +219,11 @@ pub(crate) struct Patterns {
 impl Patterns {
     pub(crate) fn read(path: &Path) -> Self {
         let file: toml::Value = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let pattern = |entry: &toml::Value| {
-            let name = entry["name"].as_str().unwrap().to_owned();
-            let squares = entry.get("squares").map(|text| squares(text.as_str().unwrap()));
-            Pattern { name, instances: squares.map_or_else(Vec::new, |squares| instances(&squares)) }
-        };
         let numbers = |name: &str| -> Option<Vec<i64>> {
             Some(file.get(name)?.as_array().unwrap().iter().map(|number| number.as_integer().unwrap()).collect())
         };
         Self {
-            patterns: file["pattern"].as_array().unwrap().iter().map(pattern).collect(),
+            patterns: file["pattern"].as_array().unwrap().iter().map(Pattern::read).collect(),
             phase_empties_max: numbers("phase_empties_max")
                 .or_else(|| Some(numbers("phase_starts")?.iter().map(|discs| 64 - discs).collect()))
                 .unwrap(),
@@ -196,10 +235,20 @@ impl Patterns {
     }
 
     pub(crate) fn phase(&self, board: &Board) -> usize {
-        self.phase_empties_max.iter().rposition(|&most| board.empties() as i64 <= most).unwrap()
+        self.phase_of(board.empties())
     }
 
-    /// Pattern and index of each instance: the smallest of the indices that mirrors of the instance have.
+    pub(crate) fn phase_of(&self, empties: usize) -> usize {
+        self.phase_empties_max.iter().rposition(|&most| empties as i64 <= most).unwrap()
+    }
+
+    /// The fewest and the most empty squares of a phase.
+    pub(crate) fn range(&self, phase: usize) -> [usize; 2] {
+        let fewest = self.phase_empties_max.get(phase + 1).map_or(0, |most| most + 1);
+        [fewest, self.phase_empties_max[phase]].map(|empties| empties as usize)
+    }
+
+    /// Pattern and index of each feature; of the indices that mirrors of an instance have, the smallest.
     pub(crate) fn features(&self, board: &Board) -> Vec<(usize, usize)> {
         let mut features = Vec::new();
         for (number, pattern) in self.patterns.iter().enumerate() {
@@ -208,7 +257,7 @@ impl Patterns {
                 features.push((number, readings.iter().map(index).min().unwrap()));
             }
             if pattern.instances.is_empty() {
-                features.push((number, board.empties() % 2));
+                features.push((number, pattern.number(board)));
             }
         }
         features
@@ -255,9 +304,7 @@ impl Evaluation {
 impl Patterns {
     /// 0 for every feature.
     pub(crate) fn zero(&self) -> PerFeature<i32> {
-        let size =
-            |pattern: &Pattern| pattern.instances.first().map_or(2, |readings| 3_usize.pow(readings[0].len() as u32));
-        vec![self.patterns.iter().map(|pattern| vec![0; size(pattern)]).collect(); self.phase_count()]
+        vec![self.patterns.iter().map(|pattern| vec![0; pattern.index_max + 1]).collect(); self.phase_count()]
     }
 }
 

@@ -2,173 +2,302 @@
 
 use crate::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
 use crate::tables::{Columns, read_json, real, whole};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, check_same};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Patterns with and without mirrors, in three phases.
+/// Patterns with and without mirrors and every kind of number, in three phases.
 const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 44, 19]\n\
     [[pattern]]\nname = \"EDGE\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1\"\n\
     [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 a2 b2 c3\"\n\
     [[pattern]]\nname = \"KNIGHT\"\nsquares = \"a1 b1 c1 d1 b3\"\n\
     [[pattern]]\nname = \"CENTER\"\nsquares = \"d4 e4 d5 e5\"\n\
-    [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n";
+    [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n\
+    [[pattern]]\nname = \"MOBILITY_OWN\"\nkind = \"mobility\"\nside = \"own\"\ncap = 8\n\
+    [[pattern]]\nname = \"MOBILITY_OPPONENT\"\nkind = \"mobility\"\nside = \"opponent\"\ncap = 31\n\
+    [[pattern]]\nname = \"POTENTIAL_OWN\"\nkind = \"potential\"\nside = \"own\"\ncap = 31\n\
+    [[pattern]]\nname = \"DISCS_OPPONENT\"\nkind = \"discs\"\nside = \"opponent\"\ncap = 64\n";
 
 #[derive(Clone, Copy)]
 struct Lesson {
     board: Board,
     target: i32,
+    /// In 256ths.
+    weight: i32,
 }
 
-/// The rows of some datasets, as a config wants them learnt.
+/// A held-out position with the labels that it has.
+#[derive(Clone, Copy)]
+struct Judged {
+    board: Board,
+    target: i32,
+    score: Option<i64>,
+    result: Option<i64>,
+    exact: bool,
+}
+
+/// The rows of some datasets, as a config wants them learned.
 #[derive(Default)]
 struct Lessons {
     training: Vec<Lesson>,
-    validation: Vec<Lesson>,
+    judged: Vec<Judged>,
+    held_out: bool,
     unlabeled: usize,
-    duplicates: usize,
 }
 
 impl Lessons {
     fn read(folders: &[&Path], seed: u64, config: &Value) -> Self {
         let mut lessons = Self::default();
+        let mut training = Vec::new();
         for folder in folders {
             let recipe = read_json(&folder.join("manifest.json"))["recipe"].as_str().unwrap().to_owned();
             let rows = Columns::read_parts(&folder.join("positions"));
             for row in 0..rows.count {
-                let [black, white] = ["black", "white"].map(|name| rows.bits(name, row));
-                let black_to_move = rows.number("black_to_move", row) == 1;
-                let board = if black_to_move { Board::new(black, white) } else { Board::new(white, black) };
+                let board = board(&rows, row);
                 let empties = board.empties() as i64;
                 if empties < whole(config, "empties_min") || whole(config, "empties_max") < empties {
                     continue;
                 }
-                let Some(target) = target(config, rows.optional("score", row), rows.optional("result", row)) else {
+                let (score, result) = (rows.optional("score", row), rows.optional("result", row));
+                let target = match config["target"].as_str().unwrap() {
+                    "result" => result.map(|result| 1000 * result as i32),
+                    "score" => score.map(|score| score as i32),
+                    _ => lambda_return(config, &rows, row)
+                        .map(|value| (value.abs() + 0.5).floor() as i32 * if value < 0.0 { -1 } else { 1 }),
+                };
+                let Some(target) = target else {
                     lessons.unlabeled += 1;
                     continue;
                 };
                 let game = [recipe.as_bytes(), &rows.bits("game_id", row).to_le_bytes()].concat();
-                let held_out = unit_of(seed, Purpose::Validation, &game) < real(config, "validation");
-                let set = if held_out { &mut lessons.validation } else { &mut lessons.training };
-                set.push(Lesson { board, target });
+                let exact = rows.optional("exact", row) == Some(1);
+                let judged = Judged { board, target, score, result, exact };
+                if unit_of(seed, Purpose::Validation, &game) < real(config, "validation") {
+                    lessons.judged.push(judged);
+                } else {
+                    training.push(judged);
+                }
             }
         }
-        if 0 < whole(config, "multiplicity_max") {
-            let count = lessons.training.len();
-            lessons.training = distinct(&lessons.training, whole(config, "multiplicity_max") as usize);
-            lessons.duplicates = count - lessons.training.len();
+        lessons.held_out = !lessons.judged.is_empty();
+        if !lessons.held_out {
+            let without_labels = |row: &Judged| Judged { score: None, result: None, exact: false, ..*row };
+            lessons.judged = training.iter().map(without_labels).collect();
         }
+        let lesson = |row: &Judged| Lesson { board: row.board, target: row.target, weight: weight(config, row.target) };
+        lessons.training = training.iter().map(lesson).collect();
         lessons
     }
 }
 
-/// The label in millidiscs; halves go away from zero.
-fn target(config: &Value, score: Option<i64>, result: Option<i64>) -> Option<i32> {
-    let target = match config["target"].as_str().unwrap() {
-        "result" => 1000 * result?,
-        "score" => score?,
-        _ => {
-            let blend = real(config, "blend");
-            let exact = blend * (1000 * result?) as f64 + (1.0 - blend) * score? as f64;
-            (exact.abs() + 0.5).floor() as i64 * if exact < 0.0 { -1 } else { 1 }
-        }
-    };
-    Some(target as i32)
+fn board(rows: &Columns, row: usize) -> Board {
+    let [black, white] = ["black", "white"].map(|name| rows.bits(name, row));
+    if rows.number("black_to_move", row) == 1 { Board::new(black, white) } else { Board::new(white, black) }
 }
 
-/// A position, up to symmetry, where it first occurs: as often as it occurs, but at most `times_max` times, with the mean
-/// of its labels.
-fn distinct(lessons: &[Lesson], times_max: usize) -> Vec<Lesson> {
-    let mut labels: BTreeMap<Board, Vec<i32>> = BTreeMap::new();
-    for lesson in lessons {
-        labels.entry(lesson.board.canonical()).or_default().push(lesson.target);
+/// The λ-return of a row, by its definition: recursive, without rounding.
+fn lambda_return(config: &Value, rows: &Columns, row: usize) -> Option<f64> {
+    let score = rows.optional("score", row)? as f64;
+    let is_set = |name: &str| rows.optional(name, row) == Some(1);
+    if is_set("exact") || is_set("random_move") {
+        return Some(score);
     }
-    let mut found = Vec::new();
-    for lesson in lessons {
-        let Some(labels) = labels.remove(&lesson.board.canonical()) else { continue };
-        let mean = labels.iter().map(|&label| f64::from(label)).sum::<f64>() / labels.len() as f64;
-        let target = mean.round() as i32;
-        found.extend(vec![Lesson { target, ..*lesson }; labels.len().min(times_max)]);
+    let steps = config["lambda"].as_array().unwrap();
+    let empties = rows.number("empties", row);
+    let lambda = steps.iter().rev().find(|step| empties <= step[0].as_i64().unwrap()).unwrap()[1].as_f64().unwrap();
+    let is_last = row + 1 == rows.count || rows.bits("game_id", row + 1) != rows.bits("game_id", row);
+    if is_last {
+        return Some(
+            rows.optional("result", row)
+                .map_or(score, |result| (1.0 - lambda) * score + lambda * 1000.0 * result as f64),
+        );
     }
-    found
+    let after = board(rows, row).play(rows.optional("played_move", row)? as usize);
+    let next = board(rows, row + 1);
+    let same_side = rows.number("black_to_move", row) == rows.number("black_to_move", row + 1);
+    let follows = if same_side { after.moves().is_empty() && after.pass() == next } else { after == next };
+    let future = if follows { lambda_return(config, rows, row + 1) } else { None };
+    let sign = if same_side { 1.0 } else { -1.0 };
+    Some(future.map_or(score, |future| (1.0 - lambda) * score + lambda * (sign * future)))
 }
 
-/// Weights and visits.
+/// How much a row counts, in 256ths.
+fn weight(config: &Value, target: i32) -> i32 {
+    let scale = real(config, "weight_scale");
+    if scale == 0.0 {
+        return 256;
+    }
+    let share = f64::from(target) / 1000.0 / scale;
+    ((256.0 / (1.0 + share * share)).round() as i32).max(1)
+}
+
+/// Weights and visits, and weights in units while they are learned.
 struct Learner {
     evaluation: Evaluation,
     visits: PerFeature<i32>,
     /// Updates that the bound cut short.
     clipped: usize,
+    /// Weights that more rows of a batch visited than are trusted.
+    damped: usize,
 }
 
 impl Learner {
     fn zero(patterns: Patterns) -> Self {
         let weights = patterns.zero();
-        Self { visits: weights.clone(), evaluation: Evaluation { patterns, weights }, clipped: 0 }
+        Self { visits: weights.clone(), evaluation: Evaluation { patterns, weights }, clipped: 0, damped: 0 }
     }
 
     fn of_version(version: &Path) -> Self {
         let evaluation = Evaluation::read(version);
-        Self { visits: per_feature(&evaluation.patterns, version, "visits"), evaluation, clipped: 0 }
+        Self { visits: per_feature(&evaluation.patterns, version, "visits"), evaluation, clipped: 0, damped: 0 }
+    }
+
+    /// The phases that a feature file asks for, each with the weights of this model at the middle of its range.
+    fn in_phases_of(self, features: &Path) -> Self {
+        let patterns = Patterns::read(features);
+        let theirs = |phase: usize| {
+            let [fewest, most] = patterns.range(phase);
+            self.evaluation.patterns.phase_of((fewest + most) / 2)
+        };
+        let phases: Vec<usize> = (0..patterns.phase_count()).map(theirs).collect();
+        let pick = |values: &PerFeature<i32>| phases.iter().map(|&phase| values[phase].clone()).collect();
+        let (weights, visits) = (pick(&self.evaluation.weights), pick(&self.visits));
+        Self { evaluation: Evaluation { patterns, weights }, visits, ..self }
     }
 
     fn run(&mut self, lessons: &[Lesson], seed: u64, config: &Value) {
         let phase_count = self.evaluation.patterns.phase_count();
-        let (mut ratio, clip) = (real(config, "ratio"), whole(config, "clip") as i32);
-        let mut orders: Vec<Vec<Lesson>> = vec![Vec::new(); phase_count];
-        lessons.iter().for_each(|lesson| orders[self.evaluation.patterns.phase(&lesson.board)].push(*lesson));
-        for epoch in 0..whole(config, "epochs") as usize {
-            for (phase, order) in orders.iter_mut().enumerate() {
-                if config["shuffle"] == true {
-                    let number = (epoch * phase_count + phase) as u64;
-                    Stream::new(seed, Purpose::Shuffle, [number, 0]).shuffle(order);
-                }
-                for lesson in order.iter() {
-                    self.learn(lesson, phase, ratio, clip);
-                }
+        let [overlap, wide_overlap] = ["overlap", "wide_overlap"].map(|name| whole(config, name) as usize);
+        let unit = 1 << whole(config, "fraction_bits");
+        self.evaluation.weights.iter_mut().flatten().flatten().for_each(|weight| *weight *= unit);
+        let mut part = 0;
+        if 1 < phase_count && 0 < wide_overlap {
+            for begin in (0..phase_count).step_by(5) {
+                let end = phase_count.min(begin + 5);
+                let middle = begin + (end - begin) / 2;
+                let visits = self.visits.clone();
+                self.learn_part(lessons, (seed, part), middle, wide_overlap, config);
+                self.visits = visits;
+                let weights = self.evaluation.weights[middle].clone();
+                (begin..end).for_each(|phase| self.evaluation.weights[phase].clone_from(&weights));
+                part += 1;
+            }
+        }
+        for phase in 0..phase_count {
+            self.learn_part(lessons, (seed, part), phase, overlap, config);
+            part += 1;
+        }
+        let round = |weight: &mut i32| *weight = (f64::from(*weight) / f64::from(unit)).round() as i32;
+        self.evaluation.weights.iter_mut().flatten().flatten().for_each(round);
+    }
+
+    fn learn_part(
+        &mut self,
+        lessons: &[Lesson],
+        (seed, part): (u64, u64),
+        phase: usize,
+        widened: usize,
+        config: &Value,
+    ) {
+        let [fewest, most] = self.evaluation.patterns.range(phase);
+        let within = |lesson: &&Lesson| {
+            (fewest.saturating_sub(widened)..=most + widened).contains(&lesson.board.empties().min(60))
+        };
+        let rows: Vec<Lesson> = lessons.iter().filter(within).copied().collect();
+        assert!(lessons.len() < 1 << 16, "this twin knows one block");
+        let mut ratio = real(config, "ratio");
+        for epoch in 0..whole(config, "epochs") as u64 {
+            let mut order = rows.clone();
+            if config["shuffle"] == true {
+                order.sort_by_key(|lesson| lesson.board.empties().min(60));
+                Stream::new(seed, Purpose::Shuffle, [part << 32 | epoch, 1]).shuffle(&mut order);
+            }
+            for batch in order.chunks(whole(config, "batch") as usize) {
+                self.learn(batch, phase, ratio, config);
             }
             ratio *= real(config, "ratio_decay");
         }
     }
 
-    fn learn(&mut self, lesson: &Lesson, phase: usize, ratio: f64, clip: i32) {
-        let diff = (f64::from(lesson.target - self.evaluation.static_value(&lesson.board)) * ratio).trunc() as i32;
-        for (pattern, index) in self.evaluation.patterns.features(&lesson.board) {
+    fn learn(&mut self, batch: &[Lesson], phase: usize, ratio: f64, config: &Value) {
+        let unit = 1 << whole(config, "fraction_bits");
+        let clip = whole(config, "clip") * unit;
+        let mut sums: BTreeMap<(usize, usize), (i64, i64)> = BTreeMap::new();
+        let mut features = Vec::new();
+        for lesson in batch {
+            features = self.evaluation.patterns.features(&lesson.board);
+            let weights = &self.evaluation.weights[phase];
+            let value: i64 = features.iter().map(|&(pattern, index)| i64::from(weights[pattern][index])).sum();
+            let error = i64::from(lesson.target) * unit - value;
+            let ratio = ratio * f64::from(lesson.weight) / 256.0;
+            let update = (error as f64 * ratio).trunc() as i64;
+            for &feature in &features {
+                let (sum, count) = sums.entry(feature).or_default();
+                (*sum, *count) = (*sum + update, *count + 1);
+            }
+        }
+        let trust = ((1.0 / (ratio * features.len() as f64)) as i64).max(1);
+        for ((pattern, index), (sum, count)) in sums {
+            let damped = 1 < whole(config, "batch") && trust < count;
+            self.damped += usize::from(damped);
+            let step = if damped { sum * trust / count } else { sum };
             let weight = &mut self.evaluation.weights[phase][pattern][index];
-            self.clipped += usize::from(clip < (*weight + diff).abs());
-            *weight = (*weight + diff).min(clip).max(-clip);
-            self.visits[phase][pattern][index] += 1;
+            self.clipped += usize::from(clip < (i64::from(*weight) + step).abs());
+            *weight = (i64::from(*weight) + step).min(clip).max(-clip) as i32;
+            self.visits[phase][pattern][index] += count as i32;
         }
     }
 }
 
-/// Compares the reported errors of an evaluation, in discs, with those of its values.
-fn check_errors(found: &Value, lessons: &[Lesson], evaluation: &Evaluation) {
-    let error = |lesson: &Lesson| f64::from(evaluation.static_value(&lesson.board) - lesson.target) / 1000.0;
-    let check = |found: &Value, lessons: &[Lesson]| {
-        let count = lessons.len() as f64;
-        let mae = lessons.iter().map(|lesson| error(lesson).abs()).sum::<f64>() / count;
-        let rmse = (lessons.iter().map(|lesson| error(lesson).powi(2)).sum::<f64>() / count).sqrt();
-        for (name, expected) in [("mae", mae), ("rmse", rmse)] {
-            assert!((real(found, name) - expected).abs() < 1e-9 * (1.0 + expected), "{name} {expected}: {found}");
+/// Compares reported errors, in discs, with those of an evaluation's values: pairs of value and label, by empty squares.
+fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
+    let check = |found: &Value, rows: &[(usize, f64, f64)]| {
+        let count = rows.len() as f64;
+        let mean =
+            |of: &dyn Fn(f64, f64) -> f64| rows.iter().map(|&(_, value, label)| of(value, label)).sum::<f64>() / count;
+        assert_eq!(whole(found, "rows"), rows.len() as i64, "{found}");
+        if rows.is_empty() {
+            return;
+        }
+        let [value_mean, label_mean] = [mean(&|value, _| value), mean(&|_, label| label)];
+        let variance = mean(&|value, _| (value - value_mean).powi(2));
+        let slope = mean(&|value, label| (value - value_mean) * (label - label_mean)) / variance;
+        for (name, expected) in [
+            ("mae", mean(&|value, label| (value - label).abs())),
+            ("rmse", mean(&|value, label| (value - label).powi(2)).sqrt()),
+            ("bias", mean(&|value, label| value - label)),
+            ("slope", slope),
+        ] {
+            if name == "slope" && variance < 1e-9 {
+                continue;
+            }
+            assert!((real(found, name) - expected).abs() < 1e-7 * (1.0 + expected.abs()), "{name} {expected}: {found}");
         }
     };
-    check(found, lessons);
-    let mut ranges = found["by_empties"].as_array().unwrap().iter();
-    for min in (0..=60).step_by(5) {
-        let max = if min == 60 { 60 } else { min + 4 };
-        let within = |lesson: &&Lesson| (min..=max).contains(&(lesson.board.empties() as i64));
-        let some: Vec<Lesson> = lessons.iter().filter(within).copied().collect();
-        if some.is_empty() {
-            continue;
+    check(found, rows);
+    for (name, class_of) in [
+        ("by_empties", &(|row: &(usize, f64, f64)| row.0 as i64) as &dyn Fn(&(usize, f64, f64)) -> i64),
+        ("by_score", &|row| [8.0, 20.0, 40.0, 64.0].iter().position(|&most| row.2.abs() <= most).unwrap() as i64),
+    ] {
+        let mut classes: BTreeMap<i64, Vec<(usize, f64, f64)>> = BTreeMap::new();
+        rows.iter().for_each(|row| classes.entry(class_of(row)).or_default().push(*row));
+        let found = found[name].as_array().unwrap();
+        assert_eq!(found.len(), classes.len(), "{name}");
+        for (found, (class, rows)) in found.iter().zip(&classes) {
+            let range = ["min", "max"].map(|name| whole(found, name));
+            let expected =
+                if name == "by_empties" { [*class; 2] } else { [[0, 8], [8, 20], [20, 40], [40, 64]][*class as usize] };
+            assert_eq!(range, expected, "{found}");
+            check(found, rows);
         }
-        let found = ranges.next().unwrap();
-        let expected = [min, max, some.len() as i64];
-        assert_eq!(["empties_min", "empties_max", "rows"].map(|name| whole(found, name)), expected, "{found}");
-        check(found, &some);
     }
-    assert_eq!(ranges.next(), None);
+}
+
+/// The value of each judged row beside one of its labels, in discs, where it has that label.
+fn values(rows: &[Judged], evaluation: &Evaluation, label: &dyn Fn(&Judged) -> Option<f64>) -> Vec<(usize, f64, f64)> {
+    let value = |row: &Judged| f64::from(evaluation.static_value(&row.board)) / 1000.0;
+    rows.iter().filter_map(|row| Some((row.board.empties(), value(row), label(row)?))).collect()
 }
 
 /// Where a training is to begin.
@@ -185,24 +314,32 @@ fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<'_>) -> (Le
     let inherited = begin.parent.filter(|parent| {
         let text = |path: &Path| toml::from_str::<toml::Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
         let [theirs, ours] = [&parent.join("features.toml"), begin.features].map(text);
-        let same = ["pattern", "phase_empties_max"].into_iter().all(|name| theirs[name] == ours[name]);
-        config["start"] == "parent" && same
+        config["start"] == "parent" && theirs["pattern"] == ours["pattern"]
     });
-    let mut learner = inherited.map_or_else(|| Learner::zero(Patterns::read(begin.features)), Learner::of_version);
-    let held_out = !lessons.validation.is_empty();
-    let judged = if held_out { &lessons.validation } else { &lessons.training };
+    let mut learner = match inherited {
+        Some(parent) => Learner::of_version(parent).in_phases_of(begin.features),
+        None => Learner::zero(Patterns::read(begin.features)),
+    };
+    let target = |row: &Judged| Some(f64::from(row.target) / 1000.0);
     let before = begin.parent.map(Evaluation::read);
-    check_errors(&metrics["before"], judged, before.as_ref().unwrap_or(&learner.evaluation));
+    let before = values(&lessons.judged, before.as_ref().unwrap_or(&learner.evaluation), &target);
+    check_errors(&metrics["before"], &before);
     learner.run(&lessons.training, seed, config);
-    check_errors(&metrics["after"], judged, &learner.evaluation);
-    assert_eq!(metrics["held_out"], held_out);
+    check_errors(&metrics["after"], &values(&lessons.judged, &learner.evaluation, &target));
+    let score = |row: &Judged| row.score.map(|score| score as f64 / 1000.0);
+    let result = |row: &Judged| row.result.map(|result| result as f64);
+    let exact = |row: &Judged| score(row).filter(|_| row.exact);
+    for (name, label) in [("score", &score as &dyn Fn(&Judged) -> Option<f64>), ("result", &result), ("exact", &exact)]
+    {
+        check_errors(&metrics["labels"][name], &values(&lessons.judged, &learner.evaluation, label));
+    }
+    check_coverage(&metrics["coverage"], &lessons.judged, &learner);
+    assert_eq!(metrics["held_out"], lessons.held_out);
     let rows = lessons.training.len();
     for (name, expected) in [
         ("rows", rows),
-        ("validation_rows", lessons.validation.len()),
+        ("validation_rows", if lessons.held_out { lessons.judged.len() } else { 0 }),
         ("unlabeled", lessons.unlabeled),
-        ("duplicates", lessons.duplicates),
-        ("updates", rows * whole(config, "epochs") as usize),
     ] {
         assert_eq!(metrics[name].as_u64().unwrap_or(0), expected as u64, "{name}: {metrics}");
     }
@@ -210,6 +347,20 @@ fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<'_>) -> (Le
     assert!(found.evaluation.weights == learner.evaluation.weights, "the weights of {}", version.display());
     assert!(found.visits == learner.visits, "the visits of {}", version.display());
     (lessons, learner)
+}
+
+fn check_coverage(found: &Value, judged: &[Judged], learner: &Learner) {
+    let (mut seen, mut all) = (0, 0);
+    for row in judged {
+        let phase = learner.evaluation.patterns.phase(&row.board);
+        for (pattern, index) in learner.evaluation.patterns.features(&row.board) {
+            seen += u64::from(0 < learner.visits[phase][pattern][index]);
+            all += 1;
+        }
+    }
+    assert!((real(found, "seen") - seen as f64 / all as f64).abs() < 1e-12, "{found} {seen} {all}");
+    let visited = learner.visits.iter().flatten().flatten().filter(|&&visits| 0 < visits).count() as i64;
+    assert_eq!(whole(found, "weights") - whole(found, "unvisited"), visited, "{found}");
 }
 
 /// The keys of every training here: few rows, so that steps are large.
@@ -247,12 +398,18 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let [first, second] = ["g1", "g2"].map(|name| workspace.path(name));
     let small = workspace.path("configs/features/small.toml");
     let from_zero = Begin { features: &small, parent: None };
-    let changes =
-        [("train.target", "\"blend\""), ("train.blend", "0.3"), ("train.ratio", "0.1"), ("train.clip", "2500")];
+    let changes = [
+        ("train.target", "\"td\""),
+        ("train.lambda", "[[60, 0.3], [30, 0.8]]"),
+        ("train.ratio", "0.1"),
+        ("train.clip", "2500"),
+        ("train.batch", "1"),
+        ("train.weight_scale", "0.0"),
+    ];
     let parent = trained(&workspace, "smoke", &changes, "--dataset g1 --dataset g2");
     let parent = workspace.path(&parent);
     let (lessons, learner) = check(&parent, &[&first, &second], 5, &from_zero);
-    assert!(1000 < learner.clipped && 1000 < lessons.validation.len(), "{}", learner.clipped);
+    assert!(1000 < learner.clipped && 1000 < lessons.judged.len(), "{}", learner.clipped);
     let parent_option = "--parent registry/v0001";
 
     let changes = [
@@ -261,13 +418,15 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
         ("train.start", "\"parent\""),
         ("train.empties_min", "8"),
         ("train.empties_max", "57"),
-        ("train.multiplicity_max", "2"),
         ("train.validation", "0.0"),
+        ("train.batch", "64"),
+        ("train.fraction_bits", "5"),
+        ("train.weight_scale", "11.0"),
     ];
     let begin = Begin { features: &small, parent: Some(&parent) };
     let child = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
-    let (lessons, _) = check(&workspace.path(&child), &[&second], 5, &begin);
-    assert!(20 < lessons.duplicates, "{}", lessons.duplicates);
+    let (_, learner) = check(&workspace.path(&child), &[&second], 5, &begin);
+    assert!(1000 < learner.damped, "{}", learner.damped);
 
     let changes = [("train.target", "\"result\""), ("train.start", "\"zero\""), ("train.shuffle", "false")];
     let stranger = trained(&workspace, "seed", &changes, &format!("--dataset g2 {parent_option}"));
@@ -280,14 +439,51 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
 }
 
 #[test]
+fn overlapping_phases_begin_from_wide_parts_and_from_a_parent_with_other_phases() {
+    let workspace = datasets();
+    let small = workspace.path("configs/features/small.toml");
+    let parent = workspace.path(&trained(&workspace, "smoke", &[("train.overlap", "3")], "--dataset g1"));
+    check(&parent, &[&workspace.path("g1")], 5, &Begin { features: &small, parent: None });
+    let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
+    workspace.write("configs/features/many.toml", &many);
+    let features = workspace.path("configs/features/many.toml");
+    let changes = [
+        ("run.features", "\"features/many.toml\""),
+        ("train.start", "\"parent\""),
+        ("train.overlap", "2"),
+        ("train.wide_overlap", "5"),
+        ("train.batch", "32"),
+        ("train.fraction_bits", "8"),
+    ];
+    let child = trained(&workspace, "smoke", &changes, "--dataset g2 --parent registry/v0001");
+    check(&workspace.path(&child), &[&workspace.path("g2")], 5, &Begin { features: &features, parent: Some(&parent) });
+}
+
+#[test]
 fn rows_without_the_label_are_left_out() {
     let workspace = datasets();
     workspace.write("book.txt", "f5d6c3d3c4f4f6\nf5f6e6f4e3c5\n");
     workspace.done("dataset import book.txt --format transcripts --output imported");
     let (imported, first) = (workspace.path("imported"), workspace.path("g1"));
     let small = workspace.path("configs/features/small.toml");
-    let version = trained(&workspace, "smoke", &[("train.target", "\"blend\"")], "--dataset imported --dataset g1");
+    let version = trained(&workspace, "smoke", &[("train.target", "\"td\"")], "--dataset imported --dataset g1");
     let begin = Begin { features: &small, parent: None };
     let (lessons, _) = check(&workspace.path(&version), &[&imported, &first], 5, &begin);
     assert!(0 < lessons.unlabeled, "{}", lessons.unlabeled);
+}
+
+#[test]
+fn memory_and_threads_do_not_affect_a_model() {
+    let workspace = datasets();
+    let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
+    workspace.write("configs/features/small.toml", many);
+    let changes =
+        [("train.overlap", "2"), ("train.wide_overlap", "5"), ("train.batch", "300"), ("train.fraction_bits", "8")];
+    let config = workspace.config("train", "smoke", &[&KEYS, changes.as_slice()].concat());
+    for (name, options) in
+        [("one", "--threads 1 --memory 1B"), ("four", "--threads 4"), ("two", "--threads 2 --memory 100KiB")]
+    {
+        workspace.done(&format!("train --config {config} --models {name} --dataset g1 --dataset g2 {options}"));
+        check_same(&workspace.path("one"), &workspace.path(name), options);
+    }
 }

@@ -18,8 +18,8 @@ const NAME_BEFORE: &str = "collected.json";
 
 const NAME: &str = "closed.json";
 
-/// Format 1 has no lines of generations.
-type ClosedFormat = FormatVersion<1, 2>;
+/// Format 1 has no lines of generations, and those of format 2 have no `exact_mae`.
+type ClosedFormat = FormatVersion<1, 3>;
 
 /// What stays of a closed generation: its line of the table that `renma status` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct GenerationLine {
     pub mae_before: Option<f64>,
     /// The mean absolute error after training, in discs.
     pub mae_after: Option<f64>,
+    /// The mean absolute error of the candidate on the yardstick, in discs, once it is measured.
+    #[serde(default)]
+    pub exact_mae: Option<f64>,
     /// The version that challenged the champion.
     pub candidate: Option<String>,
     /// What the gate decided.

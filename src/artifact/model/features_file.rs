@@ -5,11 +5,15 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::engine::board::square::{Square, SquareError};
+use crate::engine::eval::number::{Counted, Number, Side};
 use crate::engine::eval::pattern_set::{Pattern, PatternKind, PatternSet};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 const SIZE_MAX: u64 = 1 << 20;
+
+/// The `cap` of a count whose entry has none.
+const CAP_DEFAULT: u8 = 31;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,15 +34,29 @@ struct PatternEntry {
     squares: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<EntryKind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    side: Option<EntrySide>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cap: Option<u8>,
     #[serde(skip_serializing)]
     parity: Option<bool>,
 }
 
-/// A pattern that does not look at squares.
+/// A pattern without squares.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum EntryKind {
+    Mobility,
+    Potential,
+    Discs,
     Parity,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EntrySide {
+    Own,
+    Opponent,
 }
 
 /// Reads a features file.
@@ -91,16 +109,60 @@ fn phase_empties_max(empties: Option<Vec<u8>>, starts: Option<Vec<u8>>) -> Resul
 }
 
 fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
-    let PatternEntry { name, squares, kind, parity } = entry;
+    let PatternEntry { name, squares, kind, side, cap, parity } = entry;
     let kind = match (squares, kind, parity) {
         (Some(squares), None, None) => {
             let squares: Result<Vec<Square>, SquareError> = squares.split_whitespace().map(str::parse).collect();
             PatternKind::Squares(squares.map_err(|error| format!("pattern `{name}`: {error}"))?)
         }
-        (None, Some(EntryKind::Parity), None) | (None, None, Some(true)) => PatternKind::Parity,
-        _ => return Err(format!("pattern `{name}` needs either `squares` or `kind = \"parity\"`")),
+        (None, Some(kind), None) => PatternKind::Number(number(&name, kind, side, cap)?),
+        (None, None, Some(true)) => PatternKind::Number(Number::Parity),
+        _ => return Err(format!("pattern `{name}` needs either `squares` or `kind`")),
     };
+    if !matches!(kind, PatternKind::Number(Number::Count { .. })) && (side.is_some() || cap.is_some()) {
+        return Err(format!("pattern `{name}` counts nothing: it cannot have `side` or `cap`"));
+    }
     Ok(Pattern { name, kind })
+}
+
+fn number(name: &str, kind: EntryKind, side: Option<EntrySide>, cap: Option<u8>) -> Result<Number, String> {
+    let counted = match kind {
+        EntryKind::Mobility => Counted::Mobility,
+        EntryKind::Potential => Counted::Potential,
+        EntryKind::Discs => Counted::Discs,
+        EntryKind::Parity => return Ok(Number::Parity),
+    };
+    let side = match side {
+        Some(EntrySide::Own) => Side::Own,
+        Some(EntrySide::Opponent) => Side::Opponent,
+        None => return Err(format!("pattern `{name}` needs `side = \"own\"` or `side = \"opponent\"`")),
+    };
+    Ok(Number::Count { counted, side, cap: cap.unwrap_or(CAP_DEFAULT) })
+}
+
+fn entry(pattern: &Pattern) -> PatternEntry {
+    let mut entry =
+        PatternEntry { name: pattern.name.clone(), squares: None, kind: None, side: None, cap: None, parity: None };
+    match &pattern.kind {
+        PatternKind::Squares(squares) => {
+            let names: Vec<String> = squares.iter().map(ToString::to_string).collect();
+            entry.squares = Some(names.join(" "));
+        }
+        PatternKind::Number(Number::Parity) => entry.kind = Some(EntryKind::Parity),
+        PatternKind::Number(Number::Count { counted, side, cap }) => {
+            entry.kind = Some(match counted {
+                Counted::Mobility => EntryKind::Mobility,
+                Counted::Potential => EntryKind::Potential,
+                Counted::Discs => EntryKind::Discs,
+            });
+            entry.side = Some(match side {
+                Side::Own => EntrySide::Own,
+                Side::Opponent => EntrySide::Opponent,
+            });
+            entry.cap = Some(*cap);
+        }
+    }
+    entry
 }
 
 /// The text of a features file.
@@ -110,16 +172,6 @@ fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
 /// If the set has no TOML form, which would be our own mistake.
 #[must_use]
 pub fn features_text(set: &PatternSet) -> String {
-    let entry = |pattern: &Pattern| {
-        let (squares, kind) = match &pattern.kind {
-            PatternKind::Squares(squares) => {
-                let names: Vec<String> = squares.iter().map(ToString::to_string).collect();
-                (Some(names.join(" ")), None)
-            }
-            PatternKind::Parity => (None, Some(EntryKind::Parity)),
-        };
-        PatternEntry { name: pattern.name.clone(), squares, kind, parity: None }
-    };
     let file = FeaturesFile {
         name: set.name().to_owned(),
         phase_empties_max: Some(set.phase_empties_max().to_vec()),
@@ -137,7 +189,11 @@ mod tests {
     fn a_fault_is_told_on_one_line_with_its_number() {
         let text = "name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\nsqares = \"a1\"\n";
         for (from, to, expected) in [
-            ("", "", "line 5: there is no key `sqares`, expected one of `name`, `squares`, `kind`, `parity`"),
+            (
+                "",
+                "",
+                "line 5: there is no key `sqares`, expected one of `name`, `squares`, `kind`, `side`, `cap`, `parity`",
+            ),
             ("name = \"a\"\n", "", "line 1: `name` is missing"),
             ("\"a\"\n", "\"a\n", "line 1: invalid basic string, expected `\"`"),
         ] {
@@ -157,15 +213,45 @@ mod tests {
         let counts: Vec<usize> = (0..set.patterns().len()).map(count).collect();
         assert_eq!(counts, [4, 4, 4, 2, 4, 4, 4, 4, 8, 4, 0]);
         assert_eq!(set.instances().len(), 42);
-        assert_eq!(set.parity_offsets(), [42_606]);
+        assert_eq!(set.numbers(), [(Number::Parity, 42_606)]);
     }
 
     #[test]
     fn a_features_file_survives_writing() {
-        let set = parse_features(ES_CUBE).unwrap();
+        let counts = ["mobility", "potential", "discs"].map(|kind| {
+            ["own", "opponent"].map(|side| {
+                format!("[[pattern]]\nname = \"{kind} {side}\"\nkind = \"{kind}\"\nside = \"{side}\"\ncap = 20\n")
+            })
+        });
+        let set = parse_features(&[ES_CUBE, &counts.concat().concat()].concat()).unwrap();
+        assert_eq!(set.feature_count(), 42_608 + 6 * 21);
         let again = parse_features(&features_text(&set)).unwrap();
         assert_eq!(again.patterns(), set.patterns());
         assert_eq!(again.phase_empties_max(), set.phase_empties_max());
+    }
+
+    #[test]
+    fn a_count_has_cap_31_unless_it_says_otherwise() {
+        let text = ES_CUBE.replacen("\"parity\"", "\"mobility\"\nside = \"opponent\"", 1);
+        let expected = Number::Count { counted: Counted::Mobility, side: Side::Opponent, cap: 31 };
+        assert_eq!(parse_features(&text).unwrap().numbers(), [(expected, 42_606)]);
+    }
+
+    const EDAX: &str = include_str!("../../../configs/features/edax.toml");
+
+    #[test]
+    fn edax_has_the_instances_and_weights_of_its_source() {
+        let set = parse_features(EDAX).unwrap();
+        let count = |pattern| set.instances().iter().filter(|instance| instance.pattern == pattern).count();
+        let counts: Vec<usize> = (0..set.patterns().len()).map(count).collect();
+        assert_eq!(counts, [4, 4, 4, 4, 4, 4, 4, 2, 4, 4, 4, 4, 0]);
+        let canonical = |pattern: usize| {
+            let features = set.offset(pattern)..set.offset(pattern) + set.patterns()[pattern].configuration_count();
+            features.filter(|&feature| set.canonical()[feature] as usize == feature).count()
+        };
+        let packed: Vec<usize> = (0..12).map(canonical).collect();
+        assert_eq!(packed, [10_206, 29_889, 29_646, 29_646, 3321, 3321, 3321, 3321, 1134, 378, 135, 45]);
+        assert_eq!(set.phase_count(), 61);
     }
 
     #[test]
@@ -184,7 +270,13 @@ mod tests {
         for (change, reason) in [
             (("a4 b4", "a4 i9"), "`i9` is not a square"),
             (("kind = \"parity\"", "parity = false"), "needs either"),
-            (("kind = \"parity\"", "kind = \"party\""), "line 49: unknown variant `party`, expected `parity`"),
+            (("kind = \"parity\"", "kind = \"party\""), "line 49: unknown variant `party`, expected one of `mobility`"),
+            (("\"parity\"", "\"parity\"\nside = \"own\""), "pattern `PARITY` counts nothing: it cannot have `side`"),
+            (("LINE4\"", "LINE4\"\ncap = 3"), "pattern `LINE4` counts nothing: it cannot have `side` or `cap`"),
+            (("\"parity\"", "\"discs\""), "pattern `PARITY` needs `side = \"own\"` or"),
+            (("\"parity\"", "\"discs\"\nside = \"black\""), "line 50: unknown variant `black`, expected `own` or"),
+            (("\"parity\"", "\"discs\"\nside = \"own\"\ncap = 0"), "pattern `PARITY` has cap 0: 1 to 64 expected"),
+            (("\"parity\"", "\"discs\"\nside = \"own\"\ncap = 65"), "pattern `PARITY` has cap 65: 1 to 64 expected"),
             (("phase_empties_max = [60]", ""), "`phase_empties_max` is missing"),
             (("phase_empties_max = [60]", "phase_starts = [4, 65]"), "more than 64 discs"),
             (("[60]", "[60]\nphase_starts = [4]"), "`phase_starts` is the older form"),

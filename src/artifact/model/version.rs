@@ -11,6 +11,7 @@ use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded
 use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
 use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::eval::number::{Counted, Number, Side};
 use crate::engine::eval::pattern_set::{PatternKind, PatternSet};
 use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::mpc_level::NORMAL_QUANTILES;
@@ -211,10 +212,46 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
                 let numbers: Vec<u8> = squares.iter().map(|square| square.number()).collect();
                 hasher.field("squares", &numbers);
             }
-            PatternKind::Parity => {
+            PatternKind::Number(Number::Parity) => {
                 hasher.field("parity", &[]);
+            }
+            PatternKind::Number(Number::Count { counted, side, cap }) => {
+                let name = match counted {
+                    Counted::Mobility => "mobility",
+                    Counted::Potential => "potential",
+                    Counted::Discs => "discs",
+                };
+                let side = match side {
+                    Side::Own => 1,
+                    Side::Opponent => 2,
+                };
+                hasher.field(name, &[side, *cap]);
             }
         }
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn numbers_that_differ_make_sets_that_differ() {
+        let hash = |number: &str| {
+            let text = format!("name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\n{number}");
+            pattern_set_hash(&parse_features(&text).unwrap()).to_string()
+        };
+        let hashes = [
+            hash("kind = \"parity\""),
+            hash("kind = \"discs\"\nside = \"own\""),
+            hash("kind = \"discs\"\nside = \"own\"\ncap = 30"),
+            hash("kind = \"discs\"\nside = \"opponent\""),
+            hash("kind = \"mobility\"\nside = \"own\""),
+            hash("kind = \"potential\"\nside = \"own\""),
+        ];
+        assert_eq!(BTreeSet::from(hashes.clone()).len(), hashes.len());
+        assert_eq!(hashes[1], hash("kind = \"discs\"\nside = \"own\"\ncap = 31"), "the default");
+    }
 }

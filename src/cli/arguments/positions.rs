@@ -1,4 +1,4 @@
-//! The arguments of the commands that value positions.
+//! The arguments of the commands that value positions and play.
 
 use crate::pipeline::search_settings::LevelSetting;
 use clap::Args;
@@ -10,6 +10,13 @@ pub(in crate::cli) struct PositionsArguments {
     /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., which lead to it; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(in crate::cli) input: PathBuf,
+    #[command(flatten)]
+    pub(in crate::cli) model: ModelArguments,
+}
+
+/// The model of a command without a run.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct ModelArguments {
     /// The model [default: champion, else builtin:champion]
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) model: Option<String>,
@@ -46,4 +53,23 @@ pub(in crate::cli) struct EvalArguments {
 pub(in crate::cli) struct SolveArguments {
     #[command(flatten)]
     pub(in crate::cli) positions: PositionsArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
+pub(in crate::cli) struct NboardArguments {
+    #[command(flatten)]
+    pub(in crate::cli) model: ModelArguments,
+    /// Search depth in plies, until the other program sets another
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=60))]
+    pub(in crate::cli) depth: u8,
+    /// Positions visited per search at most [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(in crate::cli) nodes: Option<u64>,
+    /// Solve positions with at most this many empty squares
+    #[arg(long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) exact_empties: u8,
+    /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
+    #[arg(long, value_name = "LEVEL", default_value = "100")]
+    pub(in crate::cli) mpc_level: LevelSetting,
 }

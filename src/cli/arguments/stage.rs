@@ -1,6 +1,7 @@
 //! The arguments of the stages of a run.
 
 use super::folder;
+use bytesize::ByteSize;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,6 +74,9 @@ pub(in crate::cli) struct TrainArguments {
     /// The model to start from [default: zero weights]
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) parent: Option<String>,
+    /// Memory for rows (500MiB, 4GiB); beyond it they go to a scratch file. Does not affect the output
+    #[arg(long, default_value = "4GiB", value_name = "SIZE")]
+    pub(in crate::cli) memory: ByteSize,
     #[command(flatten)]
     pub(in crate::cli) work: WorkArguments,
 }

@@ -85,7 +85,7 @@ fn version_row(list: &ModelList, version: &ListedVersion) -> Vec<String> {
 /// The error of a version, marked if it was not measured on held-out games.
 fn error_text(training: &TrainMetrics) -> String {
     let mark = if training.held_out { "" } else { TRAINING_MARK };
-    format!("{:.2}{mark}", training.after.mae)
+    format!("{:.2}{mark}", training.after.all.mae)
 }
 
 /// What the errors of these versions were measured on.

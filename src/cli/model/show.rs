@@ -3,6 +3,7 @@
 use super::kind_word;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
+use crate::cli::errors::{error_table, training_lines};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
@@ -28,7 +29,12 @@ pub(super) fn show(
     }
     let mut rows = rows_of(&model, &history);
     rows.extend(changes.iter().flat_map(changes_rows));
-    Ok(print(&table(&rows))?)
+    let mut text = vec![table(&rows)];
+    if let Some(training) = &history.training {
+        text.push(error_table(training));
+        text.extend(training_lines(training));
+    }
+    Ok(print(&text.join("\n"))?)
 }
 
 fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes>) -> Value {
@@ -42,7 +48,8 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "phases": set.phase_count(),
         "weights": model.model.evaluation.weights().len(),
         "mpc_entries": model.model.mpc.entries().len(),
-        "mae": history.training.as_ref().map(|training| training.after.mae),
+        "mae": history.training.as_ref().map(|training| training.after.all.mae),
+        "exact_mae": history.exact_mae,
         "held_out": history.training.as_ref().map(|training| training.held_out),
         "elo": history.standing.as_ref().map(|standing| standing.rating),
         "champion": history.is_champion(),
@@ -61,15 +68,25 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
     let origin = model.document.as_ref().map(|document| &document.origin);
     let mut rows = vec![
         row("model", &format!("{} ({})", model.id, model.content.short())),
-        row("patterns", &format!("{}, {} instances, {} phases", set.name(), set.instances().len(), set.phase_count())),
+        row(
+            "patterns",
+            &format!(
+                "{}, {} instances, {} numbers, {} phases",
+                set.name(),
+                set.instances().len(),
+                set.numbers().len(),
+                set.phase_count()
+            ),
+        ),
     ];
     rows.extend(origin.map(|origin| {
         row("kind", &format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short()))
     }));
     rows.extend(history.training.as_ref().map(|training| {
         let games = if training.held_out { "held-out games" } else { "the training rows: no games were held out" };
-        row("error", &format!("{:.2} discs on {games}", training.after.mae))
+        row("error", &format!("{:.2} discs on {games}", training.after.all.mae))
     }));
+    rows.push(row("exact MAE", &format!("{:.2} discs on the near-even positions of the yardstick", history.exact_mae)));
     rows.extend(
         history
             .standing

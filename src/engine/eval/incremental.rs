@@ -9,8 +9,9 @@ mod backend;
 mod block;
 mod portable;
 
+use super::number::{Number, Side};
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
-use crate::engine::board::kernel::Kernel;
+use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
@@ -43,14 +44,19 @@ pub(in crate::engine) struct Incremental {
     tables: Vec<Tables>, // [block]
     weights: Vec<i16>,   // [phase][a zero, then the tables of the patterns], then room for every index after the last
     phase_size: usize,
-    phase_begin: [usize; 65], // [empties] -> where its phase begins in `weights`
-    constant: [i32; 65],      // [empties] -> the sum of the parity weights
+    phase_begin: [usize; 65],      // [empties] -> where its phase begins in `weights`
+    constant: [i32; 65],           // [empties] -> the sum of the parity weights
+    numbers: Vec<(Number, usize)>, // all but parity, each with where its table begins within a phase
 }
 
 impl Incremental {
     /// Lays out weights `[phase][feature]` of a set.
     pub(in crate::engine) fn new(set: &PatternSet, weights: &[i16]) -> Self {
         let (begins, phase_size) = table_begins(set);
+        let numbers = set.patterns().iter().zip(&begins).filter_map(|(pattern, &begin)| match pattern.kind {
+            PatternKind::Number(number) if number != Number::Parity => Some((number, begin)),
+            _ => None,
+        });
         let block_count = set.instances().len().div_ceil(LANES).max(1);
         let mut this = Self {
             block_count,
@@ -62,6 +68,7 @@ impl Incremental {
             phase_size,
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
+            numbers: numbers.collect(),
         };
         for (index, instance) in set.instances().iter().enumerate() {
             let (block, lane) = (index / LANES, index % LANES);
@@ -145,15 +152,42 @@ impl Incremental {
         }
     }
 
-    /// The static value of the position with this accumulator; equals the walk's sum.
+    /// The static value of a position from its accumulator and the legal moves of its side to move; equals the walk's sum.
     #[inline(always)]
-    pub(in crate::engine) fn value<K: Kernel>(&self, accumulator: &Accumulator, empties: u8) -> Score {
-        let weights = &self.weights[self.phase_begin[usize::from(empties)]..][..self.phase_size + INDICES];
+    pub(in crate::engine) fn value<K: Kernel>(
+        &self,
+        accumulator: &Accumulator,
+        position: Position,
+        moves: u64,
+    ) -> Score {
+        let empties = usize::from(position.empties());
+        let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
         // SAFETY: tables begin within a phase, which is followed by as many weights as an index may name.
-        let sum = unsafe { backend::sum::<K>(blocks, weights) };
-        Score(self.constant[usize::from(empties)] + sum)
+        let mut sum = unsafe { backend::sum::<K>(blocks, weights) };
+        if !self.numbers.is_empty() {
+            sum += numbers_sum::<K>(&self.numbers, weights, position, moves);
+        }
+        Score(self.constant[empties] + sum)
     }
+}
+
+kernel_entry! {
+    /// The weights of numbers, whose tables begin at these places of `weights`. A separate function, so that an evaluation without
+    /// numbers costs no more than a test.
+    fn numbers_sum(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 = numbers_sum_body
+}
+
+#[inline(always)]
+fn numbers_sum_body<K: Kernel>(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 {
+    let weight = |&(number, begin): &(Number, usize)| {
+        let index = number.index(position, |side| match side {
+            Side::Own => moves,
+            Side::Opponent => position.pass().legal_moves_by::<K>(),
+        });
+        i32::from(weights[begin + index])
+    };
+    numbers.iter().map(weight).sum()
 }
 
 /// The first `BLOCKS` of at least as many blocks.
@@ -167,9 +201,7 @@ fn table_begins(set: &PatternSet) -> (Vec<usize>, usize) {
     let mut size = 1;
     let begins = set.patterns().iter().map(|pattern| {
         let begin = size;
-        if matches!(pattern.kind, PatternKind::Squares(_)) {
-            size += pattern.configuration_count();
-        }
+        size += pattern.configuration_count();
         begin
     });
     (begins.collect(), size)
@@ -178,13 +210,17 @@ fn table_begins(set: &PatternSet) -> (Vec<usize>, usize) {
 fn pack_weights(set: &PatternSet, weights: &[i16], begins: &[usize], phase_size: usize) -> Vec<i16> {
     let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
     for (index, (pattern, begin)) in set.patterns().iter().zip(begins).enumerate() {
-        let PatternKind::Squares(squares) = &pattern.kind else { continue };
-        let numbers: Vec<usize> =
-            (0..pattern.configuration_count()).map(|configuration| renumber(configuration, squares.len())).collect();
+        let configurations = 0..pattern.configuration_count();
+        let places: Vec<usize> = match &pattern.kind {
+            PatternKind::Squares(squares) => {
+                configurations.map(|configuration| renumber(configuration, squares.len())).collect()
+            }
+            PatternKind::Number(_) => configurations.collect(),
+        };
         for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
             let table = &mut packed[phase * phase_size + begin..];
-            for (&number, &weight) in numbers.iter().zip(&weights[set.offset(index)..]) {
-                table[number] = weight;
+            for (&place, &weight) in places.iter().zip(&weights[set.offset(index)..]) {
+                table[place] = weight;
             }
         }
     }
@@ -205,15 +241,17 @@ fn renumber(mut configuration: usize, squares: usize) -> usize {
 fn parity_sum(set: &PatternSet, weights: &[i16], empties: u8) -> i32 {
     let parity = usize::from(empties & 1);
     let weights = &weights[set.phase(empties) * set.feature_count()..];
-    set.parity_offsets().iter().map(|offset| i32::from(weights[offset + parity])).sum()
+    let parities = set.numbers().iter().filter(|(number, _)| *number == Number::Parity);
+    parities.map(|(_, offset)| i32::from(weights[offset + parity])).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::evaluation::Evaluation;
+    use super::super::number::Counted;
     use super::super::pattern_set::Pattern;
     use super::*;
-    use crate::engine::board::kernel::{KernelChoice, kernel_entry, with_kernel};
+    use crate::engine::board::kernel::{KernelChoice, with_kernel};
     use std::sync::Arc;
 
     fn numbers(mut state: u64) -> impl FnMut() -> u64 {
@@ -223,12 +261,20 @@ mod tests {
         }
     }
 
-    /// Random weights over patterns of every size, mirrors equal.
+    /// Random weights over patterns of every size, mirrors equal; odd seeds have every count too.
     fn evaluation(lists: &[&str], phase_empties_max: Vec<u8>, seed: u64) -> Evaluation {
         let squares = |list: &str| PatternKind::Squares(list.split(' ').map(|name| name.parse().unwrap()).collect());
         let mut patterns: Vec<Pattern> =
             lists.iter().map(|list| Pattern { name: (*list).to_owned(), kind: squares(list) }).collect();
-        patterns.insert(1, Pattern { name: "PARITY".to_owned(), kind: PatternKind::Parity });
+        let pattern = |name: &str, number| Pattern { name: name.to_owned(), kind: PatternKind::Number(number) };
+        patterns.insert(1, pattern("PARITY", Number::Parity));
+        if seed % 2 == 1 {
+            let counts = [Counted::Mobility, Counted::Potential, Counted::Discs].into_iter();
+            let counts = counts.flat_map(|counted| [Side::Own, Side::Opponent].map(|side| (counted, side)));
+            patterns.extend(counts.zip([31, 5, 64, 12, 20, 40]).map(|((counted, side), cap)| {
+                pattern(&format!("{counted:?} {side:?}"), Number::Count { counted, side, cap })
+            }));
+        }
         let set = PatternSet::new("test", patterns, phase_empties_max).unwrap();
         let mut next = numbers(seed);
         let mut weights = Vec::new();
@@ -268,7 +314,8 @@ mod tests {
         let mut accumulator = incremental.accumulator(position);
         for count in 1.. {
             let expected = evaluation.static_value(position);
-            assert_eq!(incremental.value::<K>(&accumulator, position.empties()), expected, "{position:?}");
+            let value = incremental.value::<K>(&accumulator, position, position.legal_moves());
+            assert_eq!(value, expected, "{position:?}");
             let before = accumulator;
             let moves = position.children().count();
             if moves == 0 {

@@ -1,20 +1,25 @@
 //! Patterns as data: instances, mirrors, offsets and per-square tables are derived from them and checked here.
 
+use super::number::{CAP_MAX, Number};
 use crate::engine::board::square::Square;
 use crate::engine::board::symmetry::Symmetry;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// The most squares of a pattern: 3^10 configurations still fit an index of 16 bits.
 pub const PATTERN_SQUARES_MAX: usize = 10;
 
-/// The most instances of a pattern set, parity excluded.
+/// The most instances of a pattern set.
 pub const INSTANCES_MAX: usize = 128;
+
+/// The most numbers of a pattern set.
+pub const NUMBERS_MAX: usize = 8;
 
 /// The most weights over all phases: a table of 128 MiB, enough for 61 phases of 18 patterns of 10 squares.
 pub const WEIGHTS_MAX: usize = 1 << 26;
 
 /// The number of empty squares at the start of a game.
-const EMPTIES_MAX: u8 = 60;
+pub const EMPTIES_MAX: u8 = 60;
 
 /// The number of indices that the incremental tables update together.
 pub const LANES: usize = 16;
@@ -24,8 +29,8 @@ pub const LANES: usize = 16;
 pub enum PatternKind {
     /// The discs on these squares; the first is the most significant base-3 digit.
     Squares(Vec<Square>),
-    /// Whether the number of empty squares is odd (1) or even (0).
-    Parity,
+    /// A number of the position.
+    Number(Number),
 }
 
 /// A named pattern, as a features file lists it.
@@ -43,7 +48,7 @@ impl Pattern {
     pub fn configuration_count(&self) -> usize {
         match &self.kind {
             PatternKind::Squares(squares) => 3_usize.pow(squares.len() as u32),
-            PatternKind::Parity => 2,
+            PatternKind::Number(number) => usize::from(number.index_max()) + 1,
         }
     }
 }
@@ -69,7 +74,7 @@ pub struct PatternSet {
     phase_empties_max: Vec<u8>,
     offsets: Vec<usize>,
     instances: Vec<Instance>,
-    parity_offsets: Vec<usize>,
+    numbers: Vec<(Number, usize)>, // with the feature of index 0
     feature_count: usize,
     canonical: Vec<u32>,        // [feature] -> the smallest mirror of it
     phase_of_empties: [u8; 65], // [empties] -> phase
@@ -88,8 +93,12 @@ pub enum PatternSetError {
     SquareCount { name: String, count: usize },
     #[error("pattern `{name}` lists {square} twice")]
     RepeatedSquare { name: String, square: Square },
+    #[error("pattern `{name}` has cap {cap}: 1 to {CAP_MAX} expected")]
+    Cap { name: String, cap: u8 },
     #[error("the patterns have {0} instances together: at most {INSTANCES_MAX}")]
     Instances(usize),
+    #[error("{0} patterns have no squares: at most {NUMBERS_MAX}")]
+    Numbers(usize),
     #[error("{phases} phases of {features} features make {} weights: at most {WEIGHTS_MAX}", phases * features)]
     Weights { phases: usize, features: usize },
     #[error(
@@ -116,7 +125,7 @@ impl PatternSet {
         }
         let mut offsets = Vec::new();
         let mut instances = Vec::new();
-        let mut parity_offsets = Vec::new();
+        let mut numbers = Vec::new();
         let mut canonical = Vec::new();
         for (index, pattern) in patterns.iter().enumerate() {
             let offset = canonical.len();
@@ -132,14 +141,17 @@ impl PatternSet {
                         canonical_configurations(squares).iter().map(|configuration| offset as u32 + configuration),
                     );
                 }
-                PatternKind::Parity => {
-                    parity_offsets.push(offset);
-                    canonical.extend([offset as u32, offset as u32 + 1]);
+                PatternKind::Number(number) => {
+                    numbers.push((*number, offset));
+                    canonical.extend((offset as u32..).take(pattern.configuration_count()));
                 }
             }
             if instances.len() > INSTANCES_MAX {
                 return Err(PatternSetError::Instances(instances.len()));
             }
+        }
+        if NUMBERS_MAX < numbers.len() {
+            return Err(PatternSetError::Numbers(numbers.len()));
         }
         Ok(Self {
             name: name.to_owned(),
@@ -149,7 +161,7 @@ impl PatternSet {
             offsets,
             steps: square_steps(&instances),
             instances,
-            parity_offsets,
+            numbers,
             feature_count: canonical.len(),
             canonical,
         })
@@ -167,22 +179,39 @@ impl PatternSet {
         &self.patterns
     }
 
-    /// The instances of all patterns, parity excluded.
+    /// The instances of all patterns of squares.
     #[must_use]
     pub fn instances(&self) -> &[Instance] {
         &self.instances
     }
 
-    /// The feature of configuration 0 of each parity pattern.
+    /// The patterns without squares, each with its feature of index 0.
     #[must_use]
-    pub fn parity_offsets(&self) -> &[usize] {
-        &self.parity_offsets
+    pub fn numbers(&self) -> &[(Number, usize)] {
+        &self.numbers
     }
 
     /// The feature of configuration 0 of a pattern.
     #[must_use]
     pub fn offset(&self, pattern: usize) -> usize {
         self.offsets[pattern]
+    }
+
+    /// The number of features that every position has: one per instance and one per number.
+    #[must_use]
+    pub fn features_per_position(&self) -> usize {
+        self.instances.len() + self.numbers.len()
+    }
+
+    /// Where the walk visits the features of a pattern: their places among all features of a position.
+    #[must_use]
+    pub fn places(&self, pattern: usize) -> Range<usize> {
+        if let Some(number) = self.numbers.iter().position(|&(_, offset)| offset == self.offsets[pattern]) {
+            let place = self.instances.len() + number;
+            return place..place + 1;
+        }
+        let begin = self.instances.partition_point(|instance| instance.pattern < pattern);
+        begin..self.instances.partition_point(|instance| instance.pattern <= pattern)
     }
 
     /// The number of features of one phase, mirrors counted separately.
@@ -242,7 +271,16 @@ fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
         if !names.insert(name) {
             return Err(PatternSetError::RepeatedName(name.clone()));
         }
-        let PatternKind::Squares(squares) = kind else { continue };
+        let squares = match kind {
+            PatternKind::Squares(squares) => squares,
+            PatternKind::Number(number) => {
+                let cap = number.index_max();
+                if !(1..=CAP_MAX).contains(&cap) {
+                    return Err(PatternSetError::Cap { name: name.clone(), cap });
+                }
+                continue;
+            }
+        };
         let count = squares.len();
         if !(1..=PATTERN_SQUARES_MAX).contains(&count) {
             return Err(PatternSetError::SquareCount { name: name.clone(), count });
@@ -351,7 +389,7 @@ mod tests {
         assert_eq!(set(squares("a1 a1")).unwrap_err().to_string(), "pattern `P` lists a1 twice");
         assert!(set(PatternKind::Squares(vec![])).is_err());
         assert!(set(squares("a1 b1 c1 d1 e1 f1 g1 h1 a2 b2 c2")).is_err());
-        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
         for phase_empties_max in [vec![], vec![59], vec![61], vec![60, 60], vec![60, 20, 30]] {
             let result = PatternSet::new("test", vec![parity.clone()], phase_empties_max);
             assert_eq!(result.unwrap_err(), PatternSetError::Phases);
@@ -375,7 +413,7 @@ mod tests {
 
     #[test]
     fn phases_are_ranges_of_empty_squares() {
-        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Parity };
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
         let set = PatternSet::new("test", vec![parity], vec![60, 44, 0]).unwrap();
         assert_eq!([64, 60, 45, 44, 1, 0].map(|empties| set.phase(empties)), [0, 0, 0, 1, 1, 2]);
     }

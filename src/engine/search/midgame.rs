@@ -315,7 +315,8 @@ pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
     if let Some(value) = node.value.get() {
         return value;
     }
-    run.incremental.value::<K>(&run.accumulators[node.ply], node.empties()).clamp(Score::MIN, Score::MAX)
+    let value = run.incremental.value::<K>(&run.accumulators[node.ply], node.position, node.moves);
+    value.clamp(Score::MIN, Score::MAX)
 }
 
 /// Orders moves by their values at depth 0 or 1, less the opponent's mobility. Returns true as soon as the static value after

@@ -3,6 +3,7 @@
 use super::openings::Candidate;
 use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateMode, GateTask, TABLE_BITS};
 use crate::artifact::dataset::gate_games::GateGameRow;
+use crate::artifact::model::reference::LoadedModel;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 use crate::engine::score::Score;
@@ -16,27 +17,31 @@ use std::sync::atomic::AtomicBool;
 /// Both sides of a match, with what one thread needs to play them.
 pub(super) struct Players<'m> {
     mode: GateMode,
-    limits: Limits,
-    candidate: Searcher<'m>,
-    baseline: Searcher<'m>,
+    candidate: (Searcher<'m>, Limits),
+    baseline: (Searcher<'m>, Limits),
 }
 
 impl<'m> Players<'m> {
     pub(super) fn new(task: &GateTask<'m>, stop: &'m AtomicBool) -> Self {
         let config = task.config;
-        let [candidate, baseline] = [task.candidate, task.baseline].map(|loaded| {
+        let player = |loaded: &'m LoadedModel, nodes| {
             let model = &loaded.model;
-            Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop)
-        });
-        let limits = Limits {
-            depth: Depth(config.depth),
-            exact_empties: config.exact_empties,
-            wld_empties: 0,
-            nodes: (0 < config.nodes).then_some(config.nodes),
-            mpc: config.mpc_level.checked(),
-            selective: selective(config.selective.as_ref()),
+            let limits = Limits {
+                depth: Depth(config.depth),
+                exact_empties: config.exact_empties,
+                wld_empties: 0,
+                nodes,
+                mpc: config.mpc_level.checked(),
+                selective: selective(config.selective.as_ref()),
+            };
+            (Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop), limits)
         };
-        Self { mode: config.mode, limits, candidate, baseline }
+        let [candidate_nodes, baseline_nodes] = config.node_limits();
+        Self {
+            mode: config.mode,
+            candidate: player(task.candidate, candidate_nodes),
+            baseline: player(task.baseline, baseline_nodes),
+        }
     }
 
     /// Whether the mode takes a position as an opening: a sequential test wants one that favors nobody too much.
@@ -44,10 +49,10 @@ impl<'m> Players<'m> {
         if let GateMode::Games {} = self.mode {
             return Ok(true);
         }
-        let Limits { mpc, selective, .. } = self.limits;
-        let limits = Limits { mpc, selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
-        self.baseline.clear();
-        let result = self.baseline.search(candidate.position, limits).unless_stopped()?;
+        let (searcher, Limits { mpc, selective, .. }) = &mut self.baseline;
+        let limits = Limits { mpc: *mpc, selective: *selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
+        searcher.clear();
+        let result = searcher.search(candidate.position, limits).unless_stopped()?;
         Ok(f64::from(result.score.abs().0) <= BALANCE_DISCS * f64::from(Score::DISC.0))
     }
 
@@ -55,13 +60,13 @@ impl<'m> Players<'m> {
     pub(super) fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = id.is_multiple_of(2);
         let mut game = Game::from_moves(opening).expect("the opening was played by the rules");
-        self.candidate.clear();
-        self.baseline.clear();
+        self.candidate.0.clear();
+        self.baseline.0.clear();
         while !game.is_over() {
             let current = game.current();
-            let searcher =
+            let (searcher, limits) =
                 if current.black_to_move == candidate_black { &mut self.candidate } else { &mut self.baseline };
-            let square = searcher.search(current.position, self.limits).unless_stopped()?.best_move;
+            let square = searcher.search(current.position, *limits).unless_stopped()?.best_move;
             game.play(square.expect("the side to move has a move")).expect("the search plays by the rules");
         }
         let black = game.black_discs().0 as i8;

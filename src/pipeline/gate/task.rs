@@ -53,6 +53,10 @@ pub(in crate::pipeline) const TABLE_BITS: u8 = 16;
 /// The most games: a part holds [`BATCH_PAIRS`] pairs.
 const GAMES_MAX: u64 = 2 * BATCH_PAIRS * PARTS_MAX;
 
+/// The range of the cost of a node. Sets of patterns differ by a factor of ten at most.
+const NODE_COST_MIN: f64 = 0.01;
+const NODE_COST_MAX: f64 = 100.0;
+
 /// How a match becomes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "mode", rename_all = "lowercase", deny_unknown_fields)]
@@ -76,6 +80,9 @@ pub struct GateConfig {
     pub opening_plies: u8,
     pub depth: u8,
     pub nodes: u64,
+    /// The cost of a node to the candidate and to the baseline, which divides `nodes`; without it recipes are what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_cost: Option<[f64; 2]>,
     pub exact_empties: u8,
     pub mpc_level: LevelSetting,
     /// The table `[selective]` of the config; without it recipes are what they were.
@@ -108,9 +115,32 @@ impl GateConfig {
         check_range("gate.opening_plies", self.opening_plies, 4, 20)?;
         check_range("gate.depth", self.depth, 1, 30)?;
         check_range("gate.nodes", self.nodes, 0, 1 << 40)?;
+        self.check_node_cost()?;
         check_range("gate.exact_empties", self.exact_empties, 0, 30)?;
         self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
         self.mpc_level.level("gate.mpc_level").map(|_| ())
+    }
+
+    fn check_node_cost(&self) -> Result<(), StageError> {
+        let Some(costs) = self.node_cost else { return Ok(()) };
+        costs.into_iter().try_for_each(|cost| check_range("gate.node_cost", cost, NODE_COST_MIN, NODE_COST_MAX))?;
+        if self.nodes == 0 {
+            let reason = format!("gate.node_cost = {costs:?}: expected a gate.nodes above 0, which it divides");
+            return Err(StageError::Setting(reason));
+        }
+        Ok(())
+    }
+
+    /// The positions that candidate and baseline may visit per move; `None` is unlimited.
+    ///
+    /// A player whose node costs c may visit the whole part of `nodes` / c, and at least one. The division is one of integers,
+    /// with c in thousandths, so that it is the same everywhere.
+    #[must_use]
+    pub fn node_limits(&self) -> [Option<u64>; 2] {
+        self.node_cost.unwrap_or([1.0; 2]).map(|cost| {
+            let thousandths = (1000.0 * cost).round() as u64;
+            (0 < self.nodes).then(|| (1000 * self.nodes / thousandths).max(1))
+        })
     }
 }
 
@@ -145,4 +175,61 @@ pub struct GateReport {
     /// The verdict with the match.
     #[serde(flatten)]
     pub verdict: VerdictFile,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(nodes: u64, node_cost: Option<[f64; 2]>) -> GateConfig {
+        GateConfig {
+            mode: GateMode::Games {},
+            games: 2,
+            opening_plies: 8,
+            depth: 1,
+            nodes,
+            node_cost,
+            exact_empties: 0,
+            mpc_level: LevelSetting::Percent(100),
+            selective: None,
+        }
+    }
+
+    #[test]
+    fn a_player_whose_nodes_cost_more_visits_fewer() {
+        for (nodes, costs, expected) in [
+            (0, None, [None, None]),
+            (1000, None, [Some(1000), Some(1000)]),
+            (1000, Some([1.0, 1.0]), [Some(1000), Some(1000)]),
+            (1000, Some([1.5, 0.5]), [Some(666), Some(2000)]),
+            (10, Some([1.26, 1.0]), [Some(7), Some(10)]),
+            // 0.1 in thousandths is exact, whatever a float makes of it.
+            (3, Some([0.1, 0.3]), [Some(30), Some(10)]),
+            (1, Some([100.0, 0.01]), [Some(1), Some(100)]),
+            (1 << 40, Some([0.01, 100.0]), [Some(100 << 40), Some((1 << 40) / 100)]),
+        ] {
+            assert_eq!(config(nodes, costs).node_limits(), expected, "{nodes} {costs:?}");
+        }
+    }
+
+    #[test]
+    fn a_cost_out_of_range_or_without_a_limit_is_an_error() {
+        for (nodes, costs, expected) in [
+            (9, [0.0, 1.0], "gate.node_cost = 0: expected 0.01 to 100"),
+            (9, [1.0, 101.0], "gate.node_cost = 101: expected 0.01 to 100"),
+            (9, [1.0, f64::NAN], "gate.node_cost = NaN: expected 0.01 to 100"),
+            (0, [1.0, 1.2], "gate.node_cost = [1.0, 1.2]: expected a gate.nodes above 0, which it divides"),
+        ] {
+            assert_eq!(config(nodes, Some(costs)).check().unwrap_err().to_string(), expected);
+        }
+        config(9, Some([1.0, 1.2])).check().unwrap();
+    }
+
+    #[test]
+    fn a_table_without_costs_is_written_as_before() {
+        let text = serde_json::to_string(&config(9, None)).unwrap();
+        assert!(!text.contains("node_cost"), "{text}");
+        let text = serde_json::to_string(&config(9, Some([1.0, 1.25]))).unwrap();
+        assert!(text.contains("\"node_cost\":[1.0,1.25]"), "{text}");
+    }
 }

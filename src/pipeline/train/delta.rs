@@ -3,197 +3,161 @@
 //! Mirrors share the slot of their canonical configuration, so they can never differ. The published C code of the rule
 //! behaves otherwise: its mirror table for short diagonals is wrong, and it refreshes only the index just visited.
 
-use super::checkpoint::Checkpoint;
-use super::rows::{TrainingRow, TrainingSet};
+use super::rows::TrainingRow;
+use super::slots::SlotMap;
 use super::task::TrainConfig;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::version::Model;
-use crate::artifact::model::weights_file::spread;
-use crate::engine::eval::evaluation::Evaluation;
-use crate::engine::eval::features::{FeatureIndex, FeatureVisitor, visit_features};
-use crate::engine::eval::pattern_set::{INSTANCES_MAX, PatternSet};
-use crate::pipeline::{Context, StageError};
-use crate::random::{Stream, stream};
-use rayon::prelude::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
-use std::sync::Arc;
+use rayon::prelude::{
+    IndexedParallelIterator, IntoParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut,
+};
 
-/// Rows between two checks of the stop flag.
-const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
+/// Rows of a batch that a thread takes at a time.
+const CHUNK_ROWS: usize = 256;
 
-/// The weights of one phase and the rows that train them.
-struct PhaseLearner {
-    weights: Vec<i16>, // [feature], current at canonical features only
-    visits: Vec<u32>,  // [feature], counted at canonical features only
-    rows: Vec<u32>,    // indices into the training rows, in order
+/// Bits of a sum of updates that hold their number.
+const COUNT_BITS: u32 = 20;
+
+/// The rule with its settings; a weight is an integer, in units of a binary fraction of a millidisc.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delta {
+    clip: i32,
+    fraction_bits: u8,
+    batch: usize,
 }
 
-/// Phases share no weight, so each is trained by one thread, row after row.
-pub(super) struct Learner<'a> {
-    set: Arc<PatternSet>,
-    config: &'a TrainConfig,
-    seed: u64,
-    rows: &'a [TrainingRow],
-    phases: Vec<PhaseLearner>,
+/// The weights of a part, and what changes them.
+#[derive(Debug)]
+pub(super) struct Weights<'a> {
+    map: &'a SlotMap<'a>,
+    /// In units, by slot.
+    pub(super) weights: Vec<i32>,
+    /// Updates that reached each slot.
+    pub(super) visits: Vec<u32>,
+    /// Slots of the rows at hand, one row after another.
+    slots: Vec<u32>,
+    /// Updates of the rows at hand.
+    updates: Vec<i32>,
+    /// Sum and number of the updates of a batch, by slot.
+    sums: Vec<i64>,
 }
 
-impl<'a> Learner<'a> {
-    pub(super) fn new(
-        model: Model,
-        config: &'a TrainConfig,
-        seed: u64,
-        set: &'a TrainingSet,
-        context: Context<'_>,
-    ) -> Result<Self, StageError> {
-        let pattern_set = Arc::clone(model.evaluation.set());
-        let count = pattern_set.feature_count();
-        let weights = model.evaluation.weights().chunks_exact(count);
-        let mut phases: Vec<PhaseLearner> = weights
-            .zip(model.visits.chunks_exact(count))
-            .map(|(weights, visits)| PhaseLearner { weights: weights.into(), visits: visits.into(), rows: Vec::new() })
-            .collect();
-        let mut places = 0..;
-        for rows in set.training.chunks(ROWS_BETWEEN_CHECKS) {
-            context.check()?;
-            for (row, place) in rows.iter().zip(&mut places) {
-                phases[pattern_set.phase(row.position.empties())].rows.push(place);
-            }
-        }
-        Ok(Self { set: pattern_set, config, seed, rows: &set.training, phases })
-    }
-
-    /// Runs all epochs on the threads of the current pool, except those that a checkpoint already contains.
-    pub(super) fn run(&mut self, checkpoint: Option<&Checkpoint>, context: Context<'_>) -> Result<(), StageError> {
-        let epochs_done = checkpoint.map_or(Ok(0), |checkpoint| self.restore(checkpoint))?;
-        let Self { set, config, seed, rows, phases } = self;
-        phases.par_iter_mut().try_for_each(|learner| learner.count_visits(set, rows, config.epochs, context))?;
-        let mut ratio = config.ratio;
-        for epoch in 0..config.epochs {
-            phases.par_iter_mut().enumerate().try_for_each(|(phase, learner)| {
-                if config.shuffle {
-                    let purpose = Stream::Shuffle(epoch * set.phase_count() as u32 + phase as u32);
-                    stream(*seed, purpose).shuffle(&mut learner.rows, || context.check())?;
-                }
-                // Each order is a shuffle of the one before it, so the epochs that are done are shuffled too.
-                if epoch < epochs_done {
-                    return Ok(());
-                }
-                learner.epoch(set, rows, ratio, config.clip, context)
-            })?;
-            ratio *= config.ratio_decay;
-            if epoch < epochs_done {
-                context.progress.resume(1);
-            } else {
-                context.progress.advance(1, rows.len() as u64);
-            }
-            if let Some(checkpoint) = checkpoint.filter(|_| epochs_done <= epoch && epoch + 1 < config.epochs) {
-                checkpoint.write(epoch + 1, phases.iter().flat_map(|phase| phase.weights.iter().copied()))?;
-                context.check_budget()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Loads the weights of a checkpoint, if there is one; returns the number of epochs that it contains.
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<u32, ArtifactError> {
-        let count = self.phases.iter().map(|phase| phase.weights.len()).sum();
-        let Some((epochs, weights)) = checkpoint.read(count)? else { return Ok(0) };
-        let mut rest = &weights[..];
-        for phase in &mut self.phases {
-            let (own, others) = rest.split_at(phase.weights.len());
-            phase.weights.copy_from_slice(own);
-            rest = others;
-        }
-        Ok(epochs)
-    }
-
-    pub(super) fn into_model(self) -> Model {
-        let mut weights = self.phases.iter().flat_map(|phase| phase.weights.iter().copied()).collect::<Vec<i16>>();
-        let visits = self.phases.into_iter().flat_map(|phase| phase.visits).collect();
-        spread(&self.set, &mut weights);
-        let evaluation = Evaluation::new(self.set, weights).expect("mirrors were just made equal");
-        Model::draft(evaluation, visits)
+impl<'a> Weights<'a> {
+    /// Weights in units, and visits, by slot.
+    pub(super) fn new(map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
+        Self { map, weights, visits, slots: Vec::new(), updates: Vec::new(), sums: Vec::new() }
     }
 }
 
-impl PhaseLearner {
-    /// Counts the visits of all epochs at once: each visits the same rows.
-    fn count_visits(
-        &mut self,
-        set: &PatternSet,
-        rows: &[TrainingRow],
-        epochs: u32,
-        context: Context<'_>,
-    ) -> Result<(), StageError> {
-        let mut slots = Slots::new(set);
-        for places in self.rows.chunks(ROWS_BETWEEN_CHECKS) {
-            context.check()?;
-            for &place in places {
-                slots.count = 0;
-                visit_features(set, rows[place as usize].position, &mut slots);
-                for &slot in slots.as_slice() {
-                    let visits = &mut self.visits[slot as usize];
-                    *visits = visits.saturating_add(epochs);
-                }
-            }
-        }
-        Ok(())
+impl Delta {
+    /// The rule of a config.
+    pub(super) fn new(config: &TrainConfig) -> Self {
+        let (fraction_bits, batch) = (config.fraction_bits, config.batch as usize);
+        Self { clip: config.clip << fraction_bits, fraction_bits, batch }
     }
 
-    fn epoch(
-        &mut self,
-        set: &PatternSet,
-        rows: &[TrainingRow],
-        ratio: f64,
-        clip: i32,
-        context: Context<'_>,
-    ) -> Result<(), StageError> {
-        let mut slots = Slots::new(set);
-        for places in self.rows.chunks(ROWS_BETWEEN_CHECKS) {
-            context.check()?;
-            for &place in places {
-                let row = &rows[place as usize];
-                slots.count = 0;
-                visit_features(set, row.position, &mut slots);
-                let slots = slots.as_slice();
-                let value: i32 = slots.iter().map(|&slot| i32::from(self.weights[slot as usize])).sum();
-                // The product of doubles cut toward zero, as a C cast does.
-                let step = (f64::from(row.target - value) * ratio) as i32;
+    /// Learns rows; the sum of their errors before each update, in units. Each visit counts `visits` times.
+    pub(super) fn learn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+        if self.batch == 1 {
+            let chunks = rows.chunks(CHUNK_ROWS);
+            return chunks.map(|rows| self.learn_in_turn(weights, rows, ratio, visits)).sum();
+        }
+        rows.chunks(self.batch).map(|rows| self.learn_batch(weights, rows, ratio, visits)).sum()
+    }
+
+    /// The change of each weight of a row, and the error, in units.
+    #[inline]
+    fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
+        let error = (row.target << self.fraction_bits) - value;
+        let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
+        // The product of doubles cut toward zero, as a C cast does.
+        ((f64::from(error) * ratio) as i32, u64::from(error.unsigned_abs()))
+    }
+
+    /// The source's form: each row sees the updates of the row before it.
+    fn learn_in_turn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+        let count = weights.map.slots_per_position();
+        weights.slots.resize(rows.len() * count, 0);
+        for (slots, row) in weights.slots.chunks_exact_mut(count).zip(rows) {
+            weights.map.write(row.position, slots);
+        }
+        let mut errors = 0;
+        for (slots, row) in weights.slots.chunks_exact(count).zip(rows) {
+            let value: i32 = slots.iter().map(|&slot| weights.weights[slot as usize]).sum();
+            let (update, error) = self.update(row, value, ratio);
+            errors += error;
+            for &slot in slots {
+                let weight = &mut weights.weights[slot as usize];
+                *weight = (*weight + update).clamp(-self.clip, self.clip);
+            }
+        }
+        if 0 < visits {
+            for &slot in &weights.slots {
+                let count = &mut weights.visits[slot as usize];
+                *count = count.saturating_add(visits);
+            }
+        }
+        errors
+    }
+
+    /// All rows see the same weights, and their updates are added up. Integers add up to the same sum in any order.
+    ///
+    /// A weight that many rows visit moves by what `trust` of them would move it on average: all weights of a position together
+    /// then correct its error at most once.
+    fn learn_batch(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+        let map = weights.map;
+        let count = map.slots_per_position();
+        weights.slots.resize(rows.len() * count, 0);
+        weights.updates.resize(rows.len(), 0);
+        weights.sums.resize(weights.weights.len(), 0);
+        let (slots, updates) = (&mut weights.slots, &mut weights.updates);
+        let current = &weights.weights;
+        let chunks = slots.par_chunks_mut(count * CHUNK_ROWS).zip(updates.par_chunks_mut(CHUNK_ROWS));
+        let errors = chunks.zip(rows.par_chunks(CHUNK_ROWS)).map(|((slots, updates), rows)| {
+            let mut errors = 0;
+            for ((slots, update), row) in slots.chunks_exact_mut(count).zip(updates).zip(rows) {
+                map.write(row.position, slots);
+                let value: i32 = slots.iter().map(|&slot| current[slot as usize]).sum();
+                let (step, error) = self.update(row, value, ratio);
+                *update = step;
+                errors += error;
+            }
+            errors
+        });
+        let errors = errors.sum();
+        let (slots, updates) = (&weights.slots, &weights.updates);
+        let trust = ((1.0 / (ratio * count as f64)) as i64).max(1);
+        let mut tables = Vec::new();
+        let (mut rest, mut sums, mut counts) =
+            (&mut weights.weights[..], &mut weights.sums[..], &mut weights.visits[..]);
+        for table in map.tables() {
+            let size = table.slots.len();
+            let (own, others) = rest.split_at_mut(size);
+            let (own_sums, other_sums) = sums.split_at_mut(size);
+            let (own_counts, other_counts) = counts.split_at_mut(size);
+            (rest, sums, counts) = (others, other_sums, other_counts);
+            tables.push((table, own, own_sums, own_counts));
+        }
+        tables.into_par_iter().for_each(|(table, weights, sums, counts)| {
+            let begin = table.slots.start;
+            let visited = || slots.chunks_exact(count).map(|slots| &slots[table.places.clone()]);
+            for (slots, &update) in visited().zip(updates) {
+                let term = (i64::from(update) << COUNT_BITS) + 1;
                 for &slot in slots {
-                    let weight = &mut self.weights[slot as usize];
-                    *weight = (i32::from(*weight) + step).clamp(-clip, clip) as i16;
+                    sums[slot as usize - begin] += term;
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-/// Instances and a few parity patterns.
-const SLOTS_MAX: usize = INSTANCES_MAX + 8;
-
-/// The canonical features of a position.
-struct Slots<'a> {
-    canonical: &'a [u32],
-    count: usize,
-    slots: [u32; SLOTS_MAX],
-}
-
-impl<'a> Slots<'a> {
-    #[inline]
-    fn new(set: &'a PatternSet) -> Self {
-        Self { canonical: set.canonical(), count: 0, slots: [0; SLOTS_MAX] }
-    }
-
-    #[inline]
-    fn as_slice(&self) -> &[u32] {
-        &self.slots[..self.count]
-    }
-}
-
-impl FeatureVisitor for Slots<'_> {
-    #[inline]
-    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-        self.slots[self.count] = self.canonical[index];
-        self.count += 1;
+            for &slot in visited().flatten() {
+                let slot = slot as usize - begin;
+                let sum = std::mem::take(&mut sums[slot]);
+                if sum == 0 {
+                    continue;
+                }
+                let (sum, count) = (sum >> COUNT_BITS, sum & ((1 << COUNT_BITS) - 1));
+                let step = if count <= trust { sum } else { sum * trust / count };
+                let weight = &mut weights[slot];
+                *weight = (i64::from(*weight) + step).clamp((-self.clip).into(), self.clip.into()) as i32;
+                counts[slot] = counts[slot].saturating_add(visits.saturating_mul(count as u32));
+            }
+        });
+        errors
     }
 }

@@ -1,18 +1,20 @@
-//! Training rows: datasets decoded once into small rows in memory, split by game.
+//! Rows to learn and rows to judge by: datasets decoded once, split by game.
 
-use super::task::{Target, TrainConfig, TrainTask};
+use super::blocks::{BlockRow, Blocks};
+use super::targets::{result, targets};
+use super::task::TrainTask;
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::positions::PositionRow;
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::position::Position;
-use crate::engine::score::{Discs, Score};
+use crate::engine::board::position::{Opponent, Player, Position};
+use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
-use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use std::collections::HashMap;
-use std::iter::repeat_n;
-use std::sync::atomic::{AtomicBool, Ordering};
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use std::path::PathBuf;
+
+/// Bytes that a row takes while its part is decoded, about.
+const DECODED_SIZE: u64 = 200;
 
 /// A position with what the weights are to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,78 +23,117 @@ pub struct TrainingRow {
     pub position: Position,
     /// In millidiscs, from the side to move.
     pub target: i32,
+    /// How much it counts, in parts of [`TrainingRow::WEIGHT_ONE`].
+    pub weight: u16,
+    place: u16,
 }
 
 const _: () = assert!(size_of::<TrainingRow>() == 24);
 
-/// Rows in the order of datasets, parts and rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrainingSet {
-    /// What weights are fitted to.
-    pub training: Vec<TrainingRow>,
-    /// Whole games held out.
-    pub validation: Vec<TrainingRow>,
-    /// Rows left out because the label that is to be learnt is missing.
-    pub unlabeled: u64,
-    /// Rows left out because their position, up to symmetry, occurs earlier, as often as the config lets it count.
-    pub duplicates: u64,
+/// A held-out position with everything that its value can be compared with, in millidiscs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JudgedRow {
+    /// The position, seen by the side to move.
+    pub position: Position,
+    /// What the weights are to predict.
+    pub target: i32,
+    /// The deep-search score.
+    pub score: Option<i32>,
+    /// The final disc difference.
+    pub result: Option<i32>,
+    /// Whether the score is exact.
+    pub exact: bool,
+    place: u16,
 }
 
-/// Reads the rows of all datasets, checked against their manifests.
+/// Rows in the order of datasets, parts and rows.
+#[derive(Debug)]
+pub struct TrainingSet {
+    /// What weights are fitted to.
+    pub training: Blocks<TrainingRow>,
+    /// Whole games held out.
+    pub validation: Blocks<JudgedRow>,
+    /// Rows left out because the label that is to be learned is missing.
+    pub unlabeled: u64,
+}
+
+impl JudgedRow {
+    /// A row of which only the target is known.
+    #[must_use]
+    pub const fn of_target(position: Position, target: i32) -> Self {
+        Self { position, target, score: None, result: None, exact: false, place: 0 }
+    }
+}
+
+impl TrainingRow {
+    /// The weight of a row that counts in full.
+    pub const WEIGHT_ONE: u16 = 256;
+
+    /// A row that counts in full.
+    #[must_use]
+    pub const fn new(position: Position, target: i32) -> Self {
+        Self { position, target, weight: Self::WEIGHT_ONE, place: 0 }
+    }
+}
+
+impl TrainingSet {
+    /// Rows in memory, none of them held out.
+    #[must_use]
+    pub fn of_rows(rows: impl IntoIterator<Item = TrainingRow>) -> Self {
+        let mut training = Blocks::new(PathBuf::new(), u64::MAX);
+        training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
+        Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0 }
+    }
+}
+
+/// How much a row with this target counts: 1/(1 + (target/scale)²), in 256ths and at least one; in full if the scale is 0.
+fn weight(target: i32, scale: f64) -> u16 {
+    if scale == 0.0 {
+        return TrainingRow::WEIGHT_ONE;
+    }
+    let share = Score(target).discs() / scale;
+    (f64::from(TrainingRow::WEIGHT_ONE) / (1.0 + share * share)).round().max(1.0) as u16
+}
+
+/// Reads the rows of all datasets, checked against their manifests, on the threads of the current pool.
 ///
 /// # Errors
 ///
-/// Damage of any kind, or an interruption.
+/// Damage of any kind, a full disk, or an interruption.
 pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
+    let folder = task.registry.folder();
+    let mut set = TrainingSet {
+        training: Blocks::new(folder.to_owned(), task.memory / 4 * 2),
+        validation: Blocks::new(folder.to_owned(), task.memory / 8),
+        unlabeled: 0,
+    };
     let parts: Vec<(&Dataset, usize)> =
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
-    let read = |(dataset, part): (&Dataset, usize)| {
-        context.check()?;
-        read_part(task, dataset, part, context)
-    };
-    let sets: Result<Vec<TrainingSet>, StageError> =
-        context.pool()?.install(|| parts.into_par_iter().map(read).collect());
-    let mut all = TrainingSet::default();
-    for set in sets? {
-        context.check()?;
-        all.training.extend(set.training);
-        all.validation.extend(set.validation);
-        all.unlabeled += set.unlabeled;
+    let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
+    let most = rows.max().unwrap_or(0).max(1);
+    let together = (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, context.threads as u64) as usize;
+    for parts in parts.chunks(together) {
+        let read: Vec<PartRows> = parts
+            .par_iter()
+            .map(|(dataset, part)| read_part(task, dataset, *part, context))
+            .collect::<Result<_, StageError>>()?;
+        for part in read {
+            context.check()?;
+            set.training.extend(part.training)?;
+            set.validation.extend(part.validation)?;
+            set.unlabeled += part.unlabeled;
+        }
     }
-    if 0 < task.config.multiplicity_max {
-        let before = all.training.len();
-        all.training =
-            context.pool()?.install(|| distinct(&all.training, task.config.multiplicity_max, context.stop))?;
-        all.duplicates = (before - all.training.len()) as u64;
-    }
-    Ok(all)
+    set.training.finish()?;
+    set.validation.finish()?;
+    Ok(set)
 }
 
-/// Each position, up to symmetry, where it first occurs, as often as it occurs but at most `multiplicity_max` times, with
-/// the mean of its targets rounded half away from zero.
-fn distinct(rows: &[TrainingRow], multiplicity_max: u32, stop: &AtomicBool) -> Result<Vec<TrainingRow>, StageError> {
-    let check = || if stop.load(Ordering::Relaxed) { Err(StageError::Interrupted) } else { Ok(()) };
-    let mut places: HashMap<Position, usize> = HashMap::with_capacity(rows.len());
-    let mut found: Vec<(TrainingRow, i64, i64)> = Vec::new();
-    // Where the run is to stop, what comes of this has no use.
-    let canonical = |row: &TrainingRow| if check().is_ok() { row.position.canonical() } else { row.position };
-    let canonical: Vec<Position> = rows.par_iter().map(canonical).collect();
-    for (row, canonical) in rows.iter().zip(canonical) {
-        check()?;
-        let place = *places.entry(canonical).or_insert(found.len());
-        if place == found.len() {
-            found.push((*row, 0, 0));
-        }
-        let (_, sum, count) = &mut found[place];
-        *sum += i64::from(row.target);
-        *count += 1;
-    }
-    let mean = |sum: i64, count: i64| (sum + sum.signum() * (count / 2)) / count;
-    let times = |count: i64| count.min(i64::from(multiplicity_max)) as usize;
-    let means = found
-        .into_iter()
-        .flat_map(|(row, sum, count)| repeat_n(TrainingRow { target: mean(sum, count) as i32, ..row }, times(count)));
-    means.map(|row| check().map(|()| row)).collect()
+#[derive(Default)]
+struct PartRows {
+    training: Vec<TrainingRow>,
+    validation: Vec<JudgedRow>,
+    unlabeled: u64,
 }
 
 fn read_part(
@@ -100,35 +141,54 @@ fn read_part(
     dataset: &Dataset,
     part: usize,
     context: Context<'_>,
-) -> Result<TrainingSet, StageError> {
-    let config = task.config;
+) -> Result<PartRows, StageError> {
+    context.check()?;
     dataset.check_games(part)?;
     context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
-    let mut set = TrainingSet::default();
-    let mut game = None;
-    for (index, row) in dataset.rows_until(part, context.stop)?.iter().enumerate() {
+    let mut rows = Vec::new();
+    for (index, row) in dataset.rows_until(part, context.stop)?.into_iter().enumerate() {
         context.check()?;
         let position = row.position().map_err(|reason| {
             let path = part_path(dataset.folder(), &POSITIONS, part);
             ArtifactError::damaged(&path, format!("row {index}: {reason}"))
         })?;
-        if row.empties < config.empties_min || config.empties_max < row.empties {
-            continue;
-        }
-        let Some(target) = target(config, row) else {
-            set.unlabeled += 1;
-            continue;
-        };
-        let held_out = match game {
-            Some((id, held_out)) if id == row.game_id => held_out,
-            _ => is_held_out(task.seed, &recipe, row.game_id, config.validation),
-        };
-        game = Some((row.game_id, held_out));
-        let rows = if held_out { &mut set.validation } else { &mut set.training };
-        rows.push(TrainingRow { position, target });
+        rows.push((position, row));
     }
-    Ok(set)
+    let mut part = PartRows::default();
+    for game in rows.chunk_by(|(_, left), (_, right)| left.game_id == right.game_id) {
+        context.check()?;
+        part.add_game(task, &recipe, game);
+    }
+    Ok(part)
+}
+
+impl PartRows {
+    fn add_game(&mut self, task: &TrainTask<'_>, recipe: &str, game: &[(Position, PositionRow)]) {
+        let config = task.config;
+        let held_out = is_held_out(task.seed, recipe, game[0].1.game_id, config.validation);
+        for ((position, row), target) in game.iter().zip(targets(&config.target, game)) {
+            if row.empties < config.empties_min || config.empties_max < row.empties {
+                continue;
+            }
+            let Some(target) = target else {
+                self.unlabeled += 1;
+                continue;
+            };
+            let (position, place) = (*position, 0);
+            if held_out {
+                let (score, result, exact) = (row.score, result(row), row.exact == Some(true));
+                self.validation.push(JudgedRow { position, target, score, result, exact, place });
+            } else {
+                self.training.push(TrainingRow {
+                    position,
+                    target,
+                    weight: weight(target, config.weight_scale),
+                    place,
+                });
+            }
+        }
+    }
 }
 
 /// Whether a game of the dataset with this recipe is held out. Datasets draw separately, even for equal game numbers.
@@ -137,15 +197,88 @@ fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
     belongs(seed, Stream::Validation, &name, share)
 }
 
-/// What the weights are to predict, unless the row lacks it.
-fn target(config: &TrainConfig, row: &PositionRow) -> Option<i32> {
-    let result = row.result.map(|result| Score::from(Discs(result.into())).0);
-    match config.target {
-        Target::Result {} => result,
-        Target::Score {} => row.score,
-        Target::Blend { blend } => {
-            let blend = blend * f64::from(result?) + (1.0 - blend) * f64::from(row.score?);
-            Some(blend.round() as i32)
+fn write_position(position: Position, bytes: &mut Vec<u8>) {
+    bytes.extend(position.player().to_le_bytes());
+    bytes.extend(position.opponent().to_le_bytes());
+}
+
+/// The bytes at a place of a row that this program wrote.
+fn field<const SIZE: usize>(bytes: &[u8], begin: usize) -> [u8; SIZE] {
+    *bytes[begin..].first_chunk().expect("a row has its size")
+}
+
+fn read_position(bytes: &[u8]) -> Position {
+    let [player, opponent] = [0, 8].map(|begin| u64::from_le_bytes(field(bytes, begin)));
+    Position::new(Player(player), Opponent(opponent)).expect("a scratch file holds positions")
+}
+
+impl BlockRow for TrainingRow {
+    const SIZE: usize = 24;
+
+    fn empties(&self) -> u8 {
+        self.position.empties()
+    }
+
+    fn place(&self) -> u16 {
+        self.place
+    }
+
+    fn set_place(&mut self, place: u16) {
+        self.place = place;
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        write_position(self.position, bytes);
+        bytes.extend(self.target.to_le_bytes());
+        bytes.extend(self.weight.to_le_bytes());
+        bytes.extend(self.place.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        Self {
+            position: read_position(bytes),
+            target: i32::from_le_bytes(field(bytes, 16)),
+            weight: u16::from_le_bytes(field(bytes, 20)),
+            place: u16::from_le_bytes(field(bytes, 22)),
+        }
+    }
+}
+
+impl BlockRow for JudgedRow {
+    const SIZE: usize = 31;
+
+    fn empties(&self) -> u8 {
+        self.position.empties()
+    }
+
+    fn place(&self) -> u16 {
+        self.place
+    }
+
+    fn set_place(&mut self, place: u16) {
+        self.place = place;
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        write_position(self.position, bytes);
+        let flags = [self.score.is_some(), self.result.is_some(), self.exact].map(u8::from);
+        for value in [self.target, self.score.unwrap_or(0), self.result.unwrap_or(0)] {
+            bytes.extend(value.to_le_bytes());
+        }
+        bytes.push(flags[0] | flags[1] << 1 | flags[2] << 2);
+        bytes.extend(self.place.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Self {
+        let [target, score, result] = [16, 20, 24].map(|begin| i32::from_le_bytes(field(bytes, begin)));
+        let flags = bytes[28];
+        Self {
+            position: read_position(bytes),
+            target,
+            score: (flags & 1 != 0).then_some(score),
+            result: (flags & 2 != 0).then_some(result),
+            exact: flags & 4 != 0,
+            place: u16::from_le_bytes(field(bytes, 29)),
         }
     }
 }
@@ -153,18 +286,9 @@ fn target(config: &TrainConfig, row: &PositionRow) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::board::notation::ColoredPosition;
-    use crate::engine::board::symmetry::Symmetry;
-    use crate::engine::game::Ply;
-    use crate::pipeline::train::task::{Rule, Start};
-
-    fn check(rows: &[TrainingRow], multiplicity_max: u32, expected: &[TrainingRow]) {
-        let found = distinct(rows, multiplicity_max, &AtomicBool::new(false)).unwrap();
-        assert_eq!(found, expected);
-    }
 
     #[test]
-    fn every_dataset_and_seed_holds_out_games_of_its_own() {
+    fn every_dataset_and_seed_holds_out_separate_games() {
         let share = 0.25;
         let held_out = |seed, recipe: &str| -> Vec<bool> {
             (0..4000).map(|game| is_held_out(seed, recipe, game, share)).collect()
@@ -180,55 +304,25 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_the_labels_and_a_blend_is_rounded_half_away_from_zero() {
-        let config = |target| TrainConfig {
-            rule: Rule::Delta,
-            ratio: 0.003,
-            ratio_decay: 1.0,
-            clip: 20_000,
-            target,
-            start: Start::Parent,
-            epochs: 1,
-            shuffle: false,
-            validation: 0.0,
-            empties_min: 0,
-            empties_max: 60,
-            multiplicity_max: 0,
-        };
-        let row =
-            |score, result| PositionRow { score, result, ..PositionRow::unlabeled(ColoredPosition::START, Ply(0)) };
-        let [result, score, half, quarter] =
-            [Target::Result {}, Target::Score {}, Target::Blend { blend: 0.5 }, Target::Blend { blend: 0.25 }];
-        for (target_is, found_score, found_result, expected) in [
-            (score, Some(-1501), Some(3), Some(-1501)),
-            (score, None, Some(3), None),
-            (result, None, Some(-3), Some(-3000)),
-            (result, Some(7), None, None),
-            (half, Some(1), Some(3), Some(1501)),
-            (half, Some(-1), Some(-3), Some(-1501)),
-            (quarter, Some(1001), Some(0), Some(751)),
-            (quarter, Some(0), Some(1), Some(250)),
-            (half, None, Some(3), None),
-            (half, Some(1), None, None),
-        ] {
-            let found = target(&config(target_is), &row(found_score, found_result));
-            assert_eq!(found, expected, "{target_is:?} {found_score:?} {found_result:?}");
+    fn rows_survive_their_bytes() {
+        let mut bytes = Vec::new();
+        let row = TrainingRow { position: Position::START, target: -64_000, weight: 17, place: 65_535 };
+        row.write(&mut bytes);
+        assert_eq!((bytes.len(), TrainingRow::read(&bytes)), (TrainingRow::SIZE, row));
+        for (score, result, exact) in [(None, Some(-3000), false), (Some(-7), None, true), (Some(0), Some(0), true)] {
+            let row = JudgedRow { position: Position::START.pass(), target: 1, score, result, exact, place: 9 };
+            bytes.clear();
+            row.write(&mut bytes);
+            assert_eq!((bytes.len(), JudgedRow::read(&bytes)), (JudgedRow::SIZE, row));
         }
     }
 
     #[test]
-    fn positions_equal_up_to_symmetry_become_one_with_the_mean_target() {
-        let first = Position::START.children().next().unwrap().1;
-        let images: Vec<Position> = Symmetry::all().map(|symmetry| first.transform(symmetry)).collect();
-        let row = |position, target| TrainingRow { position, target };
-        let rows = [row(images[3], 1000), row(Position::START, 7), row(images[6], -2000), row(images[0], -2001)];
-        check(&rows, 1, &[row(images[3], -1000), row(Position::START, 7)]);
-        let twice = [row(images[3], -1000), row(images[3], -1000), row(Position::START, 7)];
-        check(&rows, 2, &twice);
-        check(&rows, 9, &[[twice[0]; 3].as_slice(), &[row(Position::START, 7)]].concat());
-        check(&[row(first, 1), row(first, 2)], 1, &[row(first, 2)]);
-        check(&[row(first, -1), row(first, -2)], 1, &[row(first, -2)]);
-        let stopped = distinct(&rows, 1, &AtomicBool::new(true));
-        assert!(matches!(stopped, Err(StageError::Interrupted)), "{stopped:?}");
+    fn even_positions_count_most() {
+        for (target, scale, expected) in
+            [(0, 20.0, 256), (-20_000, 20.0, 128), (60_000, 20.0, 26), (64_000, 0.5, 1), (64_000, 0.0, 256)]
+        {
+            assert_eq!(weight(target, scale), expected, "{target} {scale}");
+        }
     }
 }

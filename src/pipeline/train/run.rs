@@ -1,10 +1,11 @@
 //! Training from beginning to end.
 
 use super::checkpoint::Checkpoint;
-use super::delta::Learner;
-use super::metrics::errors;
+use super::learner::{Learner, Plan};
+use super::metrics::{judge, judge_evaluation};
+use super::parts::phase_empties;
 use super::rows::{TrainingSet, read_rows};
-use super::task::{ALGORITHM, Start, Target, TrainMetrics, TrainReport, TrainTask};
+use super::task::{ALGORITHM, EpochLoss, Start, Target, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
@@ -16,8 +17,8 @@ use crate::artifact::model::version::{Model, pattern_set_hash};
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::step::Step;
 use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::eval::pattern_set::EMPTIES_MAX;
 use crate::pipeline::{Context, StageError};
-use std::path::Path;
 use std::sync::Arc;
 
 /// Trains a new version, unless the registry holds it already.
@@ -42,12 +43,14 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         return skipped(made);
     }
     sweep(task.registry.folder())?;
-    let set = read_rows(task, &datasets, context)?;
-    if set.training.is_empty() {
-        return Err(no_rows(task, &set));
-    }
     let checkpoint = Checkpoint::new(task.registry.folder(), step);
-    let (model, metrics) = fit_from(task, &set, Some(&checkpoint), context)?;
+    let (model, metrics) = context.pool()?.install(|| {
+        let set = read_rows(task, &datasets, context)?;
+        if set.training.is_empty() {
+            return Err(no_rows(task, &set));
+        }
+        fit_from(task, &set, Some(&checkpoint), context)
+    })?;
     let origin = Origin {
         kind: ModelKind::Draft,
         stage: "train".into(),
@@ -72,7 +75,7 @@ pub(super) fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
         let (target, column) = match task.config.target {
             Target::Result {} => ("result", "`result`"),
             Target::Score {} => ("score", "`score`"),
-            Target::Blend { .. } => ("blend", "`score` and `result`"),
+            Target::Td { .. } => ("td", "`score`"),
         };
         text += &format!(
             " and a value in {column}, which train.target = \"{target}\" needs: {} rows lack it\n\
@@ -121,30 +124,45 @@ pub(super) fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
     }
 }
 
-/// The epochs behind a training of this step that was stopped, if there is one.
+/// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
 ///
 /// # Errors
 ///
 /// Whatever the system refuses.
-pub fn epochs_done(registry: &Path, step: ContentHash) -> Result<Option<u32>, ArtifactError> {
-    Checkpoint::new(registry, step).epochs()
+pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
+    let numbers: Vec<u32> = Plan::new(&task.features, task.config).parts().map(|part| part.number).collect();
+    let all = numbers.len() as u64 * u64::from(task.config.epochs);
+    let done = Checkpoint::new(task.registry.folder(), step).epochs(&numbers)?;
+    Ok(done.map(|done| [done, all]))
 }
 
-/// The weights and visits that training begins with.
+/// The weights and visits that training begins with. A phase begins with those of the parent's phase at the middle of its
+/// range.
 pub(super) fn initial_model(task: &TrainTask<'_>) -> Model {
-    let inherited = task.parent.map(|parent| &parent.model).filter(|parent| {
-        task.config.start == Start::Parent
-            && pattern_set_hash(parent.evaluation.set()) == pattern_set_hash(&task.features)
-    });
-    if let Some(parent) = inherited {
-        return Model::draft(parent.evaluation.clone(), parent.visits.clone());
+    let set = &task.features;
+    let inherited = task
+        .parent
+        .map(|parent| &parent.model)
+        .filter(|parent| task.config.start == Start::Parent && parent.evaluation.set().patterns() == set.patterns());
+    let Some(parent) = inherited else {
+        let evaluation = Evaluation::zero(Arc::clone(set));
+        let visits = vec![0; evaluation.weights().len()];
+        return Model::draft(evaluation, visits);
+    };
+    let theirs = parent.evaluation.set();
+    let (mut weights, mut visits) = (Vec::new(), Vec::new());
+    for phase in 0..set.phase_count() {
+        let empties = phase_empties(set, phase);
+        let middle = (empties.start() + empties.end()) / 2;
+        let features = theirs.phase(middle) * set.feature_count()..(theirs.phase(middle) + 1) * set.feature_count();
+        weights.extend_from_slice(&parent.evaluation.weights()[features.clone()]);
+        visits.extend_from_slice(&parent.visits[features]);
     }
-    let evaluation = Evaluation::zero(Arc::clone(&task.features));
-    let visits = vec![0; evaluation.weights().len()];
+    let evaluation = Evaluation::new(Arc::clone(set), weights).expect("the parent's mirrors are equal");
     Model::draft(evaluation, visits)
 }
 
-/// Trains on rows in memory: the model and its figures.
+/// Trains on rows that were read: the model and its figures.
 ///
 /// # Errors
 ///
@@ -153,34 +171,54 @@ pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Res
     fit_from(task, set, None, context)
 }
 
-/// As [`fit`], going on after the epochs of a checkpoint and keeping it up to date.
+/// As [`fit`], resuming after what a checkpoint contains and keeping it up to date.
 pub(super) fn fit_from(
     task: &TrainTask<'_>,
     set: &TrainingSet,
     checkpoint: Option<&Checkpoint>,
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
-    let pool = context.pool()?;
-    let held_out = !set.validation.is_empty();
-    let judged = if held_out { &set.validation } else { &set.training };
     let initial = initial_model(task);
     let baseline = task.parent.map_or(&initial.evaluation, |parent| &parent.model.evaluation);
-    let before = pool.install(|| errors(baseline, judged, context))?;
-    let mut learner = Learner::new(initial, task.config, task.seed, set, context)?;
-    context.progress.begin("train", u64::from(task.config.epochs), "epochs");
-    let result = pool.install(|| learner.run(checkpoint, context));
-    context.progress.end();
-    result?;
-    let model = learner.into_model();
+    let before = judge_evaluation(baseline, set, context)?;
+    let (model, epochs, updates) = learn_from(task, &initial, set, checkpoint, context)?;
+    let judgment = judge(&model, set, context)?;
+    let all = 0..=EMPTIES_MAX;
     let metrics = TrainMetrics {
-        rows: set.training.len() as u64,
-        validation_rows: set.validation.len() as u64,
+        rows: set.training.row_count(&all),
+        validation_rows: set.validation.row_count(&all),
+        held_out: !set.validation.is_empty(),
         unlabeled: set.unlabeled,
-        duplicates: set.duplicates,
-        held_out,
-        updates: set.training.len() as u64 * u64::from(task.config.epochs),
+        updates,
+        epochs,
         before,
-        after: pool.install(|| errors(&model.evaluation, judged, context))?,
+        after: judgment.target,
+        labels: Some(judgment.labels),
+        coverage: Some(judgment.coverage),
     };
     Ok((model, metrics))
+}
+
+/// Learning alone, without any judgment: the number of rows learned, each as often as it was visited.
+///
+/// # Errors
+///
+/// As [`fit`].
+pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
+    learn_from(task, &initial_model(task), set, None, context).map(|(_, _, updates)| updates)
+}
+
+fn learn_from(
+    task: &TrainTask<'_>,
+    initial: &Model,
+    set: &TrainingSet,
+    checkpoint: Option<&Checkpoint>,
+    context: Context<'_>,
+) -> Result<(Model, Vec<EpochLoss>, u64), StageError> {
+    let (rows, seed) = (&set.training, task.seed);
+    let learner = Learner { set: &task.features, config: task.config, seed, rows, checkpoint, context };
+    context.progress.begin("train", learner.visits(), "rows");
+    let result = learner.run(initial);
+    context.progress.end();
+    result.map(|(model, epochs)| (model, epochs, learner.visits()))
 }

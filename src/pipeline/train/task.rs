@@ -3,14 +3,20 @@
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::{StageError, check_range};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Goes up when the same inputs would give other weights.
-pub const ALGORITHM: u32 = 1;
+pub const ALGORITHM: u32 = 2;
+
+/// The most rows of a batch: sums of their updates, with a count, fit 64 bits.
+const BATCH_MAX: u32 = 1 << 16;
+
+/// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32 bits.
+const FRACTION_BITS_MAX: u8 = 8;
 
 /// How weights are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +27,7 @@ pub enum Rule {
 }
 
 /// What the weights learn to predict.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "target", rename_all = "kebab-case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub enum Target {
@@ -29,8 +35,48 @@ pub enum Target {
     Result {},
     /// The deep-search score.
     Score {},
-    /// `blend` parts result and the rest score.
-    Blend { blend: f64 },
+    /// λ-returns: scores mixed with what followed in the game.
+    Td { lambda: Lambda },
+}
+
+/// λ by empty squares: each entry has the most empty squares for which it holds, and λ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<(u8, f64)>", into = "Vec<(u8, f64)>")]
+pub struct Lambda(Vec<(u8, f64)>);
+
+impl TryFrom<Vec<(u8, f64)>> for Lambda {
+    type Error = String;
+
+    fn try_from(steps: Vec<(u8, f64)>) -> Result<Self, Self::Error> {
+        let descending = steps.windows(2).all(|pair| pair[1].0 < pair[0].0);
+        let within = steps.iter().all(|(_, lambda)| (0.0..=1.0).contains(lambda));
+        if steps.first().is_some_and(|first| first.0 == EMPTIES_MAX) && descending && within {
+            return Ok(Self(steps));
+        }
+        Err("expected [[60, LAMBDA], ...]: the most empty squares, from 60 down, each with a number from 0 to 1"
+            .to_owned())
+    }
+}
+
+impl From<Lambda> for Vec<(u8, f64)> {
+    fn from(Lambda(steps): Lambda) -> Self {
+        steps
+    }
+}
+
+impl Lambda {
+    /// The same λ for every number of empty squares.
+    #[must_use]
+    pub fn constant(lambda: f64) -> Self {
+        Self(vec![(EMPTIES_MAX, lambda)])
+    }
+
+    /// λ for a number of empty squares.
+    #[must_use]
+    pub fn at(&self, empties: u8) -> f64 {
+        let begun = self.0.iter().rfind(|(most, _)| empties <= *most);
+        begun.unwrap_or(&self.0[0]).1
+    }
 }
 
 /// With which weights training begins.
@@ -39,7 +85,8 @@ pub enum Target {
 pub enum Start {
     /// All zero.
     Zero,
-    /// Those of the parent, if it has the same patterns and phases; else zero.
+    /// Those of the parent, if it has the same patterns; else zero. A phase begins with those of the parent's phase in the
+    /// middle of its range.
     Parent,
 }
 
@@ -53,18 +100,45 @@ pub struct TrainConfig {
     pub ratio: f64,
     pub ratio_decay: f64,
     pub clip: i32,
+    pub batch: u32,
+    pub fraction_bits: u8,
     #[serde(flatten)]
     pub target: Target,
+    pub weight_scale: f64,
     pub start: Start,
     pub epochs: u32,
     pub shuffle: bool,
     pub validation: f64,
     pub empties_min: u8,
     pub empties_max: u8,
-    pub multiplicity_max: u32,
+    pub overlap: u8,
+    pub wide_overlap: u8,
 }
 
 impl TrainConfig {
+    /// The source's form: every row once, in order, from zero weights.
+    #[cfg(test)]
+    pub(super) fn source() -> Self {
+        Self {
+            rule: Rule::Delta,
+            ratio: 0.003,
+            ratio_decay: 1.0,
+            clip: 20_000,
+            batch: 1,
+            fraction_bits: 0,
+            target: Target::Result {},
+            weight_scale: 0.0,
+            start: Start::Zero,
+            epochs: 1,
+            shuffle: false,
+            validation: 0.0,
+            empties_min: 0,
+            empties_max: EMPTIES_MAX,
+            overlap: 0,
+            wide_overlap: 0,
+        }
+    }
+
     /// Checks every key against its range.
     ///
     /// # Errors
@@ -74,12 +148,13 @@ impl TrainConfig {
         check_range("train.ratio", self.ratio, 0.0, 1.0)?;
         check_range("train.ratio_decay", self.ratio_decay, 0.0, 1.0)?;
         check_range("train.clip", self.clip, 1, i32::from(i16::MAX))?;
-        if let Target::Blend { blend } = self.target {
-            check_range("train.blend", blend, 0.0, 1.0)?;
-        }
+        check_range("train.batch", self.batch, 1, BATCH_MAX)?;
+        check_range("train.fraction_bits", self.fraction_bits, 0, FRACTION_BITS_MAX)?;
+        check_range("train.weight_scale", self.weight_scale, 0.0, 1000.0)?;
         check_range("train.epochs", self.epochs, 1, 100_000)?;
         check_range("train.validation", self.validation, 0.0, 0.9)?;
-        check_range("train.multiplicity_max", self.multiplicity_max, 0, 1_000_000)?;
+        check_range("train.overlap", self.overlap, 0, EMPTIES_MAX)?;
+        check_range("train.wide_overlap", self.wide_overlap, 0, EMPTIES_MAX)?;
         check_range("train.empties_max", self.empties_max, 0, 60)?;
         check_range("train.empties_min", self.empties_min, 0, self.empties_max)
     }
@@ -100,9 +175,103 @@ pub struct TrainTask<'a> {
     pub parent: Option<&'a LoadedModel>,
     /// Where the new version goes.
     pub registry: &'a Registry,
+    /// Bytes that rows may take in memory; more of them go to a scratch file in the registry's folder. Does not affect the
+    /// result.
+    pub memory: u64,
 }
 
-/// The error before and after, in discs.
+/// How far static values are from one kind of label, in discs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Error {
+    /// Rows.
+    #[serde(default)]
+    pub rows: u64,
+    /// The mean absolute error.
+    pub mae: f64,
+    /// The root of the mean squared error.
+    pub rmse: f64,
+    /// The mean of value minus label; older versions did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias: Option<f64>,
+    /// The slope of the least-squares line of the label over the value: above 1, values are too close to zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope: Option<f64>,
+}
+
+impl Error {
+    /// The error of all rows of several ranges together, without a slope; `None` if they have no rows.
+    pub fn joined<'e>(errors: impl Iterator<Item = &'e Self>) -> Option<Self> {
+        let (mut rows, mut absolute, mut squared, mut signed) = (0, 0.0, 0.0, Some(0.0));
+        for error in errors {
+            let count = error.rows as f64;
+            rows += error.rows;
+            absolute += count * error.mae;
+            squared += count * error.rmse * error.rmse;
+            signed = signed.zip(error.bias).map(|(sum, bias)| sum + count * bias);
+        }
+        let count = rows as f64;
+        let bias = signed.map(|sum| sum / count);
+        (0 < rows).then(|| Self { rows, mae: absolute / count, rmse: (squared / count).sqrt(), bias, slope: None })
+    }
+}
+
+/// The error of the rows in a range of empty squares, or of absolute labels in discs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RangeError {
+    /// The least of the range.
+    #[serde(alias = "empties_min")]
+    pub min: u32,
+    /// The most.
+    #[serde(alias = "empties_max")]
+    pub max: u32,
+    /// The error.
+    #[serde(flatten)]
+    pub error: Error,
+}
+
+/// The error over all rows, and by range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Of all rows.
+    #[serde(flatten)]
+    pub all: Error,
+    /// By empty squares; only ranges that have rows, fewest empty squares first.
+    pub by_empties: Vec<RangeError>,
+    /// By absolute label: 0 to 8, 20, 40 and 64 discs.
+    #[serde(default)]
+    pub by_score: Vec<RangeError>,
+}
+
+/// The error against each kind of label, of the rows that have it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabelErrors {
+    /// Against deep-search scores.
+    pub score: Errors,
+    /// Against final disc differences.
+    pub result: Errors,
+    /// Against exact scores.
+    pub exact: Errors,
+}
+
+/// How much of what positions show was learned.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coverage {
+    /// The share of the features of judged rows, each as often as it occurs, that training visited.
+    pub seen: f64,
+    /// Weights, mirrors counted once.
+    pub weights: u64,
+    /// Weights that no training has visited.
+    pub unvisited: u64,
+}
+
+/// The error of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochLoss {
+    /// The mean absolute error of each row before its update, in discs.
+    pub mae: f64,
+}
+
+/// The figures of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainMetrics {
     /// Rows trained on.
@@ -111,49 +280,29 @@ pub struct TrainMetrics {
     pub validation_rows: u64,
     /// Whether the errors are those of held-out rows; else of the training rows.
     pub held_out: bool,
-    /// Rows left out because the label that is to be learnt is missing.
+    /// Rows left out because the label that is to be learned is missing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unlabeled: u64,
-    /// Rows left out because their position, up to symmetry, occurs earlier, as often as the config lets it count.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub duplicates: u64,
-    /// Weight updates: one for each row and epoch.
+    /// Rows learned, each as often as it was visited.
     pub updates: u64,
-    /// With the weights of the parent, or zero weights.
+    /// The error of each epoch; older versions did not record it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub epochs: Vec<EpochLoss>,
+    /// Against the target, with the weights of the parent, or zero weights.
     pub before: Errors,
-    /// With the new weights.
+    /// Against the target, with the new weights.
     pub after: Errors,
+    /// Against each label, with the new weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<LabelErrors>,
+    /// What was learned of the judged rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-/// The error of one range of empty squares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct EmptiesError {
-    /// The fewest empty squares.
-    pub empties_min: u8,
-    /// The most empty squares.
-    pub empties_max: u8,
-    /// Rows.
-    pub rows: u64,
-    /// The mean absolute error, in discs.
-    pub mae: f64,
-    /// The root of the mean squared error, in discs.
-    pub rmse: f64,
-}
-
-/// The error over all rows, and by empty squares.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
-    /// The mean absolute error, in discs.
-    pub mae: f64,
-    /// The root of the mean squared error, in discs.
-    pub rmse: f64,
-    /// Ranges that have rows, fewest empty squares first.
-    pub by_empties: Vec<EmptiesError>,
 }
 
 /// What the stage did.

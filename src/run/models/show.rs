@@ -12,6 +12,7 @@ use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates, generation_folder, generations};
 use crate::run::standings::{Standing, standings};
 use crate::run::summary::train_metrics;
+use crate::run::yardstick::exact_mae;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +33,8 @@ pub struct DatasetLink {
 pub struct ModelHistory {
     /// The figures of the training behind it, if it was trained.
     pub training: Option<TrainMetrics>,
+    /// Its error on the yardstick, in discs.
+    pub exact_mae: f64,
     /// Its place on the ladder of all gates.
     pub standing: Option<Standing>,
     /// Its latest promotion, counted from 1; none if it was never the champion.
@@ -70,6 +73,7 @@ impl ModelHistory {
         let promotion = promotions.iter().rposition(|promotion| promotion.content == model.content);
         Ok(Self {
             training: model.document.as_ref().and_then(|document| train_metrics(documents, document)),
+            exact_mae: exact_mae(&model.model.evaluation),
             standing: standings(datasets)?.into_iter().find(|standing| standing.content == model.content),
             promotion: promotion.map(|place| place + 1),
             promotion_count: promotions.len(),

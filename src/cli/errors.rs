@@ -1,0 +1,67 @@
+//! The errors of a training, as text.
+
+use super::output::{table, thousands};
+use crate::pipeline::train::task::{Error, Errors, TrainMetrics};
+
+/// The width of a row of the error table, in empty squares.
+const EMPTIES_STEP: u32 = 10;
+
+/// The error of a training, by empty squares and by the size of the target, as a table.
+pub(super) fn error_table(metrics: &TrainMetrics) -> String {
+    let judged = if metrics.held_out { "held-out" } else { "training" };
+    let names = ["empties", "rows", "MAE before", "after", "RMSE", "bias, even", "odd", "slope"];
+    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    let (before, after) = (&metrics.before, &metrics.after);
+    for min in (0..=60).step_by(EMPTIES_STEP as usize) {
+        let within = |errors: &Errors, parity: Option<u32>| {
+            let ranges = errors.by_empties.iter().filter(|range| (min..min + EMPTIES_STEP).contains(&range.min));
+            Error::joined(
+                ranges.filter(|range| parity.is_none_or(|parity| range.min % 2 == parity)).map(|range| &range.error),
+            )
+        };
+        let Some(joined) = within(after, None) else { continue };
+        let bias = |parity| within(after, Some(parity)).and_then(|error| error.bias);
+        let empties = format!("{min}-{}", (min + EMPTIES_STEP - 1).min(60));
+        let before = within(before, None).map(|error| error.mae);
+        rows.push(error_row(empties, before, &joined, [bias(0), bias(1)]));
+    }
+    for range in &after.by_score {
+        let before = before.by_score.iter().find(|other| other.max == range.max).map(|range| range.error.mae);
+        rows.push(error_row(format!("|target| to {}", range.max), before, &range.error, [range.error.bias, None]));
+    }
+    rows.push(error_row("all".to_owned(), Some(before.all.mae), &after.all, [after.all.bias, None]));
+    format!("error on {judged} rows, in discs\n{}", table(&rows))
+}
+
+fn error_row(name: String, before: Option<f64>, after: &Error, bias: [Option<f64>; 2]) -> Vec<String> {
+    let discs = |value: Option<f64>| value.map(|value| format!("{value:.2}")).unwrap_or_default();
+    let signed = |value: Option<f64>| value.map(|value| format!("{value:+.2}")).unwrap_or_default();
+    let [even, odd] = bias.map(signed);
+    let errors = [discs(before), discs(Some(after.mae)), discs(Some(after.rmse)), even, odd, discs(after.slope)];
+    [vec![name, thousands(after.rows)], errors.to_vec()].concat()
+}
+
+/// What else a training reports, line by line: errors against each label, the loss of the epochs, and coverage.
+pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(labels) = &metrics.labels {
+        let errors = [("scores", &labels.score), ("results", &labels.result), ("exact scores", &labels.exact)];
+        let known = errors.into_iter().filter(|(_, errors)| 0 < errors.all.rows);
+        let text =
+            known.map(|(name, errors)| format!("{:.2} against {} {name}", errors.all.mae, thousands(errors.all.rows)));
+        let text = text.collect::<Vec<_>>().join(", ");
+        lines.extend((!text.is_empty()).then(|| format!("MAE {text}")));
+    }
+    if let (Some(first), Some(last)) = (metrics.epochs.first(), metrics.epochs.last()) {
+        let count = metrics.epochs.len();
+        lines.push(format!("loss of epoch 1 {:.2}, of epoch {count} {:.2} discs", first.mae, last.mae));
+    }
+    lines.extend(metrics.coverage.map(|coverage| {
+        let (unvisited, weights) = (thousands(coverage.unvisited), thousands(coverage.weights));
+        format!(
+            "training has visited {:.2} % of the features of judged positions; {unvisited} of {weights} weights were never visited",
+            100.0 * coverage.seen
+        )
+    }));
+    lines
+}

@@ -1,0 +1,151 @@
+//! Rows in blocks of fixed size, each sorted by empty squares, so that a phase reads only its own rows. Blocks lie in memory
+//! or, beyond a limit, in a scratch file; the rows and their order are the same.
+
+use crate::artifact::error::ArtifactError;
+use crate::artifact::scratch::ScratchFile;
+use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+/// Rows per block; a place in a block fits 16 bits.
+const BLOCK_ROWS: usize = 1 << 16;
+
+/// A row of fixed size.
+pub trait BlockRow: Copy + Send + Sync {
+    /// Bytes in a scratch file.
+    const SIZE: usize;
+
+    /// The number of empty squares.
+    fn empties(&self) -> u8;
+
+    /// Its place among the rows of its block, in the order in which they came.
+    fn place(&self) -> u16;
+
+    /// Sets its place.
+    fn set_place(&mut self, place: u16);
+
+    /// Appends its bytes.
+    fn write(&self, bytes: &mut Vec<u8>);
+
+    /// The row with these `SIZE` bytes.
+    fn read(bytes: &[u8]) -> Self;
+}
+
+/// Rows in the order in which they were added, except that each block is sorted by empty squares.
+#[derive(Debug)]
+pub struct Blocks<R> {
+    folder: PathBuf,
+    memory: u64,
+    pending: Vec<R>,
+    begins: Vec<[u32; EMPTIES_MAX as usize + 2]>, // [block][empties] -> the first row with at least so many empty squares
+    rows: Vec<Vec<R>>,                            // [block], unless they lie in `scratch`
+    scratch: Option<(ScratchFile, Vec<u64>)>,     // with the place of each block
+}
+
+impl<R: BlockRow> Blocks<R> {
+    /// No rows yet. More than `memory` bytes of them go to a scratch file on the disk of `folder`.
+    #[must_use]
+    pub const fn new(folder: PathBuf, memory: u64) -> Self {
+        Self { folder, memory, pending: Vec::new(), begins: Vec::new(), rows: Vec::new(), scratch: None }
+    }
+
+    /// Adds rows.
+    ///
+    /// # Errors
+    ///
+    /// A full disk, or whatever else the system refuses.
+    pub fn extend(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), ArtifactError> {
+        for row in rows {
+            self.pending.push(row);
+            if self.pending.len() == BLOCK_ROWS {
+                self.finish()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the last block.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blocks::extend`].
+    pub fn finish(&mut self) -> Result<(), ArtifactError> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let mut block = std::mem::take(&mut self.pending);
+        (0..=u16::MAX).zip(&mut block).for_each(|(place, row)| row.set_place(place));
+        block.sort_by_key(|row| clamped_empties(row));
+        self.begins.push(std::array::from_fn(|empties| {
+            block.partition_point(|row| usize::from(clamped_empties(row)) < empties) as u32
+        }));
+        self.rows.push(block);
+        let is_full = self.memory < (self.begins.len() * BLOCK_ROWS * size_of::<R>()) as u64;
+        if is_full && self.scratch.is_none() {
+            self.scratch = Some((ScratchFile::new(&self.folder)?, Vec::new()));
+        }
+        if let Some((scratch, places)) = &mut self.scratch {
+            for block in self.rows.drain(..) {
+                let mut bytes = Vec::with_capacity(block.len() * R::SIZE);
+                block.iter().for_each(|row| row.write(&mut bytes));
+                places.push(scratch.append(&bytes)?);
+            }
+        } else {
+            self.pending.reserve_exact(BLOCK_ROWS);
+        }
+        Ok(())
+    }
+
+    /// The number of blocks.
+    #[must_use]
+    pub const fn block_count(&self) -> usize {
+        self.begins.len()
+    }
+
+    /// The number of rows of a block with a number of empty squares in a range.
+    #[must_use]
+    pub fn count(&self, block: usize, empties: &RangeInclusive<u8>) -> usize {
+        let (begin, end) = self.places(block, empties);
+        end - begin
+    }
+
+    /// The number of rows with a number of empty squares in a range.
+    #[must_use]
+    pub fn row_count(&self, empties: &RangeInclusive<u8>) -> u64 {
+        (0..self.block_count()).map(|block| self.count(block, empties) as u64).sum()
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.begins.is_empty()
+    }
+
+    /// Appends the rows of a block with a number of empty squares in a range, fewest first.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn read(&self, block: usize, empties: &RangeInclusive<u8>, rows: &mut Vec<R>) -> Result<(), ArtifactError> {
+        let (begin, end) = self.places(block, empties);
+        let Some((scratch, places)) = &self.scratch else {
+            rows.extend_from_slice(&self.rows[block][begin..end]);
+            return Ok(());
+        };
+        let mut bytes = vec![0; (end - begin) * R::SIZE];
+        scratch.read(places[block] + (begin * R::SIZE) as u64, &mut bytes)?;
+        rows.extend(bytes.chunks_exact(R::SIZE).map(R::read));
+        Ok(())
+    }
+
+    fn places(&self, block: usize, empties: &RangeInclusive<u8>) -> (usize, usize) {
+        let begins = &self.begins[block];
+        let (begin, end) = (begins[usize::from(*empties.start())], begins[usize::from(*empties.end()) + 1]);
+        (begin as usize, end as usize)
+    }
+}
+
+/// Boards with more empty squares than the start count as the start.
+fn clamped_empties(row: &impl BlockRow) -> u8 {
+    row.empties().min(EMPTIES_MAX)
+}

@@ -1,0 +1,171 @@
+//! Training as parts: wide ones first, then one per phase. Each is a function of its rows and of the weights with which it
+//! begins, so they run in any order, on any number of threads, and a stopped one resumes after its last epoch.
+
+use super::blocks::Blocks;
+use super::checkpoint::Checkpoint;
+use super::delta::{Delta, Weights};
+use super::order::{Order, Shuffle};
+use super::parts::{Learned, Part, phase_parts, wide_parts};
+use super::rows::TrainingRow;
+use super::slots::SlotMap;
+use super::task::{EpochLoss, Rule, TrainConfig};
+use crate::artifact::model::version::Model;
+use crate::engine::eval::evaluation::Evaluation;
+use crate::engine::eval::pattern_set::PatternSet;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use std::sync::Arc;
+
+/// Rows between two checks of the stop flag.
+const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
+
+/// A checkpoint is written at the end of the first epoch after so many rows.
+const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
+
+/// A training at work.
+pub(super) struct Learner<'a> {
+    pub(super) set: &'a PatternSet,
+    pub(super) config: &'a TrainConfig,
+    pub(super) seed: u64,
+    pub(super) rows: &'a Blocks<TrainingRow>,
+    pub(super) checkpoint: Option<&'a Checkpoint>,
+    pub(super) context: Context<'a>,
+}
+
+/// The parts of a training.
+pub(super) struct Plan {
+    wide: Vec<Part>,
+    phases: Vec<Part>,
+}
+
+impl Plan {
+    /// The parts that a config asks for.
+    pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
+        Self { wide: wide_parts(set, config), phases: phase_parts(set, config) }
+    }
+
+    /// All parts, wide ones first.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.wide.iter().chain(&self.phases)
+    }
+}
+
+impl Learner<'_> {
+    /// Trains all parts from the weights and visits of a model, on the threads of the current pool: the new model, and the
+    /// mean error of each epoch of the phases.
+    pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {
+        let map = SlotMap::new(self.set);
+        let plan = Plan::new(self.set, self.config);
+        let wide = self.learn_all(&plan.wide, &map, |part| self.inherited(initial, part.middle(), &map))?;
+        let begin = |part: &Part| {
+            let group = plan.wide.iter().position(|wide| wide.phases.contains(&part.phases.start));
+            let mut begin = self.inherited(initial, part.phases.start, &map);
+            if let Some(group) = group {
+                begin.weights.clone_from(&wide[group].weights);
+            }
+            begin
+        };
+        let phases = self.learn_all(&plan.phases, &map, begin)?;
+        Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
+    }
+
+    /// Row visits of the whole training.
+    pub(super) fn visits(&self) -> u64 {
+        let plan = Plan::new(self.set, self.config);
+        plan.parts().map(|part| self.rows.row_count(&part.empties)).sum::<u64>() * u64::from(self.config.epochs)
+    }
+
+    fn inherited(&self, initial: &Model, phase: usize, map: &SlotMap<'_>) -> Learned {
+        let features = phase * self.set.feature_count()..(phase + 1) * self.set.feature_count();
+        let weights = map.gather(&initial.evaluation.weights()[features.clone()]);
+        let weights = weights.into_iter().map(|weight| i32::from(weight) << self.config.fraction_bits).collect();
+        Learned { weights, visits: map.gather(&initial.visits[features]), errors: Vec::new() }
+    }
+
+    fn learn_all(
+        &self,
+        parts: &[Part],
+        map: &SlotMap<'_>,
+        begin: impl Fn(&Part) -> Learned + Sync,
+    ) -> Result<Vec<Learned>, StageError> {
+        parts.par_iter().with_max_len(1).map(|part| self.learn(part, map, begin(part))).collect()
+    }
+
+    /// Learns the rows of a part as often as there are epochs.
+    fn learn(&self, part: &Part, map: &SlotMap<'_>, begin: Learned) -> Result<Learned, StageError> {
+        let count = self.rows.row_count(&part.empties);
+        let begin =
+            match self.checkpoint.map(|checkpoint| checkpoint.read(part.number, map.len())).transpose()?.flatten() {
+                Some(resumed) => {
+                    self.context.progress.resume(count * resumed.errors.len() as u64);
+                    resumed
+                }
+                None => begin,
+            };
+        let rule = match self.config.rule {
+            Rule::Delta => Delta::new(self.config),
+        };
+        let mut errors = begin.errors;
+        let mut weights = Weights::new(map, begin.weights, begin.visits);
+        let mut unsaved = 0;
+        for epoch in errors.len() as u32..self.config.epochs {
+            if self.context.is_ending() {
+                self.save(part, &weights, &errors)?;
+                self.context.check_budget()?;
+            }
+            errors.push(self.epoch(part, epoch, rule, &mut weights)?);
+            unsaved += count;
+            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.config.epochs {
+                self.save(part, &weights, &errors)?;
+                unsaved = 0;
+            }
+        }
+        Ok(Learned { weights: weights.weights, visits: weights.visits, errors })
+    }
+
+    fn epoch(&self, part: &Part, epoch: u32, rule: Delta, weights: &mut Weights<'_>) -> Result<u64, StageError> {
+        let ratio = (0..epoch).fold(self.config.ratio, |ratio, _| ratio * self.config.ratio_decay);
+        let visits = if epoch == 0 { self.config.epochs } else { 0 };
+        let shuffle = self.config.shuffle.then_some(Shuffle { seed: self.seed, part: part.number, epoch });
+        let order = Order::new(self.rows, &part.empties, shuffle);
+        let (mut rows, mut errors) = (Vec::new(), 0);
+        for group in 0..order.group_count() {
+            order.read(self.rows, &part.empties, group, &mut rows, || self.context.check())?;
+            for rows in rows.chunks(ROWS_BETWEEN_CHECKS) {
+                self.context.check()?;
+                errors += rule.learn(weights, rows, ratio, visits);
+                self.context.progress.advance(rows.len() as u64, 0);
+            }
+        }
+        Ok(errors)
+    }
+
+    fn save(&self, part: &Part, weights: &Weights<'_>, errors: &[u64]) -> Result<(), StageError> {
+        let Some(checkpoint) = self.checkpoint.filter(|_| !errors.is_empty()) else { return Ok(()) };
+        let (weights, visits) = (weights.weights.clone(), weights.visits.clone());
+        Ok(checkpoint.write(part.number, &Learned { weights, visits, errors: errors.to_vec() })?)
+    }
+
+    /// The model of learned phases: weights in millidiscs, halves rounded away from zero.
+    fn model(&self, phases: &[Learned], map: &SlotMap<'_>) -> Model {
+        let unit = f64::from(1_u32 << self.config.fraction_bits);
+        let (mut weights, mut visits) = (Vec::new(), Vec::new());
+        for phase in phases {
+            let rounded: Vec<i16> =
+                phase.weights.iter().map(|&weight| (f64::from(weight) / unit).round() as i16).collect();
+            weights.extend(map.spread(&rounded));
+            visits.extend(map.at_canonical(&phase.visits, 0));
+        }
+        let set = Arc::new(self.set.clone());
+        Model::draft(Evaluation::new(set, weights).expect("mirrors share a slot"), visits)
+    }
+
+    /// The mean error of each epoch over the rows of all phases, before each row's update.
+    fn losses(&self, parts: &[Part], phases: &[Learned]) -> Vec<EpochLoss> {
+        let rows: u64 = parts.iter().map(|part| self.rows.row_count(&part.empties)).sum();
+        let unit = f64::from(1_u32 << self.config.fraction_bits) * 1000.0;
+        let epochs = 0..self.config.epochs as usize;
+        let errors = |epoch: usize| phases.iter().map(|phase| u128::from(phase.errors[epoch])).sum::<u128>();
+        epochs.map(|epoch| EpochLoss { mae: errors(epoch) as f64 / unit / rows.max(1) as f64 }).collect()
+    }
+}

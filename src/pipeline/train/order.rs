@@ -1,0 +1,158 @@
+//! The order in which a part learns its rows.
+
+use super::blocks::{BlockRow, Blocks};
+use crate::pipeline::StageError;
+use crate::random::{RandomStream, Stream, stream};
+use std::convert::Infallible;
+use std::ops::RangeInclusive;
+
+/// Blocks are read together until they have this many rows, which are then shuffled with each other.
+const GROUP_ROWS: usize = 1 << 17;
+
+/// The order of one epoch: groups of blocks.
+pub(super) struct Order {
+    groups: Vec<Vec<usize>>,
+    shuffle: Option<Shuffle>,
+}
+
+/// What determines a random order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shuffle {
+    /// The run's seed.
+    pub(super) seed: u64,
+    /// The number of the part.
+    pub(super) part: u32,
+    /// Counted from 0.
+    pub(super) epoch: u32,
+}
+
+impl Shuffle {
+    /// The stream of a group of blocks, counted from 1; group 0 is the order of the blocks.
+    fn stream(self, group: usize) -> RandomStream {
+        let group = u32::try_from(group).expect("a dataset has fewer than 2^32 blocks");
+        stream(self.seed, Stream::Shuffle(self.part, self.epoch, group))
+    }
+}
+
+impl Order {
+    /// Blocks in random order; without `shuffle` in the order of the dataset, one by one.
+    pub(super) fn new<R: BlockRow>(blocks: &Blocks<R>, empties: &RangeInclusive<u8>, shuffle: Option<Shuffle>) -> Self {
+        let mut numbers: Vec<usize> =
+            (0..blocks.block_count()).filter(|&block| 0 < blocks.count(block, empties)).collect();
+        let Some(random) = shuffle else {
+            return Self { groups: numbers.into_iter().map(|block| vec![block]).collect(), shuffle };
+        };
+        random.stream(0).shuffle(&mut numbers, || Ok::<(), Infallible>(())).unwrap_or_else(|never| match never {});
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut rows = GROUP_ROWS;
+        for block in numbers {
+            if GROUP_ROWS <= rows {
+                groups.push(Vec::new());
+                rows = 0;
+            }
+            groups.last_mut().expect("one was just added").push(block);
+            rows += blocks.count(block, empties);
+        }
+        Self { groups, shuffle }
+    }
+
+    /// The number of groups.
+    pub(super) fn group_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The rows of a group, in the order in which they are learned.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses, or that of `check`.
+    pub(super) fn read<R: BlockRow>(
+        &self,
+        blocks: &Blocks<R>,
+        empties: &RangeInclusive<u8>,
+        group: usize,
+        rows: &mut Vec<R>,
+        check: impl Fn() -> Result<(), StageError>,
+    ) -> Result<(), StageError> {
+        rows.clear();
+        for &block in &self.groups[group] {
+            blocks.read(block, empties, rows)?;
+        }
+        match self.shuffle {
+            Some(random) => random.stream(group + 1).shuffle(rows, check),
+            None => {
+                rows.sort_by_key(BlockRow::place);
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::TrainingRow;
+    use super::*;
+    use crate::engine::board::position::{Opponent, Player, Position};
+    use crate::engine::eval::pattern_set::EMPTIES_MAX;
+
+    /// Rows with 30 to 60 empty squares; the target is the number of the row.
+    fn rows(count: i32) -> impl Iterator<Item = TrainingRow> {
+        (0..count).map(|number| {
+            let discs = (1_u64 << (4 + number % 31)) - 1;
+            TrainingRow::new(Position::new(Player(discs), Opponent(1 << 63)).unwrap(), number)
+        })
+    }
+
+    fn blocks(count: i32, memory: u64) -> Blocks<TrainingRow> {
+        let mut blocks = Blocks::new(std::env::temp_dir(), memory);
+        blocks.extend(rows(count)).unwrap();
+        blocks.finish().unwrap();
+        blocks
+    }
+
+    fn read(blocks: &Blocks<TrainingRow>, empties: &RangeInclusive<u8>, shuffle: Option<Shuffle>) -> Vec<Vec<i32>> {
+        let order = Order::new(blocks, empties, shuffle);
+        let mut group_rows = Vec::new();
+        let group = |group| {
+            order.read(blocks, empties, group, &mut group_rows, || Ok(())).unwrap();
+            group_rows.iter().map(|row| row.target).collect()
+        };
+        (0..order.group_count()).map(group).collect()
+    }
+
+    #[test]
+    fn rows_come_in_their_order_or_in_random_groups_and_memory_does_not_matter() {
+        const COUNT: i32 = 300_000;
+        let shuffle = |epoch| Some(Shuffle { seed: 1, part: 3, epoch });
+        for empties in [0..=EMPTIES_MAX, 40..=44] {
+            let expected: Vec<i32> =
+                rows(COUNT).filter(|row| empties.contains(&row.position.empties())).map(|row| row.target).collect();
+            let memory = blocks(COUNT, u64::MAX);
+            assert_eq!(memory.block_count(), 5);
+            assert_eq!(memory.row_count(&empties), expected.len() as u64);
+            assert_eq!(read(&memory, &empties, None).concat(), expected);
+            let first = read(&memory, &empties, shuffle(0));
+            let (last, groups) = first.split_last().unwrap();
+            assert!(groups.iter().all(|group| GROUP_ROWS <= group.len()), "{}", last.len());
+            assert_ne!(first, read(&memory, &empties, shuffle(1)));
+            let mut sorted = first.concat();
+            assert!(sorted.windows(2).filter(|pair| pair[0] < pair[1]).count() < sorted.len() * 51 / 100);
+            sorted.sort_unstable();
+            assert_eq!(sorted, expected, "each row comes once");
+            for bytes in [0, 3 << 20] {
+                let scratch = blocks(COUNT, bytes);
+                assert_eq!(read(&scratch, &empties, None).concat(), expected);
+                assert_eq!(read(&scratch, &empties, shuffle(0)), first);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_beyond_the_game_s_start_belong_to_it() {
+        let empty = TrainingRow::new(Position::new(Player(1), Opponent(2)).unwrap(), 7);
+        let mut blocks = Blocks::new(std::env::temp_dir(), u64::MAX);
+        blocks.extend([empty]).unwrap();
+        blocks.finish().unwrap();
+        assert_eq!([blocks.row_count(&(60..=60)), blocks.row_count(&(0..=59))], [1, 0]);
+    }
+}

@@ -1,0 +1,103 @@
+//! What is learned separately: one part per phase, and before them wide parts, from which groups of neighboring phases begin.
+
+use super::task::TrainConfig;
+use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::engine::eval::pattern_set::PatternSet;
+use std::ops::{Range, RangeInclusive};
+
+/// Neighboring phases that begin from one wide part.
+const GROUP_PHASES: usize = 5;
+
+/// Weights that are learned together, from rows in a range of empty squares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its number among all parts of the training, wide ones first.
+    pub(super) number: u32,
+    /// The phases that begin from it, or the one whose weights it makes.
+    pub(super) phases: Range<usize>,
+    /// The range of its rows.
+    pub(super) empties: RangeInclusive<u8>,
+}
+
+impl Part {
+    /// The phase in the middle of its phases.
+    #[must_use]
+    pub(super) fn middle(&self) -> usize {
+        self.phases.start + self.phases.len() / 2
+    }
+}
+
+/// What a part has learned so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Learned {
+    /// In units, by slot.
+    pub(super) weights: Vec<i32>,
+    /// Updates that reached each slot.
+    pub(super) visits: Vec<u32>,
+    /// The sum of the errors of each epoch that is done, in units.
+    pub(super) errors: Vec<u64>,
+}
+
+/// The wide parts of a training; none if there is only one phase, or no `wide_overlap`.
+#[must_use]
+pub(super) fn wide_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
+    let phases = set.phase_count();
+    if phases == 1 || config.wide_overlap == 0 {
+        return Vec::new();
+    }
+    let groups = (0..phases).step_by(GROUP_PHASES).map(|begin| begin..phases.min(begin + GROUP_PHASES));
+    let part = |(number, phases): (u32, Range<usize>)| {
+        let mut part = Part { number, phases, empties: 0..=0 };
+        part.empties = widened(&phase_empties(set, part.middle()), config.wide_overlap);
+        part
+    };
+    (0..).zip(groups).map(part).collect()
+}
+
+/// The parts that make the weights of each phase.
+#[must_use]
+pub(super) fn phase_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
+    let first = wide_parts(set, config).len() as u32;
+    let part = |(number, phase): (u32, usize)| Part {
+        number,
+        phases: phase..phase + 1,
+        empties: widened(&phase_empties(set, phase), config.overlap),
+    };
+    (first..).zip(0..set.phase_count()).map(part).collect()
+}
+
+/// The range of empty squares of a phase.
+pub(super) fn phase_empties(set: &PatternSet, phase: usize) -> RangeInclusive<u8> {
+    let most = set.phase_empties_max();
+    let fewest = most.get(phase + 1).map_or(0, |&next| next + 1);
+    fewest..=most[phase]
+}
+
+fn widened(empties: &RangeInclusive<u8>, by: u8) -> RangeInclusive<u8> {
+    empties.start().saturating_sub(by)..=empties.end().saturating_add(by).min(EMPTIES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::eval::number::Number;
+    use crate::engine::eval::pattern_set::{Pattern, PatternKind};
+
+    #[test]
+    fn phases_and_groups_are_widened_within_the_board() {
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
+        let most: Vec<u8> = (1..=12).map(|phase| 5 * phase).rev().collect();
+        let set = PatternSet::new("test", vec![parity], most).unwrap();
+        let config = TrainConfig { overlap: 2, wide_overlap: 5, ..TrainConfig::source() };
+        let ranges = |parts: Vec<Part>| parts.into_iter().map(|part| (part.number, part.phases, part.empties));
+        let wide: Vec<_> = ranges(wide_parts(&set, &config)).collect();
+        assert_eq!(wide, [(0, 0..5, 41..=55), (1, 5..10, 16..=30), (2, 10..12, 0..=10)]);
+        let phases: Vec<_> = ranges(phase_parts(&set, &config)).collect();
+        assert_eq!(phases[0], (3, 0..1, 54..=60));
+        assert_eq!(phases[1], (4, 1..2, 49..=57));
+        assert_eq!(phases[11], (14, 11..12, 0..=7));
+        let narrow = TrainConfig { overlap: 0, wide_overlap: 0, ..config };
+        assert_eq!(wide_parts(&set, &narrow), []);
+        assert_eq!(phase_parts(&set, &narrow)[11].empties, 0..=5);
+    }
+}

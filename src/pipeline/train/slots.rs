@@ -1,0 +1,95 @@
+//! Slots: the weights that are learned, one for each set of mirrors.
+
+use crate::engine::board::kernel::KernelChoice;
+use crate::engine::board::position::Position;
+use crate::engine::eval::features::map_features;
+use crate::engine::eval::pattern_set::PatternSet;
+use std::ops::Range;
+
+/// The slots of a phase. Those of one pattern are neighbors, and so are their places in a row.
+#[derive(Debug)]
+pub(super) struct SlotMap<'a> {
+    set: &'a PatternSet,
+    kernel: KernelChoice,
+    slot_of_feature: Vec<u32>,
+    feature_of_slot: Vec<u32>,
+    tables: Vec<SlotTable>,
+}
+
+/// The slots of a pattern.
+#[derive(Clone, Debug)]
+pub(super) struct SlotTable {
+    /// Among all slots.
+    pub(super) slots: Range<usize>,
+    /// Where the walk names them: their places among the features of a position.
+    pub(super) places: Range<usize>,
+}
+
+impl<'a> SlotMap<'a> {
+    /// The slots of a pattern set.
+    pub(super) fn new(set: &'a PatternSet) -> Self {
+        let (mut slot_of_feature, mut feature_of_slot) = (vec![0; set.feature_count()], Vec::new());
+        for (feature, &canonical) in set.canonical().iter().enumerate() {
+            // A canonical feature is the first of its mirrors.
+            if canonical as usize == feature {
+                slot_of_feature[feature] = feature_of_slot.len() as u32;
+                feature_of_slot.push(canonical);
+            } else {
+                slot_of_feature[feature] = slot_of_feature[canonical as usize];
+            }
+        }
+        let mut tables: Vec<SlotTable> = Vec::new();
+        let mut begin = 0;
+        for (pattern, _) in set.patterns().iter().enumerate() {
+            let end_feature = set.patterns().get(pattern + 1).map_or(set.feature_count(), |_| set.offset(pattern + 1));
+            let end = feature_of_slot.partition_point(|&feature| (feature as usize) < end_feature);
+            tables.push(SlotTable { slots: begin..end, places: set.places(pattern) });
+            begin = end;
+        }
+        Self { set, kernel: KernelChoice::detect(), slot_of_feature, feature_of_slot, tables }
+    }
+
+    /// The number of slots.
+    pub(super) fn len(&self) -> usize {
+        self.feature_of_slot.len()
+    }
+
+    /// The number of slots that every position has.
+    pub(super) fn slots_per_position(&self) -> usize {
+        self.set.features_per_position()
+    }
+
+    /// The slots of each pattern, in order.
+    pub(super) fn tables(&self) -> &[SlotTable] {
+        &self.tables
+    }
+
+    /// Writes the slots of a position.
+    #[inline]
+    pub(super) fn write(&self, position: Position, slots: &mut [u32]) {
+        map_features(self.kernel, self.set, position, &self.slot_of_feature, slots);
+    }
+
+    /// What belongs to features as what belongs to slots.
+    pub(super) fn gather<T: Copy>(&self, by_feature: &[T]) -> Vec<T> {
+        self.feature_of_slot.iter().map(|&feature| by_feature[feature as usize]).collect()
+    }
+
+    /// What belongs to slots as what belongs to features, equal for mirrors.
+    pub(super) fn spread<'s, T: Copy>(&'s self, by_slot: &'s [T]) -> impl Iterator<Item = T> + 's {
+        self.slot_of_feature.iter().map(|&slot| by_slot[slot as usize])
+    }
+
+    /// What belongs to slots at canonical features, and `default` at others.
+    pub(super) fn at_canonical<'s, T: Copy + 's>(
+        &'s self,
+        by_slot: &'s [T],
+        default: T,
+    ) -> impl Iterator<Item = T> + 's {
+        let canonical = self.set.canonical().iter().zip(0..).map(|(&canonical, feature)| canonical == feature);
+        self.slot_of_feature
+            .iter()
+            .zip(canonical)
+            .map(move |(&slot, is_own)| if is_own { by_slot[slot as usize] } else { default })
+    }
+}

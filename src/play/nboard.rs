@@ -1,0 +1,248 @@
+//! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out. docs/nboard.md lists the commands.
+
+pub mod commands;
+mod record;
+
+use crate::artifact::model::version::Model;
+use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::square::Square;
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::result::{SearchResult, Stopped};
+use crate::engine::search::searcher::Searcher;
+use crate::exchange::ggf::{parse_ggf, parse_move};
+use commands::{BETWEEN_CHECKS, Commands, Pings, is_ping};
+use crossbeam::channel::{RecvTimeoutError, bounded};
+use record::Record;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// A transposition table of 2^20 entries: 16 MiB.
+const TABLE_BITS: u8 = 20;
+
+/// The name under which the engine plays; its depth follows.
+const NAME: &str = "renma";
+
+/// Plays until the commands end or `stop` is raised. `limits` are those of every search; `set depth` changes the depth.
+///
+/// # Errors
+///
+/// An output that cannot be written.
+pub fn serve(
+    model: &Model,
+    limits: Limits,
+    commands: &Commands,
+    stop: &AtomicBool,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let pings = commands.pings();
+    let searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(pings.stop());
+    let record = Record::new(ColoredPosition::START);
+    let mut engine = Engine { searcher, limits, record, version: 2, pings, output };
+    let (over, watched) = bounded::<()>(0);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while watched.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
+                if stop.load(Ordering::Relaxed) {
+                    pings.stop().store(true, Ordering::SeqCst);
+                }
+            }
+        });
+        let mut result = Ok(true);
+        while matches!(result, Ok(true)) {
+            let Some(line) = commands.next(stop) else { break };
+            result = engine.obey(line.trim());
+        }
+        drop(over);
+        result.map(|_| ())
+    })
+}
+
+/// The engine between two commands.
+struct Engine<'a> {
+    searcher: Searcher<'a>,
+    limits: Limits,
+    record: Record,
+    /// Of the protocol.
+    version: u32,
+    pings: &'a Pings,
+    output: &'a mut dyn Write,
+}
+
+/// The best moves of a position as a search found them.
+struct Hints {
+    /// The moves, each with those that follow it, and what they are worth.
+    lines: Vec<(String, Score)>,
+    /// As the protocol writes it: `100%` is exact.
+    depth: String,
+    nodes: u64,
+}
+
+impl Engine<'_> {
+    /// Does what a command says; `false` ends the session. What is not a command is ignored.
+    fn obey(&mut self, line: &str) -> io::Result<bool> {
+        let (command, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let arguments = arguments.trim();
+        match command {
+            "nboard" => {
+                self.version = arguments.parse().unwrap_or(self.version);
+                self.say_name()?;
+            }
+            "set" => self.set(arguments)?,
+            "move" => self.play(arguments)?,
+            "hint" => self.hint(arguments.parse().unwrap_or(1))?,
+            "go" => self.go()?,
+            "analyze" => self.analyze()?,
+            "learn" => self.say(if self.version < 2 { "learn" } else { "learned" })?,
+            "quit" => return Ok(false),
+            _ if is_ping(line) => {
+                self.pings.answer();
+                self.say(&format!("pong {arguments}"))?;
+            }
+            // Version 1 sends a move as it is.
+            _ if parse_move(line).is_ok() => self.play(line)?,
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.output, "{line}")?;
+        self.output.flush()
+    }
+
+    fn say_name(&mut self) -> io::Result<()> {
+        self.say(&format!("set myname {NAME}{}", self.limits.depth.0))
+    }
+
+    fn set(&mut self, arguments: &str) -> io::Result<()> {
+        let (name, value) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        match (name, value.trim().parse()) {
+            ("depth", Ok(depth)) => {
+                self.limits.depth = Depth(u8::clamp(depth, 1, Depth::MAX.0));
+                self.say_name()
+            }
+            ("game", _) => self.set_game(value),
+            _ => Ok(()),
+        }
+    }
+
+    fn set_game(&mut self, text: &str) -> io::Result<()> {
+        let parsed = parse_ggf(text).map_err(|error| error.to_string());
+        match parsed.and_then(|game| Record::replay(&game)) {
+            Ok(record) => {
+                // What a search finds must not depend on other games.
+                if !record.continues(&self.record) {
+                    self.searcher.clear();
+                }
+                self.record = record;
+                Ok(())
+            }
+            Err(reason) => self.say(&format!("status cannot read the game: {reason}")),
+        }
+    }
+
+    fn play(&mut self, text: &str) -> io::Result<()> {
+        let square = parse_move(text).map_err(|error| error.to_string());
+        match square.and_then(|square| self.record.play(square)) {
+            Ok(()) => Ok(()),
+            Err(reason) => self.say(&format!("status cannot play {text}: {reason}")),
+        }
+    }
+
+    fn go(&mut self) -> io::Result<()> {
+        self.say(&format!("status {NAME} is thinking"))?;
+        let begun = Instant::now();
+        let result = self.searcher.search(self.record.current().position, self.limits);
+        self.clear_if(result.stopped);
+        let seconds = begun.elapsed().as_secs_f64();
+        self.say(&format!("nodestats {} {seconds:.3}", result.nodes))?;
+        self.say(&format!("=== {}/{}/{seconds:.3}", move_text(result.best_move), eval_text(result.score)))
+    }
+
+    /// Values of the best moves, one ply deeper each time.
+    fn hint(&mut self, count: usize) -> io::Result<()> {
+        self.say(&format!("status {NAME} is analyzing"))?;
+        let begun = Instant::now();
+        let mut nodes = 0;
+        for limits in deepening(self.record.current(), self.limits) {
+            let Ok(hints) = self.hints(count.max(1), limits) else {
+                self.clear_if(true);
+                break;
+            };
+            for (line, score) in hints.lines {
+                self.say(&format!("search {line} {} 0 {}", eval_text(score), hints.depth))?;
+            }
+            nodes += hints.nodes;
+            self.say(&format!("nodestats {nodes} {:.3}", begun.elapsed().as_secs_f64()))?;
+            if limits.nodes.is_some_and(|nodes_max| nodes_max <= nodes) {
+                break;
+            }
+        }
+        self.say("status")
+    }
+
+    fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
+        let position = self.record.current().position;
+        if count == 1 || position.legal_moves() == 0 {
+            let result = self.searcher.search(position, limits).unless_stopped()?;
+            let depth = if result.exact { "100%".to_owned() } else { result.depth.0.to_string() };
+            return Ok(Hints { lines: vec![(line_text(&result), result.score)], depth, nodes: result.nodes });
+        }
+        let (values, nodes) = self.searcher.move_values(position, limits)?;
+        let lines = values.iter().take(count).map(|value| (move_text(Some(value.square)), value.score)).collect();
+        let is_exact = position.empties() <= limits.exact_empties;
+        let depth = if is_exact { "100%".to_owned() } else { limits.depth.0.to_string() };
+        Ok(Hints { lines, depth, nodes })
+    }
+
+    /// Values of all positions of the game, the last one first, as black sees them.
+    fn analyze(&mut self) -> io::Result<()> {
+        self.say(&format!("status {NAME} is analyzing"))?;
+        for ply in (0..self.record.positions().len()).rev() {
+            let ColoredPosition { position, black_to_move } = self.record.positions()[ply];
+            let Ok(result) = self.searcher.search(position, self.limits).unless_stopped() else {
+                self.clear_if(true);
+                break;
+            };
+            let score = if black_to_move { result.score } else { -result.score };
+            self.say(&format!("analysis {ply} {}", eval_text(score)))?;
+        }
+        self.say("status")
+    }
+
+    /// Forgets a search that was stopped: how far it came depends on the time.
+    fn clear_if(&mut self, stopped: bool) {
+        if stopped {
+            self.searcher.clear();
+        }
+    }
+}
+
+/// Searches of growing depth, up to the limits; the last one is exact if the position has few enough empty squares.
+fn deepening(current: ColoredPosition, limits: Limits) -> impl Iterator<Item = Limits> {
+    let empties = current.position.empties();
+    let is_exact = empties <= limits.exact_empties;
+    let depth_max = limits.depth.0.min(if is_exact { empties.saturating_sub(1) } else { empties.max(1) });
+    let by_depth = (1..=depth_max).map(move |depth| Limits { depth: Depth(depth), exact_empties: 0, ..limits });
+    by_depth.chain(is_exact.then_some(limits))
+}
+
+/// A move, or a pass.
+fn move_text(square: Option<Square>) -> String {
+    square.map_or_else(|| "PA".to_owned(), |square| square.to_string().to_uppercase())
+}
+
+/// The best move and what follows it.
+fn line_text(result: &SearchResult) -> String {
+    let follows = result.line.iter().skip_while(|&&square| Some(square) == result.best_move);
+    let line = std::iter::once(result.best_move).chain(follows.map(|&square| Some(square)));
+    line.map(move_text).collect()
+}
+
+/// A score in discs.
+fn eval_text(score: Score) -> String {
+    format!("{:.2}", score.discs())
+}
