@@ -100,7 +100,7 @@ impl<'a> Overlay<'a> {
         let mut known = default.clone();
         for (table, keys) in toml::from_str::<Table>(OPTIONAL).expect("the optional keys are TOML") {
             let known = known.entry(table).or_insert_with(|| Value::Table(Table::new())).as_table_mut();
-            known.expect("a table is no key").extend(keys.as_table().cloned().unwrap_or_default());
+            known.expect("only tables have keys of these names").extend(keys.as_table().cloned().unwrap_or_default());
         }
         for choice in &alternatives {
             let keys = known[choice.table].as_table_mut().expect("an alternative is of a table");

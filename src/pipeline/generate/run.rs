@@ -71,7 +71,7 @@ pub fn generate_parts(
 /// # Errors
 ///
 /// [`StageError::Unfinished`] with the first part that is missing; parts with a game that plays out differently, each with
-/// the game; else as [`generate`]. Then there is no manifest.
+/// the game; otherwise as [`generate`]. No manifest is written then.
 pub fn finish_parts(
     task: GenerateTask<'_>,
     sample_seed: u64,
