@@ -3,6 +3,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::scratch::ScratchFile;
+use crate::engine::board::position::Position;
 use crate::engine::eval::pattern_set::EMPTIES_MAX;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -15,14 +16,16 @@ pub trait BlockRow: Copy + Send + Sync {
     /// Bytes in a scratch file.
     const SIZE: usize;
 
-    /// The number of empty squares.
-    fn empties(&self) -> u8;
+    /// The position.
+    fn position(&self) -> Position;
 
-    /// Its place among the rows of its block, in the order in which they came.
-    fn place(&self) -> u16;
+    /// Its place among the rows of its block, in the order in which they came; 0 if nobody asks for that order.
+    fn place(&self) -> u16 {
+        0
+    }
 
     /// Sets its place.
-    fn set_place(&mut self, place: u16);
+    fn set_place(&mut self, _place: u16) {}
 
     /// Appends its bytes.
     fn write(&self, bytes: &mut Vec<u8>);
@@ -37,7 +40,7 @@ pub struct Blocks<R> {
     folder: PathBuf,
     memory: u64,
     pending: Vec<R>,
-    begins: Vec<[u32; EMPTIES_MAX as usize + 2]>, // [block][empties] -> the first row with at least so many empty squares
+    begins: Vec<[u32; EMPTIES_MAX as usize + 2]>, // [block][empties] -> the first row with `empties` or more empty squares
     rows: Vec<Vec<R>>,                            // [block], unless they lie in `scratch`
     scratch: Option<(ScratchFile, Vec<u64>)>,     // with the place of each block
 }
@@ -115,7 +118,7 @@ impl<R: BlockRow> Blocks<R> {
         (0..self.block_count()).map(|block| self.count(block, empties) as u64).sum()
     }
 
-    /// Whether there are no rows.
+    /// Whether it has no rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.begins.is_empty()
@@ -147,5 +150,5 @@ impl<R: BlockRow> Blocks<R> {
 
 /// Boards with more empty squares than the start count as the start.
 fn clamped_empties(row: &impl BlockRow) -> u8 {
-    row.empties().min(EMPTIES_MAX)
+    row.position().empties().min(EMPTIES_MAX)
 }

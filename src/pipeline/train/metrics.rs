@@ -151,16 +151,6 @@ impl Tables {
             self.result.add(row.position, value, result);
         }
     }
-
-    fn add_coverage(&mut self, evaluation: &Evaluation, visits: &[u32], position: Position) {
-        let set = evaluation.set();
-        let begin = set.phase(position.empties()) * set.feature_count();
-        let visits = &visits[begin..][..set.feature_count()];
-        let mut visited = Visited { visits, canonical: set.canonical(), visited: 0, features: 0 };
-        visit_features(set, position, &mut visited);
-        self.visited += visited.visited;
-        self.features += visited.features;
-    }
 }
 
 /// A row with the labels that it has.
@@ -259,11 +249,10 @@ fn judge_rows<R: Judged>(
             for rows in block_rows.chunks(1 << 14) {
                 context.check()?;
                 for row in rows.iter().map(Judged::judged) {
-                    let value = evaluation.static_value(row.position).0;
-                    tables.add(&row, value);
-                    if let Some(visits) = visits {
-                        tables.add_coverage(evaluation, visits, row.position);
-                    }
+                    let walk = Walk::new(evaluation, visits, row.position);
+                    tables.add(&row, walk.value);
+                    tables.visited += walk.visited;
+                    tables.features += walk.features;
                 }
             }
             Ok(tables)
@@ -271,18 +260,35 @@ fn judge_rows<R: Judged>(
         .try_reduce(Tables::new, |left, right| Ok(left.merge(&right)))
 }
 
-/// Counts the features of positions, and how many of them were visited.
-struct Visited<'a> {
-    visits: &'a [u32],
+/// The value of a position, its number of features, and how many of them were visited.
+struct Walk<'a> {
+    weights: &'a [i16],
+    visits: Option<&'a [u32]>,
     canonical: &'a [u32],
+    value: i32,
     visited: u64,
     features: u64,
 }
 
-impl FeatureVisitor for Visited<'_> {
+impl<'a> Walk<'a> {
+    fn new(evaluation: &'a Evaluation, visits: Option<&'a [u32]>, position: Position) -> Self {
+        let (set, empties) = (evaluation.set(), position.empties());
+        let begin = set.phase(empties) * set.feature_count();
+        let visits = visits.map(|visits| &visits[begin..][..set.feature_count()]);
+        let (weights, canonical) = (evaluation.phase_weights(empties), set.canonical());
+        let mut walk = Self { weights, visits, canonical, value: 0, visited: 0, features: 0 };
+        visit_features(set, position, &mut walk);
+        walk
+    }
+}
+
+impl FeatureVisitor for Walk<'_> {
     #[inline]
     fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-        self.visited += u64::from(0 < self.visits[self.canonical[index] as usize]);
+        self.value += i32::from(self.weights[index]);
         self.features += 1;
+        if let Some(visits) = self.visits {
+            self.visited += u64::from(0 < visits[self.canonical[index] as usize]);
+        }
     }
 }

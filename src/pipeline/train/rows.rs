@@ -43,7 +43,6 @@ pub struct JudgedRow {
     pub result: Option<i32>,
     /// Whether the score is exact.
     pub exact: bool,
-    place: u16,
 }
 
 /// Rows in the order of datasets, parts and rows.
@@ -61,7 +60,7 @@ impl JudgedRow {
     /// A row of which only the target is known.
     #[must_use]
     pub const fn of_target(position: Position, target: i32) -> Self {
-        Self { position, target, score: None, result: None, exact: false, place: 0 }
+        Self { position, target, score: None, result: None, exact: false }
     }
 }
 
@@ -175,16 +174,16 @@ impl PartRows {
                 self.unlabeled += 1;
                 continue;
             };
-            let (position, place) = (*position, 0);
+            let position = *position;
             if held_out {
                 let (score, result, exact) = (row.score, result(row), row.exact == Some(true));
-                self.validation.push(JudgedRow { position, target, score, result, exact, place });
+                self.validation.push(JudgedRow { position, target, score, result, exact });
             } else {
                 self.training.push(TrainingRow {
                     position,
                     target,
                     weight: weight(target, config.weight_scale),
-                    place,
+                    place: 0,
                 });
             }
         }
@@ -215,8 +214,8 @@ fn read_position(bytes: &[u8]) -> Position {
 impl BlockRow for TrainingRow {
     const SIZE: usize = 24;
 
-    fn empties(&self) -> u8 {
-        self.position.empties()
+    fn position(&self) -> Position {
+        self.position
     }
 
     fn place(&self) -> u16 {
@@ -245,18 +244,10 @@ impl BlockRow for TrainingRow {
 }
 
 impl BlockRow for JudgedRow {
-    const SIZE: usize = 31;
+    const SIZE: usize = 29;
 
-    fn empties(&self) -> u8 {
-        self.position.empties()
-    }
-
-    fn place(&self) -> u16 {
-        self.place
-    }
-
-    fn set_place(&mut self, place: u16) {
-        self.place = place;
+    fn position(&self) -> Position {
+        self.position
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
@@ -266,7 +257,6 @@ impl BlockRow for JudgedRow {
             bytes.extend(value.to_le_bytes());
         }
         bytes.push(flags[0] | flags[1] << 1 | flags[2] << 2);
-        bytes.extend(self.place.to_le_bytes());
     }
 
     fn read(bytes: &[u8]) -> Self {
@@ -278,7 +268,6 @@ impl BlockRow for JudgedRow {
             score: (flags & 1 != 0).then_some(score),
             result: (flags & 2 != 0).then_some(result),
             exact: flags & 4 != 0,
-            place: u16::from_le_bytes(field(bytes, 29)),
         }
     }
 }
@@ -310,7 +299,7 @@ mod tests {
         row.write(&mut bytes);
         assert_eq!((bytes.len(), TrainingRow::read(&bytes)), (TrainingRow::SIZE, row));
         for (score, result, exact) in [(None, Some(-3000), false), (Some(-7), None, true), (Some(0), Some(0), true)] {
-            let row = JudgedRow { position: Position::START.pass(), target: 1, score, result, exact, place: 9 };
+            let row = JudgedRow { position: Position::START.pass(), target: 1, score, result, exact };
             bytes.clear();
             row.write(&mut bytes);
             assert_eq!((bytes.len(), JudgedRow::read(&bytes)), (JudgedRow::SIZE, row));
