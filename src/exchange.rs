@@ -3,6 +3,7 @@
 pub mod board_text;
 mod columns;
 pub mod csv;
+pub mod edax_eval;
 pub mod es_cube_eval;
 pub mod ggf;
 pub mod models;

@@ -304,6 +304,14 @@ fn an_unfit_model_is_refused() {
     check(&workspace, gate, 65, &["registry/v0001", "fit-mpc"]);
     let export = "model export --model builtin:disc-count --format es-cube-eval --output eval.dat";
     check(&workspace, export, 65, &["cannot use builtin:disc-count", "eval.dat holds es-cube"]);
+    let export = "model export --model registry/v0002 --format edax-eval --output eval.dat";
+    check(
+        &workspace,
+        export,
+        65,
+        &["cannot use registry/v0002", "`es-cube`", "`CORNER9`", "configs/features/edax.toml"],
+    );
+    assert!(!workspace.path("eval.dat").exists());
     workspace.write("short.dat", [0; 100]);
     check(&workspace, "model import short.dat --format es-cube-eval --models registry", 65, &["short.dat", "100"]);
     let mut weights = vec![0; 42_608 * 4];

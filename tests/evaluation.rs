@@ -2,9 +2,12 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/edax.rs"]
+mod edax;
 #[path = "support/es_cube.rs"]
 mod es_cube;
 
+use edax::EdaxEval;
 use es_cube::{INSTANCES, PARITY, PATTERNS, WEIGHT_COUNT, configuration, digit, instances, square_index};
 use renma::artifact::model::features_file::parse_features;
 use renma::engine::board::position::{Opponent, Player, Position};
@@ -15,11 +18,14 @@ use renma::engine::eval::number::Number;
 use renma::engine::eval::pattern_set::{PatternKind, PatternSet};
 use renma::engine::game::Game;
 use renma::engine::score::Score;
+use renma::exchange::edax_eval::edax_eval_bytes;
 use renma::random::{RandomStream, Stream, stream};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ES_CUBE: &str = include_str!("../configs/features/es-cube.toml");
+
+const EDAX: &str = include_str!("../configs/features/edax.toml");
 
 const SEED: u64 = 20_261;
 
@@ -189,4 +195,34 @@ fn the_built_in_evaluations_are_plain_sums_over_the_squares() {
     check(&builtin::disc_count(), &positions, |position| {
         1000 * (position.player().count_ones() as i32 - position.opponent().count_ones() as i32)
     });
+}
+
+/// The sum of the weights by squares, each rounded to 1/128 disc.
+fn rounded_sum(evaluation: &Evaluation, position: Position) -> i32 {
+    let (set, empties) = (evaluation.set(), usize::from(position.empties()));
+    let weights = &evaluation.weights()[set.phase(position.empties()) * set.feature_count()..];
+    let features = set.instances().iter().map(|instance| {
+        let squares: Vec<usize> = instance.squares.iter().map(|square| square.index()).collect();
+        instance.offset + configuration(position.player(), position.opponent(), &squares)
+    });
+    let parity = set.numbers()[0].1 + empties % 2;
+    features.chain([parity]).map(|feature| (f64::from(weights[feature]) * 0.128).round() as i32).sum()
+}
+
+#[test]
+fn edax_reads_the_sum_of_the_rounded_weights_from_its_eval_dat() {
+    let shipped = parse_features(EDAX).unwrap();
+    let positions = random_positions(8);
+    for phase_empties_max in [shipped.phase_empties_max(), &[60, 44, 31, 12], &[60]] {
+        let set = PatternSet::new("phases", shipped.patterns().to_vec(), phase_empties_max.to_vec()).unwrap();
+        let evaluation = random_evaluation(&Arc::new(set));
+        let edax = EdaxEval::read(&edax_eval_bytes(&evaluation).unwrap());
+        for &position in &positions {
+            let value = edax.value(position.player(), position.opponent());
+            assert_eq!(value, rounded_sum(&evaluation, position), "{position:?}");
+            // 47 weights, each rounded by at most half a unit.
+            let difference = f64::from(value) / 0.128 - f64::from(evaluation.static_value(position).0);
+            assert!(difference.abs() <= 47.0 / 0.256, "{position:?}: {difference} millidiscs");
+        }
+    }
 }

@@ -10,11 +10,12 @@ use std::io::Read;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
-use workspace::{ONE_PLY, Outcome, Workspace, all_paths, copy_folder, files};
+use workspace::{ONE_PLY, Outcome, Workspace, all_paths, copy_folder, files, shipped};
 
 const BOARD: &str = "---------------------------OX------XO---------------------------";
 
-/// An imported dataset, and a registry with the es-cube weights of a tiny run and their statistics.
+/// An imported dataset, and a registry with the es-cube weights of a tiny run, their statistics, and a model on Edax's
+/// patterns in one phase.
 static RUN: LazyLock<Workspace> = LazyLock::new(|| {
     let run = Workspace::new();
     run.config(
@@ -22,11 +23,16 @@ static RUN: LazyLock<Workspace> = LazyLock::new(|| {
         "smoke",
         &[&ONE_PLY, [("generate.games", "4"), ("generate.part_games", "2"), ("gate.games", "4")].as_slice()].concat(),
     );
+    let edax = shipped("features/edax.toml");
+    let patterns = &edax[edax.find("[[pattern]]").unwrap()..];
+    run.write("configs/edax-patterns.toml", format!("name = \"edax-1\"\nphase_empties_max = [60]\n{patterns}"));
+    run.config("edax", "smoke", &[("run.features", "\"edax-patterns.toml\""), ("train.epochs", "1")]);
     run.write("games.txt", "f5d6c3\n");
     run.done("dataset import games.txt --format transcripts --output data");
     run.done("generate --config configs/tiny.toml --output selfplay");
     run.done("train --config configs/tiny.toml --dataset selfplay --models registry");
     run.done("fit-mpc --config configs/tiny.toml --model v0001 --models registry");
+    run.done("train --config configs/edax.toml --dataset selfplay --models registry");
     run
 });
 
@@ -37,11 +43,12 @@ fn copy_of_run() -> Workspace {
 }
 
 /// Every command that writes a file which the user names, up to that name.
-const WRITERS: [&str; 5] = [
+const WRITERS: [&str; 6] = [
     "dataset export data --format csv --output",
     "dataset export data --format obf --output",
     "model export --model registry/v0002 --format es-cube-eval --output",
     "model export --model registry/v0002 --format mpc-dat --output",
+    "model export --model registry/v0003 --format edax-eval --output",
     "shard plan --config configs/tiny.toml --models registry --model v0001 --shards 1 --output out",
 ];
 
@@ -80,13 +87,13 @@ fn an_output_that_exists_is_kept_and_its_own_kind_is_overwritten_only_by_force()
         }
     }
     // A plan that is there already is not written again; another one takes --force.
-    let plan = WRITERS[4];
-    let before = symlink_metadata(workspace.path("out4")).unwrap().modified().unwrap();
-    workspace.done(&format!("{plan} out4"));
-    assert_eq!(symlink_metadata(workspace.path("out4")).unwrap().modified().unwrap(), before);
+    let plan = WRITERS[5];
+    let before = symlink_metadata(workspace.path("out5")).unwrap().modified().unwrap();
+    workspace.done(&format!("{plan} out5"));
+    assert_eq!(symlink_metadata(workspace.path("out5")).unwrap().modified().unwrap(), before);
     let other = plan.replace("--shards 1", "--shards 2");
-    check_refused(&workspace.run(&format!("{other} out4")), &other, &["out4", "it exists", "--force"]);
-    workspace.done(&format!("{other} out4 --force"));
+    check_refused(&workspace.run(&format!("{other} out5")), &other, &["out5", "it exists", "--force"]);
+    workspace.done(&format!("{other} out5 --force"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod show;
 mod verify;
 
 use super::arguments::OutputArguments;
-use super::arguments::model::{ModelCommand, ModelFormat};
+use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand};
 use super::failure::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
@@ -14,6 +14,7 @@ use crate::artifact::model::document::ModelKind;
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
+use crate::exchange::edax_eval::{EDAX_EVAL_FILE, edax_eval_bytes};
 use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eval_bytes};
 use crate::exchange::models::{ModelSource, import_model};
 use crate::exchange::mpc_dat::{MPC_DAT_FILE, mpc_dat_bytes};
@@ -60,14 +61,15 @@ const fn kind_word(kind: ModelKind) -> &'static str {
 fn export(
     session: &Session,
     loaded: &LoadedModel,
-    format: ModelFormat,
+    format: ExportFormat,
     t: f64,
     arguments: &OutputArguments,
 ) -> anyhow::Result<()> {
     check_sigmas(t)?;
     let (kind, bytes) = match format {
-        ModelFormat::EsCubeEval => (ES_CUBE_EVAL_FILE, es_cube_eval_bytes(&loaded.model.evaluation)),
-        ModelFormat::MpcDat => (MPC_DAT_FILE, mpc_dat_bytes(&loaded.model.mpc, t)),
+        ExportFormat::EsCubeEval => (ES_CUBE_EVAL_FILE, es_cube_eval_bytes(&loaded.model.evaluation)),
+        ExportFormat::EdaxEval => (EDAX_EVAL_FILE, edax_eval_bytes(&loaded.model.evaluation)),
+        ExportFormat::MpcDat => (MPC_DAT_FILE, mpc_dat_bytes(&loaded.model.mpc, t)),
     };
     let model = loaded.folder.clone().unwrap_or_else(|| loaded.id.to_string().into());
     let bytes = bytes.map_err(|reason| ArtifactError::unfit(&model, reason))?;
@@ -91,7 +93,7 @@ fn check_sigmas(t: f64) -> Result<(), UsageError> {
 fn import(
     session: &Session,
     input: &Path,
-    format: ModelFormat,
+    format: ImportFormat,
     base: Option<&str>,
     t: f64,
     models: &Path,
@@ -99,12 +101,12 @@ fn import(
     check_sigmas(t)?;
     let base = base.map(|name| load_model(name, models)).transpose()?;
     let source = match (format, &base) {
-        (ModelFormat::EsCubeEval, None) => ModelSource::EsCubeEval,
-        (ModelFormat::MpcDat, Some(base)) => ModelSource::MpcDat { base, t },
-        (ModelFormat::EsCubeEval, Some(_)) => {
+        (ImportFormat::EsCubeEval, None) => ModelSource::EsCubeEval,
+        (ImportFormat::MpcDat, Some(base)) => ModelSource::MpcDat { base, t },
+        (ImportFormat::EsCubeEval, Some(_)) => {
             return Err(UsageError("--model is only for --format mpc-dat".into()).into());
         }
-        (ModelFormat::MpcDat, None) => {
+        (ImportFormat::MpcDat, None) => {
             let reason = "--format mpc-dat needs --model, whose weights the statistics belong to";
             return Err(UsageError(reason.into()).into());
         }

@@ -51,7 +51,7 @@ pub(in crate::cli) enum ModelCommand {
         input: PathBuf,
         /// Its format
         #[arg(long, value_enum)]
-        format: ModelFormat,
+        format: ImportFormat,
         /// With mpc-dat: the model whose weights the statistics belong to
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
@@ -63,16 +63,14 @@ pub(in crate::cli) enum ModelCommand {
         models: PathBuf,
     },
     /// Write a model in another program's format
-    #[command(
-        after_help = "Example: renma model export --model models/try/v0001 --format es-cube-eval --output eval.dat"
-    )]
+    #[command(after_help = "Example: renma model export --model models/try/v0001 --format edax-eval --output eval.dat")]
     Export {
         /// The model
         #[arg(long, value_name = "MODEL")]
         model: String,
         /// The format
         #[arg(long, value_enum)]
-        format: ModelFormat,
+        format: ExportFormat,
         #[command(flatten)]
         output: OutputArguments,
         /// With mpc-dat: write deviations of this many sigmas
@@ -84,11 +82,22 @@ pub(in crate::cli) enum ModelCommand {
     },
 }
 
-/// Other programs' model formats.
+/// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ModelFormat {
+pub(in crate::cli) enum ImportFormat {
     /// eval.dat: the 42,608 weights of es-cube
     EsCubeEval,
+    /// mpc.dat: depth, offset and deviation from depth 3
+    MpcDat,
+}
+
+/// The formats that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ExportFormat {
+    /// eval.dat: the 42,608 weights of es-cube
+    EsCubeEval,
+    /// eval.dat of Edax 4: the weights of its patterns for each ply
+    EdaxEval,
     /// mpc.dat: depth, offset and deviation from depth 3
     MpcDat,
 }
