@@ -105,7 +105,9 @@ fn lambda_return(config: &Value, rows: &Columns, row: usize) -> Option<f64> {
     }
     let steps = config["lambda"].as_array().unwrap();
     let empties = rows.number("empties", row);
-    let lambda = steps.iter().rev().find(|step| empties <= step[0].as_i64().unwrap()).unwrap()[1].as_f64().unwrap();
+    let step = steps.iter().rev().find(|step| empties <= step[0].as_i64().unwrap()).unwrap().as_array().unwrap();
+    let parity = empties as usize % 2;
+    let lambda = step[if step.len() == 3 { 1 + parity } else { 1 }].as_f64().unwrap();
     let is_last = row + 1 == rows.count || rows.bits("game_id", row + 1) != rows.bits("game_id", row);
     if is_last {
         return Some(
@@ -400,7 +402,7 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let from_zero = Begin { features: &small, parent: None };
     let changes = [
         ("train.target", "\"td\""),
-        ("train.lambda", "[[60, 0.3], [30, 0.8]]"),
+        ("train.lambda", "[[60, 0.3], [30, 0.8, 0.4]]"),
         ("train.ratio", "0.1"),
         ("train.clip", "2500"),
         ("train.batch", "1"),

@@ -39,28 +39,61 @@ pub enum Target {
     Td { lambda: Lambda },
 }
 
-/// λ by empty squares: each entry has the most empty squares for which it holds, and λ.
+/// λ by empty squares, from the most empty squares down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<(u8, f64)>", into = "Vec<(u8, f64)>")]
-pub struct Lambda(Vec<(u8, f64)>);
+#[serde(try_from = "Vec<LambdaRange>", into = "Vec<LambdaRange>")]
+pub struct Lambda(Vec<LambdaRange>);
 
-impl TryFrom<Vec<(u8, f64)>> for Lambda {
+/// λ for a range of empty squares, which begins at the most for which it holds and ends where the next range begins.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected [EMPTIES, LAMBDA] or [EMPTIES, LAMBDA_EVEN, LAMBDA_ODD]")]
+pub enum LambdaRange {
+    /// The most empty squares, and λ.
+    Same(u8, f64),
+    /// The most empty squares, λ for even numbers of them, and λ for odd ones.
+    ByParity(u8, f64, f64),
+}
+
+impl LambdaRange {
+    const fn most(self) -> u8 {
+        match self {
+            Self::Same(most, _) | Self::ByParity(most, ..) => most,
+        }
+    }
+
+    const fn at(self, empties: u8) -> f64 {
+        match self {
+            Self::Same(_, lambda) => lambda,
+            Self::ByParity(_, even, odd) => {
+                if empties.is_multiple_of(2) {
+                    even
+                } else {
+                    odd
+                }
+            }
+        }
+    }
+}
+
+impl TryFrom<Vec<LambdaRange>> for Lambda {
     type Error = String;
 
-    fn try_from(steps: Vec<(u8, f64)>) -> Result<Self, Self::Error> {
-        let descending = steps.windows(2).all(|pair| pair[1].0 < pair[0].0);
-        let within = steps.iter().all(|(_, lambda)| (0.0..=1.0).contains(lambda));
-        if steps.first().is_some_and(|first| first.0 == EMPTIES_MAX) && descending && within {
-            return Ok(Self(steps));
+    fn try_from(ranges: Vec<LambdaRange>) -> Result<Self, Self::Error> {
+        let descending = ranges.windows(2).all(|pair| pair[1].most() < pair[0].most());
+        let within = |range: &LambdaRange| (0..2).all(|empties| (0.0..=1.0).contains(&range.at(empties)));
+        let begins = ranges.first().is_some_and(|first| first.most() == EMPTIES_MAX);
+        if begins && descending && ranges.iter().all(within) {
+            return Ok(Self(ranges));
         }
-        Err("expected [[60, LAMBDA], ...]: the most empty squares, from 60 down, each with a number from 0 to 1"
+        Err("expected [[60, LAMBDA], ...]: the most empty squares, from 60 down, each with one number from 0 to 1, \
+             or with two, for even and odd numbers of empty squares"
             .to_owned())
     }
 }
 
-impl From<Lambda> for Vec<(u8, f64)> {
-    fn from(Lambda(steps): Lambda) -> Self {
-        steps
+impl From<Lambda> for Vec<LambdaRange> {
+    fn from(Lambda(ranges): Lambda) -> Self {
+        ranges
     }
 }
 
@@ -68,14 +101,14 @@ impl Lambda {
     /// The same λ for every number of empty squares.
     #[must_use]
     pub fn constant(lambda: f64) -> Self {
-        Self(vec![(EMPTIES_MAX, lambda)])
+        Self(vec![LambdaRange::Same(EMPTIES_MAX, lambda)])
     }
 
     /// λ for a number of empty squares.
     #[must_use]
     pub fn at(&self, empties: u8) -> f64 {
-        let begun = self.0.iter().rfind(|(most, _)| empties <= *most);
-        begun.unwrap_or(&self.0[0]).1
+        let begun = self.0.iter().rfind(|range| empties <= range.most());
+        begun.unwrap_or(&self.0[0]).at(empties)
     }
 }
 
@@ -316,4 +349,31 @@ pub struct TrainReport {
     pub content: ContentHash,
     /// Its figures.
     pub metrics: TrainMetrics,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lambda(text: &str) -> Result<Lambda, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn lambda_holds_for_a_range_and_a_parity() {
+        let lambda = lambda("[[60, 0.25], [30, 0.5, 1.0], [12, 0.0]]").unwrap();
+        let at = [60, 31, 30, 29, 13, 12, 0].map(|empties| lambda.at(empties));
+        assert_eq!(at, [0.25, 0.25, 0.5, 1.0, 1.0, 0.0, 0.0]);
+        assert_eq!(serde_json::to_string(&lambda).unwrap(), "[[60,0.25],[30,0.5,1.0],[12,0.0]]");
+    }
+
+    #[test]
+    fn lambda_begins_at_sixty_descends_and_lies_between_0_and_1() {
+        for wrong in ["[]", "[[59, 0.5]]", "[[60, 0.5], [60, 0.5]]", "[[60, 1.5]]", "[[60, 0.5, -0.1]]"] {
+            assert!(lambda(wrong).unwrap_err().contains("from 60 down"), "{wrong}");
+        }
+        for wrong in ["[[60]]", "[[60, 0.5, 0.5, 0.5]]", "[[60, \"half\"]]"] {
+            assert!(lambda(wrong).unwrap_err().contains("[EMPTIES, LAMBDA]"), "{wrong}");
+        }
+    }
 }
