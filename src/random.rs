@@ -21,6 +21,12 @@ pub enum Stream {
     GateOpening(u32, u64),
     /// The games and rows that a check makes again.
     Remake,
+    /// Whether a game belongs to a share of the learning curve: dataset number and game id are mixed in by the caller.
+    LearningCurve,
+    /// The held-out rows that are solved.
+    LabelNoise,
+    /// The held-out rows that are searched.
+    Consistency,
 }
 
 impl Stream {
@@ -32,6 +38,9 @@ impl Stream {
             Self::MpcSample(generation, id) => [4, u64::from(generation), id],
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
             Self::Remake => [6, 0, 0],
+            Self::LearningCurve => [7, 0, 0],
+            Self::LabelNoise => [8, 0, 0],
+            Self::Consistency => [9, 0, 0],
         }
     }
 }

@@ -10,6 +10,8 @@ mod tables;
 #[path = "support/workspace.rs"]
 mod workspace;
 
+#[path = "twins/diagnostics.rs"]
+mod diagnostics;
 #[path = "twins/fit_mpc.rs"]
 mod fit_mpc;
 #[path = "twins/gate.rs"]

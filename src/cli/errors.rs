@@ -1,7 +1,7 @@
 //! The errors of a training, as text.
 
 use super::output::{table, thousands};
-use crate::pipeline::train::task::{Error, Errors, TrainMetrics};
+use crate::pipeline::train::task::{DEPTH_BIAS_MAX, DepthError, Error, Errors, LabelNoise, TrainMetrics};
 
 /// The width of a row of the error table, in empty squares.
 const EMPTIES_STEP: u32 = 10;
@@ -34,14 +34,21 @@ pub(super) fn error_table(metrics: &TrainMetrics) -> String {
 }
 
 fn error_row(name: String, before: Option<f64>, after: &Error, bias: [Option<f64>; 2]) -> Vec<String> {
-    let discs = |value: Option<f64>| value.map(|value| format!("{value:.2}")).unwrap_or_default();
-    let signed = |value: Option<f64>| value.map(|value| format!("{value:+.2}")).unwrap_or_default();
     let [even, odd] = bias.map(signed);
     let errors = [discs(before), discs(Some(after.mae)), discs(Some(after.rmse)), even, odd, discs(after.slope)];
     [vec![name, thousands(after.rows)], errors.to_vec()].concat()
 }
 
-/// What else a training reports, line by line: errors against each label, the loss of the epochs, and coverage.
+fn discs(value: Option<f64>) -> String {
+    value.map(|value| format!("{value:.2}")).unwrap_or_default()
+}
+
+fn signed(value: Option<f64>) -> String {
+    value.map(|value| format!("{value:+.2}")).unwrap_or_default()
+}
+
+/// What else a training reports, line by line: errors against each label, the loss of the epochs, coverage, and the diagnostics
+/// that were asked for, with warnings.
 pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(labels) = &metrics.labels {
@@ -63,5 +70,54 @@ pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
             100.0 * coverage.seen
         )
     }));
+    lines.extend(curve_table(metrics));
+    lines.extend(metrics.label_noise.as_ref().map(noise_table));
+    lines.extend((!metrics.consistency.is_empty()).then(|| consistency_table(&metrics.consistency)));
+    lines.extend(metrics.inconsistencies().map(|(depth, parity, bias)| {
+        format!(
+            "warning: a search to depth {depth} changes the value of positions with an {parity} number of empty squares by {bias:+.2} discs on average, more than {DEPTH_BIAS_MAX}"
+        )
+    }));
     lines
+}
+
+/// The errors of trainings on fewer games, if there were any, and those of all games.
+fn curve_table(metrics: &TrainMetrics) -> Option<String> {
+    let labels = metrics.labels.as_ref().filter(|_| !metrics.learning_curve.is_empty())?;
+    let row = |share: f64, rows: u64, errors: [&Error; 4]| {
+        let maes = errors.map(|error| discs((0 < error.rows).then_some(error.mae)));
+        [vec![format!("{:.0} %", 100.0 * share), thousands(rows)], maes.to_vec()].concat()
+    };
+    let names = ["games", "rows", "target", "score", "result", "exact score"];
+    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    for point in &metrics.learning_curve {
+        rows.push(row(point.share, point.rows, [&point.target, &point.score, &point.result, &point.exact]));
+    }
+    let all = [&metrics.after.all, &labels.score.all, &labels.result.all, &labels.exact.all];
+    rows.push(row(1.0, metrics.rows, all));
+    Some(format!("learning curve: MAE against each label, in discs\n{}", table(&rows)))
+}
+
+fn noise_table(noise: &LabelNoise) -> String {
+    let mut rows = vec![["label", "rows", "MAE", "RMSE", "bias"].map(str::to_owned).to_vec()];
+    for (name, error) in [("target", &noise.target), ("score", &noise.score), ("result", &noise.result)] {
+        if 0 < error.rows {
+            let figures = [thousands(error.rows), discs(Some(error.mae)), discs(Some(error.rmse)), signed(error.bias)];
+            rows.push([vec![name.to_owned()], figures.to_vec()].concat());
+        }
+    }
+    format!("label noise: labels against the exact scores of solved positions, in discs\n{}", table(&rows))
+}
+
+fn consistency_table(depths: &[DepthError]) -> String {
+    let names = ["depth", "even: rows", "bias", "MAE", "odd: rows", "bias", "MAE"];
+    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    for found in depths {
+        let figures = [found.even, found.odd].map(|error| {
+            let known = (0 < error.rows).then_some(error);
+            [thousands(error.rows), signed(known.and_then(|error| error.bias)), discs(known.map(|error| error.mae))]
+        });
+        rows.push([vec![found.depth.to_string()], figures.concat()].concat());
+    }
+    format!("consistency: searched minus static values by parity of the empty squares, in discs\n{}", table(&rows))
 }

@@ -13,8 +13,8 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 /// The keys that the default does not have, each with a value that it may have.
-const OPTIONAL: &str =
-    "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n[gate]\nnode_cost = [1.25, 1.0]\n";
+const OPTIONAL: &str = "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n[gate]\nnode_cost = [1.25, 1.0]\n\
+    [train]\nlearning_curve = true\nlabel_noise = 1000\nconsistency = 1000\n";
 
 /// A longer value is cut in messages.
 const SHOWN_MAX: usize = 60;
@@ -416,6 +416,19 @@ mod tests {
                 "gate.node_cost = [1.0, 1.5]: expected a gate.nodes above 0, which it divides",
             ),
             ("[gate]\nnodes = 9\nnode_cost = [1, 0]", 3, "gate.node_cost = 0: expected 0.01 to 100"),
+            ("[train]\nlearning_curve = 3", 2, "train.learning_curve = 3: expected true or false"),
+            (
+                "[train]\nlearning_curves = true",
+                2,
+                "train.learning_curves: there is no such key\ndid you mean learning_curve?",
+            ),
+            ("[train]\nlabel_noise = true", 2, "train.label_noise = true: expected a whole number from 0 to 100000"),
+            ("[train]\nconsistency = 200000", 2, "train.consistency = 200000: expected 0 to 100000"),
+            (
+                "[train]\nvalidation = 0\nlabel_noise = 9",
+                3,
+                "train.label_noise = 9: expected a train.validation above 0, whose games it measures",
+            ),
             ("[selective]\nrank = \"a\"", 2, "selective.rank = \"a\": expected a whole number from 1 to 36"),
         ] {
             check(text, Some(line), reason);

@@ -2,7 +2,9 @@
 
 mod blocks;
 mod checkpoint;
+mod curve;
 mod delta;
+mod diagnostics;
 mod learner;
 pub mod metrics;
 mod order;

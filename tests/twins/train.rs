@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Patterns with and without mirrors and every kind of number, in three phases.
-const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 44, 19]\n\
+pub(crate) const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 44, 19]\n\
     [[pattern]]\nname = \"EDGE\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1\"\n\
     [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 a2 b2 c3\"\n\
     [[pattern]]\nname = \"KNIGHT\"\nsquares = \"a1 b1 c1 d1 b3\"\n\
@@ -20,28 +20,42 @@ const FEATURES: &str = "name = \"small\"\nphase_empties_max = [60, 44, 19]\n\
     [[pattern]]\nname = \"DISCS_OPPONENT\"\nkind = \"discs\"\nside = \"opponent\"\ncap = 64\n";
 
 #[derive(Clone, Copy)]
-struct Lesson {
+pub(crate) struct Lesson {
     board: Board,
     target: i32,
     /// In 256ths.
     weight: i32,
+    /// Its game belongs to every share of the games above this.
+    pub(crate) drawn: f64,
 }
 
 /// A held-out position with the labels that it has.
 #[derive(Clone, Copy)]
-struct Judged {
-    board: Board,
-    target: i32,
+pub(crate) struct Judged {
+    pub(crate) board: Board,
+    pub(crate) target: i32,
     score: Option<i64>,
     result: Option<i64>,
-    exact: bool,
+    pub(crate) exact: bool,
+}
+
+impl Judged {
+    /// A label in discs, if the row has it.
+    pub(crate) fn label(&self, name: &str) -> Option<f64> {
+        match name {
+            "target" => Some(f64::from(self.target) / 1000.0),
+            "result" => self.result.map(|result| result as f64),
+            "exact" if !self.exact => None,
+            _ => self.score.map(|score| score as f64 / 1000.0),
+        }
+    }
 }
 
 /// The rows of some datasets, as a config wants them learned.
 #[derive(Default)]
-struct Lessons {
-    training: Vec<Lesson>,
-    judged: Vec<Judged>,
+pub(crate) struct Lessons {
+    pub(crate) training: Vec<Lesson>,
+    pub(crate) judged: Vec<Judged>,
     held_out: bool,
     unlabeled: usize,
 }
@@ -76,16 +90,21 @@ impl Lessons {
                 if unit_of(seed, Purpose::Validation, &game) < real(config, "validation") {
                     lessons.judged.push(judged);
                 } else {
-                    training.push(judged);
+                    training.push((judged, unit_of(seed, Purpose::LearningCurve, &game)));
                 }
             }
         }
         lessons.held_out = !lessons.judged.is_empty();
         if !lessons.held_out {
             let without_labels = |row: &Judged| Judged { score: None, result: None, exact: false, ..*row };
-            lessons.judged = training.iter().map(without_labels).collect();
+            lessons.judged = training.iter().map(|(row, _)| without_labels(row)).collect();
         }
-        let lesson = |row: &Judged| Lesson { board: row.board, target: row.target, weight: weight(config, row.target) };
+        let lesson = |&(Judged { board, target, .. }, drawn): &(Judged, f64)| Lesson {
+            board,
+            target,
+            weight: weight(config, target),
+            drawn,
+        };
         lessons.training = training.iter().map(lesson).collect();
         lessons
     }
@@ -135,8 +154,8 @@ fn weight(config: &Value, target: i32) -> i32 {
 }
 
 /// Weights and visits, and weights in units while they are learned.
-struct Learner {
-    evaluation: Evaluation,
+pub(crate) struct Learner {
+    pub(crate) evaluation: Evaluation,
     visits: PerFeature<i32>,
     /// Updates that the bound cut short.
     clipped: usize,
@@ -168,7 +187,7 @@ impl Learner {
         Self { evaluation: Evaluation { patterns, weights }, visits, ..self }
     }
 
-    fn run(&mut self, lessons: &[Lesson], seed: u64, config: &Value) {
+    pub(crate) fn run(&mut self, lessons: &[Lesson], seed: u64, config: &Value) {
         let phase_count = self.evaluation.patterns.phase_count();
         let [overlap, wide_overlap] = ["overlap", "wide_overlap"].map(|name| whole(config, name) as usize);
         let unit = 1 << whole(config, "fraction_bits");
@@ -252,32 +271,34 @@ impl Learner {
     }
 }
 
-/// Compares reported errors, in discs, with those of an evaluation's values: pairs of value and label, by empty squares.
+/// Compares a reported error, in discs, with that of pairs of value and label, each with its number of empty squares.
+pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
+    let count = rows.len() as f64;
+    let mean =
+        |of: &dyn Fn(f64, f64) -> f64| rows.iter().map(|&(_, value, label)| of(value, label)).sum::<f64>() / count;
+    assert_eq!(whole(found, "rows"), rows.len() as i64, "{found}");
+    if rows.is_empty() {
+        return;
+    }
+    let [value_mean, label_mean] = [mean(&|value, _| value), mean(&|_, label| label)];
+    let variance = mean(&|value, _| (value - value_mean).powi(2));
+    let slope = mean(&|value, label| (value - value_mean) * (label - label_mean)) / variance;
+    for (name, expected) in [
+        ("mae", mean(&|value, label| (value - label).abs())),
+        ("rmse", mean(&|value, label| (value - label).powi(2)).sqrt()),
+        ("bias", mean(&|value, label| value - label)),
+        ("slope", slope),
+    ] {
+        if name == "slope" && variance < 1e-9 {
+            continue;
+        }
+        assert!((real(found, name) - expected).abs() < 1e-7 * (1.0 + expected.abs()), "{name} {expected}: {found}");
+    }
+}
+
+/// Compares reported errors as [`check_error`] does, also by empty squares and by the size of the label.
 fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
-    let check = |found: &Value, rows: &[(usize, f64, f64)]| {
-        let count = rows.len() as f64;
-        let mean =
-            |of: &dyn Fn(f64, f64) -> f64| rows.iter().map(|&(_, value, label)| of(value, label)).sum::<f64>() / count;
-        assert_eq!(whole(found, "rows"), rows.len() as i64, "{found}");
-        if rows.is_empty() {
-            return;
-        }
-        let [value_mean, label_mean] = [mean(&|value, _| value), mean(&|_, label| label)];
-        let variance = mean(&|value, _| (value - value_mean).powi(2));
-        let slope = mean(&|value, label| (value - value_mean) * (label - label_mean)) / variance;
-        for (name, expected) in [
-            ("mae", mean(&|value, label| (value - label).abs())),
-            ("rmse", mean(&|value, label| (value - label).powi(2)).sqrt()),
-            ("bias", mean(&|value, label| value - label)),
-            ("slope", slope),
-        ] {
-            if name == "slope" && variance < 1e-9 {
-                continue;
-            }
-            assert!((real(found, name) - expected).abs() < 1e-7 * (1.0 + expected.abs()), "{name} {expected}: {found}");
-        }
-    };
-    check(found, rows);
+    check_error(found, rows);
     for (name, class_of) in [
         ("by_empties", &(|row: &(usize, f64, f64)| row.0 as i64) as &dyn Fn(&(usize, f64, f64)) -> i64),
         ("by_score", &|row| [8.0, 20.0, 40.0, 64.0].iter().position(|&most| row.2.abs() <= most).unwrap() as i64),
@@ -291,49 +312,51 @@ fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
             let expected =
                 if name == "by_empties" { [*class; 2] } else { [[0, 8], [8, 20], [20, 40], [40, 64]][*class as usize] };
             assert_eq!(range, expected, "{found}");
-            check(found, rows);
+            check_error(found, rows);
         }
     }
 }
 
 /// The value of each judged row beside one of its labels, in discs, where it has that label.
-fn values(rows: &[Judged], evaluation: &Evaluation, label: &dyn Fn(&Judged) -> Option<f64>) -> Vec<(usize, f64, f64)> {
+pub(crate) fn values(rows: &[Judged], evaluation: &Evaluation, label: &str) -> Vec<(usize, f64, f64)> {
     let value = |row: &Judged| f64::from(evaluation.static_value(&row.board)) / 1000.0;
-    rows.iter().filter_map(|row| Some((row.board.empties(), value(row), label(row)?))).collect()
+    rows.iter().filter_map(|row| Some((row.board.empties(), value(row), row.label(label)?))).collect()
 }
 
 /// Where a training is to begin.
-struct Begin<'a> {
-    features: &'a Path,
-    parent: Option<&'a Path>,
+pub(crate) struct Begin<'a> {
+    pub(crate) features: &'a Path,
+    pub(crate) parent: Option<&'a Path>,
+}
+
+impl Begin<'_> {
+    /// The weights and visits with which a config's training begins.
+    pub(crate) fn learner(&self, config: &Value) -> Learner {
+        let inherited = self.parent.filter(|parent| {
+            let text = |path: &Path| toml::from_str::<toml::Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
+            let [theirs, ours] = [&parent.join("features.toml"), self.features].map(text);
+            config["start"] == "parent" && theirs["pattern"] == ours["pattern"]
+        });
+        match inherited {
+            Some(parent) => Learner::of_version(parent).in_phases_of(self.features),
+            None => Learner::zero(Patterns::read(self.features)),
+        }
+    }
 }
 
 /// Trains again what a version was trained on, and compares all that it says; gives what it saw.
-fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<'_>) -> (Lessons, Learner) {
+pub(crate) fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<'_>) -> (Lessons, Learner) {
     let document = read_json(&version.join("model.json"));
     let (config, metrics) = (&document["config"], &document["metrics"]);
     let lessons = Lessons::read(folders, seed, config);
-    let inherited = begin.parent.filter(|parent| {
-        let text = |path: &Path| toml::from_str::<toml::Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let [theirs, ours] = [&parent.join("features.toml"), begin.features].map(text);
-        config["start"] == "parent" && theirs["pattern"] == ours["pattern"]
-    });
-    let mut learner = match inherited {
-        Some(parent) => Learner::of_version(parent).in_phases_of(begin.features),
-        None => Learner::zero(Patterns::read(begin.features)),
-    };
-    let target = |row: &Judged| Some(f64::from(row.target) / 1000.0);
+    let mut learner = begin.learner(config);
     let before = begin.parent.map(Evaluation::read);
-    let before = values(&lessons.judged, before.as_ref().unwrap_or(&learner.evaluation), &target);
+    let before = values(&lessons.judged, before.as_ref().unwrap_or(&learner.evaluation), "target");
     check_errors(&metrics["before"], &before);
     learner.run(&lessons.training, seed, config);
-    check_errors(&metrics["after"], &values(&lessons.judged, &learner.evaluation, &target));
-    let score = |row: &Judged| row.score.map(|score| score as f64 / 1000.0);
-    let result = |row: &Judged| row.result.map(|result| result as f64);
-    let exact = |row: &Judged| score(row).filter(|_| row.exact);
-    for (name, label) in [("score", &score as &dyn Fn(&Judged) -> Option<f64>), ("result", &result), ("exact", &exact)]
-    {
-        check_errors(&metrics["labels"][name], &values(&lessons.judged, &learner.evaluation, label));
+    check_errors(&metrics["after"], &values(&lessons.judged, &learner.evaluation, "target"));
+    for name in ["score", "result", "exact"] {
+        check_errors(&metrics["labels"][name], &values(&lessons.judged, &learner.evaluation, name));
     }
     check_coverage(&metrics["coverage"], &lessons.judged, &learner);
     assert_eq!(metrics["held_out"], lessons.held_out);
@@ -375,7 +398,7 @@ const KEYS: [(&str, &str); 5] = [
 ];
 
 /// Two datasets, a fast player's.
-fn datasets() -> Workspace {
+pub(crate) fn datasets() -> Workspace {
     let workspace = Workspace::new();
     workspace.write("configs/features/small.toml", FEATURES);
     let changes = [("generate.play_depth", "1"), ("generate.label_depth", "1"), ("generate.exact_empties", "4")];
@@ -388,7 +411,7 @@ fn datasets() -> Workspace {
     workspace
 }
 
-fn trained(workspace: &Workspace, base: &str, changes: &[(&str, &str)], options: &str) -> String {
+pub(crate) fn trained(workspace: &Workspace, base: &str, changes: &[(&str, &str)], options: &str) -> String {
     let config = workspace.config("train", base, &[&KEYS, changes].concat());
     let id = workspace.done(&format!("train --config {config} --models registry {options}"));
     format!("registry/{id}")
@@ -479,8 +502,15 @@ fn memory_and_threads_do_not_affect_a_model() {
     let workspace = datasets();
     let many = FEATURES.replace("[60, 44, 19]", "[60, 52, 44, 36, 30, 24, 12]");
     workspace.write("configs/features/small.toml", many);
-    let changes =
-        [("train.overlap", "2"), ("train.wide_overlap", "5"), ("train.batch", "300"), ("train.fraction_bits", "8")];
+    let changes = [
+        ("train.overlap", "2"),
+        ("train.wide_overlap", "5"),
+        ("train.batch", "300"),
+        ("train.fraction_bits", "8"),
+        ("train.learning_curve", "true"),
+        ("train.label_noise", "20"),
+        ("train.consistency", "20"),
+    ];
     let config = workspace.config("train", "smoke", &[&KEYS, changes.as_slice()].concat());
     for (name, options) in
         [("one", "--threads 1 --memory 1B"), ("four", "--threads 4"), ("two", "--threads 2 --memory 100KiB")]

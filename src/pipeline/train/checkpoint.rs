@@ -20,11 +20,18 @@ const HASH_SIZE: usize = 64;
 pub(super) struct Checkpoint {
     folder: PathBuf,
     step: ContentHash,
+    /// Added to the numbers of parts.
+    first: u32,
 }
 
 impl Checkpoint {
     pub(super) fn new(registry: &Path, step: ContentHash) -> Self {
-        Self { folder: registry.join(NAME), step }
+        Self { folder: registry.join(NAME), step, first: 0 }
+    }
+
+    /// The same checkpoints for parts that are numbered after others.
+    pub(super) fn after(&self, others: u32) -> Self {
+        Self { folder: self.folder.clone(), step: self.step, first: others }
     }
 
     /// What a part of `count` slots has learned; `None` without a sound checkpoint of this step.
@@ -82,12 +89,12 @@ impl Checkpoint {
     }
 
     fn path(&self, part: u32) -> PathBuf {
-        self.folder.join(format!("part-{part:05}"))
+        self.folder.join(format!("part-{:05}", self.first + part))
     }
 
     fn hash(&self, part: u32, bytes: &[u8]) -> String {
         let mut hasher = FieldHasher::new("train checkpoint");
-        hasher.field("step", self.step.to_string().as_bytes()).field("part", &part.to_le_bytes());
+        hasher.field("step", self.step.to_string().as_bytes()).field("part", &(self.first + part).to_le_bytes());
         hasher.field("bytes", bytes).finish().to_string()
     }
 

@@ -2,7 +2,7 @@
 
 use super::blocks::{BlockRow, Blocks};
 use super::targets::{result, targets};
-use super::task::TrainTask;
+use super::task::{TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
@@ -15,6 +15,9 @@ use std::path::PathBuf;
 
 /// Bytes that a row takes while its part is decoded, about.
 const DECODED_SIZE: u64 = 200;
+
+/// The shares of the games in a learning curve, beside all of them.
+pub(super) const CURVE_SHARES: [f64; 3] = [0.03, 0.1, 0.3];
 
 /// A position with what the weights are to predict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +57,8 @@ pub struct TrainingSet {
     pub validation: Blocks<JudgedRow>,
     /// Rows left out because the label that is to be learned is missing.
     pub unlabeled: u64,
+    /// The rows to learn of each share of a learning curve, fewest first; none if there is no curve.
+    pub curve: Vec<(f64, Blocks<TrainingRow>)>,
 }
 
 impl JudgedRow {
@@ -81,7 +86,7 @@ impl TrainingSet {
     pub fn of_rows(rows: impl IntoIterator<Item = TrainingRow>) -> Self {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
-        Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0 }
+        Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0, curve: Vec::new() }
     }
 }
 
@@ -101,10 +106,15 @@ fn weight(target: i32, scale: f64) -> u16 {
 /// Damage of any kind, a full disk, or an interruption.
 pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_>) -> Result<TrainingSet, StageError> {
     let folder = task.registry.folder();
+    let shares = curve_shares(task.config);
+    // All that is learned takes half of the memory.
+    let whole = (task.memory / 4 * 2) as f64 / (1.0 + shares.iter().sum::<f64>());
+    let rows_of = |share: f64| Blocks::new(folder.to_owned(), (whole * share) as u64);
     let mut set = TrainingSet {
-        training: Blocks::new(folder.to_owned(), task.memory / 4 * 2),
+        training: rows_of(1.0),
         validation: Blocks::new(folder.to_owned(), task.memory / 8),
         unlabeled: 0,
+        curve: shares.iter().map(|&share| (share, rows_of(share))).collect(),
     };
     let parts: Vec<(&Dataset, usize)> =
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
@@ -121,11 +131,19 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
             set.training.extend(part.training)?;
             set.validation.extend(part.validation)?;
             set.unlabeled += part.unlabeled;
+            for ((_, rows), more) in set.curve.iter_mut().zip(part.curve) {
+                rows.extend(more)?;
+            }
         }
     }
     set.training.finish()?;
     set.validation.finish()?;
+    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
     Ok(set)
+}
+
+const fn curve_shares(config: &TrainConfig) -> &'static [f64] {
+    if config.learning_curve { &CURVE_SHARES } else { &[] }
 }
 
 #[derive(Default)]
@@ -133,6 +151,7 @@ struct PartRows {
     training: Vec<TrainingRow>,
     validation: Vec<JudgedRow>,
     unlabeled: u64,
+    curve: [Vec<TrainingRow>; CURVE_SHARES.len()],
 }
 
 fn read_part(
@@ -165,7 +184,9 @@ fn read_part(
 impl PartRows {
     fn add_game(&mut self, task: &TrainTask<'_>, recipe: &str, game: &[(Position, PositionRow)]) {
         let config = task.config;
-        let held_out = is_held_out(task.seed, recipe, game[0].1.game_id, config.validation);
+        let game_id = game[0].1.game_id;
+        let held_out = is_held_out(task.seed, recipe, game_id, config.validation);
+        let begin = self.training.len();
         for ((position, row), target) in game.iter().zip(targets(&config.target, game)) {
             if row.empties < config.empties_min || config.empties_max < row.empties {
                 continue;
@@ -187,13 +208,22 @@ impl PartRows {
                 });
             }
         }
+        for (&share, rows) in curve_shares(config).iter().zip(&mut self.curve) {
+            if belongs(task.seed, Stream::LearningCurve, &game_name(recipe, game_id), share) {
+                rows.extend_from_slice(&self.training[begin..]);
+            }
+        }
     }
 }
 
-/// Whether a game of the dataset with this recipe is held out. Datasets draw separately, even for equal game numbers.
+/// Whether a game of the dataset with this recipe is held out.
 fn is_held_out(seed: u64, recipe: &str, game_id: u64, share: f64) -> bool {
-    let name = [recipe.as_bytes(), &game_id.to_le_bytes()].concat();
-    belongs(seed, Stream::Validation, &name, share)
+    belongs(seed, Stream::Validation, &game_name(recipe, game_id), share)
+}
+
+/// The name under which a game is drawn. Datasets draw separately, even for equal game numbers.
+fn game_name(recipe: &str, game_id: u64) -> Vec<u8> {
+    [recipe.as_bytes(), &game_id.to_le_bytes()].concat()
 }
 
 fn write_position(position: Position, bytes: &mut Vec<u8>) {

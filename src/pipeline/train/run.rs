@@ -1,11 +1,13 @@
 //! Training from beginning to end.
 
 use super::checkpoint::Checkpoint;
+use super::curve::Curve;
+use super::diagnostics::{consistency, label_noise};
 use super::learner::{Learner, Plan};
 use super::metrics::{judge, judge_evaluation};
 use super::parts::phase_empties;
-use super::rows::{TrainingSet, read_rows};
-use super::task::{ALGORITHM, EpochLoss, Start, Target, TrainMetrics, TrainReport, TrainTask};
+use super::rows::{CURVE_SHARES, TrainingSet, read_rows};
+use super::task::{ALGORITHM, Start, Target, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
@@ -130,8 +132,10 @@ pub(super) fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 ///
 /// Whatever the system refuses.
 pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
-    let numbers: Vec<u32> = Plan::new(&task.features, task.config).parts().map(|part| part.number).collect();
-    let all = numbers.len() as u64 * u64::from(task.config.epochs);
+    let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
+    let parts = trainings * Plan::new(&task.features, task.config).parts().count();
+    let numbers: Vec<u32> = (0..parts as u32).collect();
+    let all = parts as u64 * u64::from(task.config.epochs);
     let done = Checkpoint::new(task.registry.folder(), step).epochs(&numbers)?;
     Ok(done.map(|done| [done, all]))
 }
@@ -181,20 +185,31 @@ pub(super) fn fit_from(
     let initial = initial_model(task);
     let baseline = task.parent.map_or(&initial.evaluation, |parent| &parent.model.evaluation);
     let before = judge_evaluation(baseline, set, context)?;
-    let (model, epochs, updates) = learn_from(task, &initial, set, checkpoint, context)?;
+    let learner = learner(task, set, checkpoint, context);
+    let curve = Curve { task, set, checkpoint, context };
+    context.progress.begin("train", learner.visits() + curve.visits(), "rows");
+    let learned = learner.run(&initial).and_then(|learned| Ok((learned, curve.run(&initial)?)));
+    context.progress.end();
+    let ((model, epochs), learning_curve) = learned?;
     let judgment = judge(&model, set, context)?;
+    let config = task.config;
+    let label_noise = label_noise(&model, &set.validation, (task.seed, config.label_noise), context)?;
+    let consistency = consistency(&model, &set.validation, (task.seed, config.consistency), context)?;
     let all = 0..=EMPTIES_MAX;
     let metrics = TrainMetrics {
         rows: set.training.row_count(&all),
         validation_rows: set.validation.row_count(&all),
         held_out: !set.validation.is_empty(),
         unlabeled: set.unlabeled,
-        updates,
+        updates: learner.visits(),
         epochs,
         before,
         after: judgment.target,
         labels: Some(judgment.labels),
         coverage: Some(judgment.coverage),
+        learning_curve,
+        label_noise,
+        consistency,
     };
     Ok((model, metrics))
 }
@@ -205,20 +220,19 @@ pub(super) fn fit_from(
 ///
 /// As [`fit`].
 pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    learn_from(task, &initial_model(task), set, None, context).map(|(_, _, updates)| updates)
+    let learner = learner(task, set, None, context);
+    context.progress.begin("train", learner.visits(), "rows");
+    let result = learner.run(&initial_model(task));
+    context.progress.end();
+    result.map(|_| learner.visits())
 }
 
-fn learn_from(
-    task: &TrainTask<'_>,
-    initial: &Model,
-    set: &TrainingSet,
-    checkpoint: Option<&Checkpoint>,
-    context: Context<'_>,
-) -> Result<(Model, Vec<EpochLoss>, u64), StageError> {
-    let (rows, seed) = (&set.training, task.seed);
-    let learner = Learner { set: &task.features, config: task.config, seed, rows, checkpoint, context };
-    context.progress.begin("train", learner.visits(), "rows");
-    let result = learner.run(initial);
-    context.progress.end();
-    result.map(|(model, epochs)| (model, epochs, learner.visits()))
+fn learner<'a>(
+    task: &'a TrainTask<'_>,
+    set: &'a TrainingSet,
+    checkpoint: Option<&'a Checkpoint>,
+    context: Context<'a>,
+) -> Learner<'a> {
+    let rows = &set.training;
+    Learner { set: &task.features, config: task.config, seed: task.seed, rows, checkpoint, context }
 }

@@ -18,6 +18,12 @@ const BATCH_MAX: u32 = 1 << 16;
 /// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32 bits.
 const FRACTION_BITS_MAX: u8 = 8;
 
+/// The most positions that a diagnostic may search: some minutes of one core.
+const SAMPLE_MAX: u32 = 100_000;
+
+/// Searching a position further is to change its value by no more than this many discs on average.
+pub const DEPTH_BIAS_MAX: f64 = 0.5;
+
 /// How weights are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -146,6 +152,12 @@ pub struct TrainConfig {
     pub empties_max: u8,
     pub overlap: u8,
     pub wide_overlap: u8,
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub learning_curve: bool,
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub label_noise: u32,
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub consistency: u32,
 }
 
 impl TrainConfig {
@@ -169,6 +181,9 @@ impl TrainConfig {
             empties_max: EMPTIES_MAX,
             overlap: 0,
             wide_overlap: 0,
+            learning_curve: false,
+            label_noise: 0,
+            consistency: 0,
         }
     }
 
@@ -189,7 +204,25 @@ impl TrainConfig {
         check_range("train.overlap", self.overlap, 0, EMPTIES_MAX)?;
         check_range("train.wide_overlap", self.wide_overlap, 0, EMPTIES_MAX)?;
         check_range("train.empties_max", self.empties_max, 0, 60)?;
-        check_range("train.empties_min", self.empties_min, 0, self.empties_max)
+        check_range("train.empties_min", self.empties_min, 0, self.empties_max)?;
+        check_range("train.label_noise", self.label_noise, 0, SAMPLE_MAX)?;
+        check_range("train.consistency", self.consistency, 0, SAMPLE_MAX)?;
+        self.check_held_out()
+    }
+
+    /// The diagnostics are of games that are held out.
+    fn check_held_out(&self) -> Result<(), StageError> {
+        let (curve, noise, consistency) = (self.learning_curve, self.label_noise, self.consistency);
+        let asked = [
+            ("learning_curve", curve.to_string(), curve),
+            ("label_noise", noise.to_string(), 0 < noise),
+            ("consistency", consistency.to_string(), 0 < consistency),
+        ];
+        let asked = asked.into_iter().find(|(_, _, is_on)| *is_on && self.validation == 0.0);
+        asked.map_or(Ok(()), |(key, value, _)| {
+            let reason = format!("train.{key} = {value}: expected a train.validation above 0, whose games it measures");
+            Err(StageError::Setting(reason))
+        })
     }
 }
 
@@ -304,6 +337,45 @@ pub struct EpochLoss {
     pub mae: f64,
 }
 
+/// A training on a share of the games.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The share of the games that are not held out.
+    pub share: f64,
+    /// Rows trained on.
+    pub rows: u64,
+    /// Against the target.
+    pub target: Error,
+    /// Against deep-search scores.
+    pub score: Error,
+    /// Against final disc differences.
+    pub result: Error,
+    /// Against exact scores.
+    pub exact: Error,
+}
+
+/// How far the labels of solved positions are from their exact scores.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabelNoise {
+    /// Of the target.
+    pub target: Error,
+    /// Of deep-search scores.
+    pub score: Error,
+    /// Of final disc differences.
+    pub result: Error,
+}
+
+/// How far values of full-width searches are from static values.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DepthError {
+    /// The depth of the search.
+    pub depth: u8,
+    /// With an even number of empty squares.
+    pub even: Error,
+    /// With an odd number.
+    pub odd: Error,
+}
+
 /// The figures of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainMetrics {
@@ -314,7 +386,7 @@ pub struct TrainMetrics {
     /// Whether the errors are those of held-out rows; else of the training rows.
     pub held_out: bool,
     /// Rows left out because the label that is to be learned is missing.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_off")]
     pub unlabeled: u64,
     /// Rows learned, each as often as it was visited.
     pub updates: u64,
@@ -331,11 +403,32 @@ pub struct TrainMetrics {
     /// What was learned of the judged rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// Trainings on fewer games, fewest first; of all games the errors are those above.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub learning_curve: Vec<CurvePoint>,
+    /// What solving some held-out positions says of their labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_noise: Option<LabelNoise>,
+    /// What searching some held-out positions changes, by depth.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consistency: Vec<DepthError>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-pub(super) fn is_zero(count: &u64) -> bool {
-    *count == 0
+impl TrainMetrics {
+    /// The biases of [`TrainMetrics::consistency`] beyond [`DEPTH_BIAS_MAX`]: the depth, the parity of the empty squares, and the
+    /// bias in discs.
+    pub fn inconsistencies(&self) -> impl Iterator<Item = (u8, &'static str, f64)> {
+        let biases = self.consistency.iter().flat_map(|found| {
+            [("even", &found.even), ("odd", &found.odd)]
+                .map(|(parity, error)| (found.depth, parity, error.bias.unwrap_or_default()))
+        });
+        biases.filter(|(_, _, bias)| DEPTH_BIAS_MAX < bias.abs())
+    }
+}
+
+/// Whether a key has the value that changes nothing, which is then not written.
+fn is_off<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What the stage did.
