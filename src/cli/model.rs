@@ -25,9 +25,16 @@ use std::path::{Path, PathBuf};
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
         ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
-        ModelCommand::Show { model, against, models, datasets } => {
+        ModelCommand::Show { model, against, models, datasets, svg, force } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
-            show::show(session, &model, against.as_deref(), &models, &datasets_of(&models, datasets))
+            let picture = svg.map(|output| OutputArguments { output, force });
+            show::show(
+                session,
+                &model,
+                against.as_deref(),
+                [&models, &datasets_of(&models, datasets)],
+                picture.as_ref(),
+            )
         }
         ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
         ModelCommand::Import { input, format, model, t, models } => {

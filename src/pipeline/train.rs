@@ -9,6 +9,7 @@ mod learner;
 pub mod metrics;
 mod order;
 mod parts;
+pub mod picture;
 pub mod rows;
 pub mod run;
 mod slots;
