@@ -6,7 +6,7 @@
 //! be an entry itself: a plain function would be compiled for the oldest machine.
 //!
 //! A new instruction set, such as NEON, is a variant of `Instructions`, a `Kernel` and an arm of each macro in this
-//! file, and one file each in `board/moves/` and `eval/incremental/`.
+//! file, and one file each in `board/moves/`, `eval/incremental/` and `eval/features/`.
 
 use super::moves::portable;
 use std::fmt;

@@ -78,7 +78,8 @@ pub struct PatternSet {
     feature_count: usize,
     canonical: Vec<u32>,        // [feature] -> the smallest mirror of it
     phase_of_empties: [u8; 65], // [empties] -> phase
-    steps: Vec<[u16; LANES]>,   // [square][block] -> what a disc of the side to move adds to each index
+    steps: Vec<[u16; LANES]>, // [square][block] -> what a disc of the side to move adds to each index; a square more adds nothing
+    lane_offsets: Vec<u32>,   // [instance] -> the feature of its configuration 0, then padding
 }
 
 /// Why a list of patterns is not a pattern set.
@@ -160,6 +161,7 @@ impl PatternSet {
             phase_empties_max,
             offsets,
             steps: square_steps(&instances),
+            lane_offsets: lane_offsets(&instances),
             instances,
             numbers,
             feature_count: canonical.len(),
@@ -245,20 +247,28 @@ impl PatternSet {
         &self.canonical
     }
 
-    /// What a disc of the side to move on a square adds to each instance's index, in blocks of [`LANES`]. A disc of the
-    /// opponent adds twice as much.
-    #[must_use]
-    #[inline]
-    pub fn steps(&self, square: Square) -> &[[u16; LANES]] {
-        let blocks = self.block_count();
-        &self.steps[square.index() * blocks..][..blocks]
+    /// What a disc of the side to move on each square adds to each instance's index, in blocks of [`LANES`]; a disc of the
+    /// opponent adds twice as much. A last square, beyond those of the board, adds nothing.
+    ///
+    /// # Panics
+    ///
+    /// If `BLOCKS` is not the set's number of blocks.
+    #[inline(always)]
+    pub(in crate::engine) fn steps<const BLOCKS: usize>(&self) -> &[[[u16; LANES]; BLOCKS]; 65] {
+        self.steps.as_chunks().0.try_into().expect("every square has one step per block")
     }
 
-    /// The number of blocks of [`LANES`] that hold the index of every instance.
+    /// The feature of configuration 0 of each instance, then padding up to a whole number of blocks.
+    #[inline(always)]
+    pub(in crate::engine) fn lane_offsets(&self) -> &[u32] {
+        &self.lane_offsets
+    }
+
+    /// The number of blocks of [`LANES`] that hold the index of every instance, at least one.
     #[must_use]
     #[inline]
     pub fn block_count(&self) -> usize {
-        self.steps.len() / 64
+        self.steps.len() / 65
     }
 }
 
@@ -349,14 +359,20 @@ fn phases_by_empties(phase_empties_max: &[u8]) -> [u8; 65] {
 }
 
 fn square_steps(instances: &[Instance]) -> Vec<[u16; LANES]> {
-    let blocks = instances.len().div_ceil(LANES);
-    let mut steps = vec![[0; LANES]; 64 * blocks];
+    let blocks = instances.len().div_ceil(LANES).max(1);
+    let mut steps = vec![[0; LANES]; 65 * blocks];
     for (index, instance) in instances.iter().enumerate() {
         for (place, square) in instance.squares.iter().rev().enumerate() {
             steps[square.index() * blocks + index / LANES][index % LANES] = 3_u16.pow(place as u32);
         }
     }
     steps
+}
+
+fn lane_offsets(instances: &[Instance]) -> Vec<u32> {
+    let mut offsets: Vec<u32> = instances.iter().map(|instance| instance.offset as u32).collect();
+    offsets.resize(instances.len().div_ceil(LANES).max(1) * LANES, 0);
+    offsets
 }
 
 #[cfg(test)]

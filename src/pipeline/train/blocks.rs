@@ -12,12 +12,9 @@ use std::path::PathBuf;
 const BLOCK_ROWS: usize = 1 << 16;
 
 /// A row of fixed size.
-pub trait BlockRow: Copy + Send + Sync {
+pub trait BlockRow: AsRef<Position> + Copy + Send + Sync {
     /// Bytes in a scratch file.
     const SIZE: usize;
-
-    /// The position.
-    fn position(&self) -> Position;
 
     /// Its place among the rows of its block, in the order in which they came; 0 if nobody asks for that order.
     fn place(&self) -> u16 {
@@ -150,5 +147,5 @@ impl<R: BlockRow> Blocks<R> {
 
 /// Boards with more empty squares than the start count as the start.
 fn clamped_empties(row: &impl BlockRow) -> u8 {
-    row.position().empties().min(EMPTIES_MAX)
+    row.as_ref().empties().min(EMPTIES_MAX)
 }

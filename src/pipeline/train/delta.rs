@@ -76,9 +76,7 @@ impl Delta {
     fn learn_in_turn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
         let count = weights.map.slots_per_position();
         weights.slots.resize(rows.len() * count, 0);
-        for (slots, row) in weights.slots.chunks_exact_mut(count).zip(rows) {
-            weights.map.write(row.position, slots);
-        }
+        weights.map.write(rows, &mut weights.slots);
         let mut errors = 0;
         for (slots, row) in weights.slots.chunks_exact(count).zip(rows) {
             let value: i32 = slots.iter().map(|&slot| weights.weights[slot as usize]).sum();
@@ -113,8 +111,8 @@ impl Delta {
         let chunks = slots.par_chunks_mut(count * CHUNK_ROWS).zip(updates.par_chunks_mut(CHUNK_ROWS));
         let errors = chunks.zip(rows.par_chunks(CHUNK_ROWS)).map(|((slots, updates), rows)| {
             let mut errors = 0;
-            for ((slots, update), row) in slots.chunks_exact_mut(count).zip(updates).zip(rows) {
-                map.write(row.position, slots);
+            map.write(rows, slots);
+            for ((slots, update), row) in slots.chunks_exact(count).zip(updates).zip(rows) {
                 let value: i32 = slots.iter().map(|&slot| current[slot as usize]).sum();
                 let (step, error) = self.update(row, value, ratio);
                 *update = step;

@@ -4,9 +4,10 @@ use super::blocks::{BlockRow, Blocks};
 use super::rows::{JudgedRow, TrainingRow, TrainingSet};
 use super::task::{Coverage, Error, Errors, LabelErrors, RangeError};
 use crate::artifact::model::version::Model;
+use crate::engine::board::kernel::KernelChoice;
 use crate::engine::board::position::Position;
 use crate::engine::eval::evaluation::Evaluation;
-use crate::engine::eval::features::{FeatureIndex, FeatureVisitor, visit_features};
+use crate::engine::eval::features::map_features;
 use crate::engine::eval::pattern_set::EMPTIES_MAX;
 use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
@@ -14,6 +15,9 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 /// The largest |label| of each class, in discs.
 const SCORE_CLASSES: [u32; 4] = [8, 20, 40, 64];
+
+/// Rows between two checks of the stop flag; their features fit the second cache.
+const CHUNK_ROWS: usize = 1 << 10;
 
 const EMPTIES: usize = EMPTIES_MAX as usize + 1;
 
@@ -248,54 +252,56 @@ fn judge_rows<R: Judged>(
     rows: &Blocks<R>,
     context: Context<'_>,
 ) -> Result<Tables, StageError> {
+    let walk = Walk::new(evaluation, visits);
     (0..rows.block_count())
         .into_par_iter()
         .map(|block| {
             let (mut block_rows, mut tables) = (Vec::new(), Tables::new());
             rows.read(block, &(0..=EMPTIES_MAX), &mut block_rows)?;
-            for rows in block_rows.chunks(1 << 14) {
+            let mut walk = walk.clone();
+            for rows in block_rows.chunks(CHUNK_ROWS) {
                 context.check()?;
-                for row in rows.iter().map(Judged::judged) {
-                    let walk = Walk::new(evaluation, visits, row.position);
-                    tables.add(&row, walk.value);
-                    tables.visited += walk.visited;
-                    tables.features += walk.features;
-                }
+                walk.judge(rows, &mut tables);
             }
             Ok(tables)
         })
         .try_reduce(Tables::new, |left, right| Ok(left.merge(&right)))
 }
 
-/// The value of a position, its number of features, and how many of them were visited.
+/// An evaluation with the visits of its weights, and room for the features of rows.
+#[derive(Clone)]
 struct Walk<'a> {
-    weights: &'a [i16],
+    evaluation: &'a Evaluation,
+    /// Whether every value is zero, as it is before the first training.
+    is_zero: bool,
     visits: Option<&'a [u32]>,
-    canonical: &'a [u32],
-    value: i32,
-    visited: u64,
-    features: u64,
+    kernel: KernelChoice,
+    features: Vec<u32>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(evaluation: &'a Evaluation, visits: Option<&'a [u32]>, position: Position) -> Self {
-        let (set, empties) = (evaluation.set(), position.empties());
-        let begin = set.phase(empties) * set.feature_count();
-        let visits = visits.map(|visits| &visits[begin..][..set.feature_count()]);
-        let (weights, canonical) = (evaluation.phase_weights(empties), set.canonical());
-        let mut walk = Self { weights, visits, canonical, value: 0, visited: 0, features: 0 };
-        visit_features(set, position, &mut walk);
-        walk
+    fn new(evaluation: &'a Evaluation, visits: Option<&'a [u32]>) -> Self {
+        let is_zero = visits.is_none() && evaluation.weights().iter().all(|&weight| weight == 0);
+        Self { evaluation, is_zero, visits, kernel: KernelChoice::detect(), features: Vec::new() }
     }
-}
 
-impl FeatureVisitor for Walk<'_> {
-    #[inline]
-    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-        self.value += i32::from(self.weights[index]);
-        self.features += 1;
-        if let Some(visits) = self.visits {
-            self.visited += u64::from(0 < visits[self.canonical[index] as usize]);
+    fn judge<R: Judged>(&mut self, rows: &[R], tables: &mut Tables) {
+        if self.is_zero {
+            return rows.iter().for_each(|row| tables.add(&row.judged(), 0));
+        }
+        let (set, count) = (self.evaluation.set(), self.evaluation.set().features_per_position());
+        self.features.resize(rows.len() * count, 0);
+        map_features(self.kernel, set, rows, set.canonical(), &mut self.features);
+        for (row, features) in rows.iter().map(Judged::judged).zip(self.features.chunks_exact(count)) {
+            let empties = row.position.empties();
+            let weights = self.evaluation.phase_weights(empties);
+            tables.add(&row, features.iter().map(|&feature| i32::from(weights[feature as usize])).sum());
+            if let Some(visits) = self.visits {
+                let visits = &visits[set.phase(empties) * set.feature_count()..][..set.feature_count()];
+                let is_visited = |&&feature: &&u32| 0 < visits[feature as usize];
+                tables.visited += features.iter().filter(is_visited).count() as u64;
+                tables.features += count as u64;
+            }
         }
     }
 }

@@ -80,6 +80,18 @@ impl TrainingRow {
     }
 }
 
+impl AsRef<Position> for TrainingRow {
+    fn as_ref(&self) -> &Position {
+        &self.position
+    }
+}
+
+impl AsRef<Position> for JudgedRow {
+    fn as_ref(&self) -> &Position {
+        &self.position
+    }
+}
+
 impl TrainingSet {
     /// Rows in memory, none of them held out.
     #[must_use]
@@ -244,10 +256,6 @@ fn read_position(bytes: &[u8]) -> Position {
 impl BlockRow for TrainingRow {
     const SIZE: usize = 24;
 
-    fn position(&self) -> Position {
-        self.position
-    }
-
     fn place(&self) -> u16 {
         self.place
     }
@@ -275,10 +283,6 @@ impl BlockRow for TrainingRow {
 
 impl BlockRow for JudgedRow {
     const SIZE: usize = 29;
-
-    fn position(&self) -> Position {
-        self.position
-    }
 
     fn write(&self, bytes: &mut Vec<u8>) {
         write_position(self.position, bytes);

@@ -1,7 +1,7 @@
 //! Slots: the weights that are learned, one for each set of mirrors.
 
+use super::rows::TrainingRow;
 use crate::engine::board::kernel::KernelChoice;
-use crate::engine::board::position::Position;
 use crate::engine::eval::features::map_features;
 use crate::engine::eval::pattern_set::PatternSet;
 use std::ops::Range;
@@ -64,10 +64,9 @@ impl<'a> SlotMap<'a> {
         &self.tables
     }
 
-    /// Writes the slots of a position.
-    #[inline]
-    pub(super) fn write(&self, position: Position, slots: &mut [u32]) {
-        map_features(self.kernel, self.set, position, &self.slot_of_feature, slots);
+    /// Writes the slots of rows, one row after another.
+    pub(super) fn write(&self, rows: &[TrainingRow], slots: &mut [u32]) {
+        map_features(self.kernel, self.set, rows, &self.slot_of_feature, slots);
     }
 
     /// What belongs to features as what belongs to slots.
