@@ -133,7 +133,9 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
     config.config.train.ratio = ratio;
     config.config.train.clip = clip;
     let position = |lesson: &Lesson| Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap();
-    let set = TrainingSet::of_rows(lessons.iter().map(|lesson| TrainingRow::new(position(lesson), lesson.target)));
+    let rows: Vec<TrainingRow> =
+        lessons.iter().map(|lesson| TrainingRow::new(position(lesson), lesson.target)).collect();
+    let set = TrainingSet::of_rows(&rows);
     let task = TrainTask {
         config: &config.config.train,
         seed: 1,

@@ -54,9 +54,11 @@ impl<R: BlockRow> Blocks<R> {
     /// # Errors
     ///
     /// A full disk, or whatever else the system refuses.
-    pub fn extend(&mut self, rows: impl IntoIterator<Item = R>) -> Result<(), ArtifactError> {
-        for row in rows {
-            self.pending.push(row);
+    pub fn extend(&mut self, mut rows: &[R]) -> Result<(), ArtifactError> {
+        while !rows.is_empty() {
+            let (fitting, others) = rows.split_at(rows.len().min(BLOCK_ROWS - self.pending.len()));
+            self.pending.extend_from_slice(fitting);
+            rows = others;
             if self.pending.len() == BLOCK_ROWS {
                 self.finish()?;
             }
@@ -70,15 +72,18 @@ impl<R: BlockRow> Blocks<R> {
     ///
     /// As [`Blocks::extend`].
     pub fn finish(&mut self) -> Result<(), ArtifactError> {
-        if self.pending.is_empty() {
-            return Ok(());
+        let Some(&first) = self.pending.first() else { return Ok(()) };
+        let mut begins = [0; EMPTIES_MAX as usize + 2];
+        self.pending.iter().for_each(|row| begins[clamped_empties(row) + 1] += 1);
+        (1..begins.len()).for_each(|empties| begins[empties] += begins[empties - 1]);
+        let (mut next, mut block) = (begins, vec![first; self.pending.len()]);
+        for (place, mut row) in (0..=u16::MAX).zip(self.pending.drain(..)) {
+            row.set_place(place);
+            let next = &mut next[clamped_empties(&row)];
+            block[*next as usize] = row;
+            *next += 1;
         }
-        let mut block = std::mem::take(&mut self.pending);
-        (0..=u16::MAX).zip(&mut block).for_each(|(place, row)| row.set_place(place));
-        block.sort_by_key(|row| clamped_empties(row));
-        self.begins.push(std::array::from_fn(|empties| {
-            block.partition_point(|row| usize::from(clamped_empties(row)) < empties) as u32
-        }));
+        self.begins.push(begins);
         self.rows.push(block);
         let is_full = self.memory < (self.begins.len() * BLOCK_ROWS * size_of::<R>()) as u64;
         if is_full && self.scratch.is_none() {
@@ -90,8 +95,6 @@ impl<R: BlockRow> Blocks<R> {
                 block.iter().for_each(|row| row.write(&mut bytes));
                 places.push(scratch.append(&bytes)?);
             }
-        } else {
-            self.pending.reserve_exact(BLOCK_ROWS);
         }
         Ok(())
     }
@@ -138,6 +141,39 @@ impl<R: BlockRow> Blocks<R> {
         Ok(())
     }
 
+    /// As [`Blocks::read`], in the order in which the rows of the block came.
+    ///
+    /// # Errors
+    ///
+    /// As [`Blocks::read`].
+    pub fn read_in_order(
+        &self,
+        block: usize,
+        empties: &RangeInclusive<u8>,
+        rows: &mut Vec<R>,
+    ) -> Result<(), ArtifactError> {
+        let begin = rows.len();
+        self.read(block, empties, rows)?;
+        let rows = &mut rows[begin..];
+        let mut is_taken = [0_u64; BLOCK_ROWS / 64]; // [place]
+        for row in rows.iter() {
+            is_taken[usize::from(row.place() / 64)] |= 1 << (row.place() % 64);
+        }
+        let before = |count: &mut u32, word: &u64| {
+            let before = *count;
+            *count += word.count_ones();
+            Some(before)
+        };
+        let taken_before: Vec<u32> = is_taken.iter().scan(0, before).collect();
+        let as_read = rows.to_vec();
+        for row in as_read {
+            let (word, bit) = (usize::from(row.place() / 64), row.place() % 64);
+            let below = is_taken[word] & ((1 << bit) - 1);
+            rows[(taken_before[word] + below.count_ones()) as usize] = row;
+        }
+        Ok(())
+    }
+
     fn places(&self, block: usize, empties: &RangeInclusive<u8>) -> (usize, usize) {
         let begins = &self.begins[block];
         let (begin, end) = (begins[usize::from(*empties.start())], begins[usize::from(*empties.end()) + 1]);
@@ -146,6 +182,6 @@ impl<R: BlockRow> Blocks<R> {
 }
 
 /// Boards with more empty squares than the start count as the start.
-fn clamped_empties(row: &impl BlockRow) -> u8 {
-    row.as_ref().empties().min(EMPTIES_MAX)
+fn clamped_empties(row: &impl BlockRow) -> usize {
+    row.as_ref().empties().min(EMPTIES_MAX).into()
 }

@@ -182,7 +182,7 @@ mod tests {
 
     fn blocks(rows: impl IntoIterator<Item = JudgedRow>) -> Blocks<JudgedRow> {
         let mut blocks = Blocks::new(PathBuf::new(), u64::MAX);
-        blocks.extend(rows).and_then(|()| blocks.finish()).unwrap();
+        blocks.extend(&rows.into_iter().collect::<Vec<_>>()).and_then(|()| blocks.finish()).unwrap();
         blocks
     }
 

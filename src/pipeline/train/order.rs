@@ -75,16 +75,13 @@ impl Order {
         check: impl Fn() -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         rows.clear();
+        let Some(random) = self.shuffle else {
+            return Ok(self.groups[group].iter().try_for_each(|&block| blocks.read_in_order(block, empties, rows))?);
+        };
         for &block in &self.groups[group] {
             blocks.read(block, empties, rows)?;
         }
-        match self.shuffle {
-            Some(random) => random.stream(group + 1).shuffle(rows, check),
-            None => {
-                rows.sort_by_key(BlockRow::place);
-                Ok(())
-            }
-        }
+        random.stream(group + 1).shuffle(rows, check)
     }
 }
 
@@ -105,7 +102,7 @@ mod tests {
 
     fn blocks(count: i32, memory: u64) -> Blocks<TrainingRow> {
         let mut blocks = Blocks::new(std::env::temp_dir(), memory);
-        blocks.extend(rows(count)).unwrap();
+        blocks.extend(&rows(count).collect::<Vec<_>>()).unwrap();
         blocks.finish().unwrap();
         blocks
     }
@@ -151,7 +148,7 @@ mod tests {
     fn rows_beyond_the_game_s_start_belong_to_it() {
         let empty = TrainingRow::new(Position::new(Player(1), Opponent(2)).unwrap(), 7);
         let mut blocks = Blocks::new(std::env::temp_dir(), u64::MAX);
-        blocks.extend([empty]).unwrap();
+        blocks.extend(&[empty]).unwrap();
         blocks.finish().unwrap();
         assert_eq!([blocks.row_count(&(60..=60)), blocks.row_count(&(0..=59))], [1, 0]);
     }

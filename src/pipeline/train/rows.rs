@@ -95,7 +95,7 @@ impl AsRef<Position> for JudgedRow {
 impl TrainingSet {
     /// Rows in memory, none of them held out.
     #[must_use]
-    pub fn of_rows(rows: impl IntoIterator<Item = TrainingRow>) -> Self {
+    pub fn of_rows(rows: &[TrainingRow]) -> Self {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
         Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0, curve: Vec::new() }
@@ -140,11 +140,11 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
             .collect::<Result<_, StageError>>()?;
         for part in read {
             context.check()?;
-            set.training.extend(part.training)?;
-            set.validation.extend(part.validation)?;
+            set.training.extend(&part.training)?;
+            set.validation.extend(&part.validation)?;
             set.unlabeled += part.unlabeled;
             for ((_, rows), more) in set.curve.iter_mut().zip(part.curve) {
-                rows.extend(more)?;
+                rows.extend(&more)?;
             }
         }
     }
@@ -176,21 +176,22 @@ fn read_part(
     dataset.check_games(part)?;
     context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
-    let mut rows = Vec::new();
-    for (index, row) in dataset.rows_until(part, context.stop)?.into_iter().enumerate() {
+    let rows = dataset.rows_until(part, context.stop)?;
+    let (mut result, mut game, mut first) = (PartRows::default(), Vec::new(), 0);
+    for rows in rows.chunk_by(|left, right| left.game_id == right.game_id) {
         context.check()?;
-        let position = row.position().map_err(|reason| {
-            let path = part_path(dataset.folder(), &POSITIONS, part);
-            ArtifactError::damaged(&path, format!("row {index}: {reason}"))
-        })?;
-        rows.push((position, row));
+        game.clear();
+        for (row, index) in rows.iter().zip(first..) {
+            let position = row.position().map_err(|reason| {
+                let path = part_path(dataset.folder(), &POSITIONS, part);
+                ArtifactError::damaged(&path, format!("row {index}: {reason}"))
+            })?;
+            game.push((position, *row));
+        }
+        first += rows.len();
+        result.add_game(task, &recipe, &game);
     }
-    let mut part = PartRows::default();
-    for game in rows.chunk_by(|(_, left), (_, right)| left.game_id == right.game_id) {
-        context.check()?;
-        part.add_game(task, &recipe, game);
-    }
-    Ok(part)
+    Ok(result)
 }
 
 impl PartRows {
