@@ -74,24 +74,18 @@ impl Delta {
 
     /// The source's form: each row sees the updates of the row before it.
     fn learn_in_turn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let count = weights.map.slots_per_position();
-        weights.slots.resize(rows.len() * count, 0);
-        weights.map.write(rows, &mut weights.slots);
+        let Weights { map, weights, visits: counts, slots, .. } = weights;
+        let count = map.slots_per_position();
+        slots.resize(rows.len() * count, 0);
+        map.write(rows, slots);
         let mut errors = 0;
-        for (slots, row) in weights.slots.chunks_exact(count).zip(rows) {
-            let value: i32 = slots.iter().map(|&slot| weights.weights[slot as usize]).sum();
-            let (update, error) = self.update(row, value, ratio);
+        for (slots, row) in slots.chunks_exact(count).zip(rows) {
+            let (update, error) = self.update(row, value(slots, weights), ratio);
             errors += error;
-            for &slot in slots {
-                let weight = &mut weights.weights[slot as usize];
-                *weight = (*weight + update).clamp(-self.clip, self.clip);
-            }
+            change(slots, weights, |weight| (weight + update).clamp(-self.clip, self.clip));
         }
         if 0 < visits {
-            for &slot in &weights.slots {
-                let count = &mut weights.visits[slot as usize];
-                *count = count.saturating_add(visits);
-            }
+            change(slots, counts, |count| count.saturating_add(visits));
         }
         errors
     }
@@ -113,8 +107,7 @@ impl Delta {
             let mut errors = 0;
             map.write(rows, slots);
             for ((slots, update), row) in slots.chunks_exact(count).zip(updates).zip(rows) {
-                let value: i32 = slots.iter().map(|&slot| current[slot as usize]).sum();
-                let (step, error) = self.update(row, value, ratio);
+                let (step, error) = self.update(row, value(slots, current), ratio);
                 *update = step;
                 errors += error;
             }
@@ -158,4 +151,29 @@ impl Delta {
         });
         errors
     }
+}
+
+/// Slots that a loop handles together.
+const TOGETHER: usize = 4;
+
+/// The sum of the weights of slots.
+///
+/// Not inlined, like [`change`]: among the loops of a whole training, this one would keep its bounds in memory.
+#[inline(never)]
+fn value(slots: &[u32], weights: &[i32]) -> i32 {
+    let (together, rest) = slots.as_chunks::<TOGETHER>();
+    let mut sums = [0; TOGETHER];
+    for slots in together {
+        sums.iter_mut().zip(slots).for_each(|(sum, &slot)| *sum += weights[slot as usize]);
+    }
+    sums.iter().sum::<i32>() + rest.iter().map(|&slot| weights[slot as usize]).sum::<i32>()
+}
+
+/// Changes what belongs to slots, one after another: a slot may come twice.
+#[inline(never)]
+fn change<T: Copy>(slots: &[u32], by_slot: &mut [T], changed: impl Fn(T) -> T) {
+    let (together, rest) = slots.as_chunks::<TOGETHER>();
+    let mut change = |slot: u32| by_slot[slot as usize] = changed(by_slot[slot as usize]);
+    together.iter().for_each(|slots| slots.iter().for_each(|&slot| change(slot)));
+    rest.iter().for_each(|&slot| change(slot));
 }
