@@ -1,5 +1,6 @@
 //! Training: weights fitted to the labels of datasets, as a new model version.
 
+mod batch;
 mod blocks;
 mod checkpoint;
 mod curve;

@@ -6,20 +6,14 @@
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use super::task::TrainConfig;
-use rayon::prelude::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut,
-};
 
-/// Rows of a batch that a thread takes at a time.
-const CHUNK_ROWS: usize = 256;
-
-/// Bits of a sum of updates that hold their number.
-const COUNT_BITS: u32 = 20;
+/// Rows whose slots are found before they are learned; their slots fit the first cache.
+const CHUNK_ROWS: usize = 128;
 
 /// The rule with its settings; a weight is an integer, in units of a binary fraction of a millidisc.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delta {
-    clip: i32,
+    pub(super) clip: i32,
     fraction_bits: u8,
     batch: usize,
 }
@@ -27,23 +21,32 @@ pub(super) struct Delta {
 /// The weights of a part, and what changes them.
 #[derive(Debug)]
 pub(super) struct Weights<'a> {
-    map: &'a SlotMap<'a>,
+    pub(super) map: &'a SlotMap<'a>,
     /// In units, by slot.
     pub(super) weights: Vec<i32>,
     /// Updates that reached each slot.
     pub(super) visits: Vec<u32>,
-    /// Slots of the rows at hand, one row after another.
-    slots: Vec<u32>,
-    /// Updates of the rows at hand.
-    updates: Vec<i32>,
-    /// Sum and number of the updates of a batch, by slot.
-    sums: Vec<i64>,
+    /// Room for the rows at hand.
+    pub(super) room: Room,
+}
+
+/// What is known of the rows at hand, and kept only for its memory.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    /// The slots of the rows, one row after another.
+    pub(super) slots: Vec<u32>,
+    /// Those of the next batch.
+    pub(super) next_slots: Vec<u32>,
+    /// The update of each row of a batch.
+    pub(super) updates: Vec<i32>,
+    /// Sum and number of the updates of a batch, by slot; zero between batches.
+    pub(super) sums: Vec<i64>,
 }
 
 impl<'a> Weights<'a> {
     /// Weights in units, and visits, by slot.
     pub(super) fn new(map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
-        Self { map, weights, visits, slots: Vec::new(), updates: Vec::new(), sums: Vec::new() }
+        Self { map, weights, visits, room: Room::default() }
     }
 }
 
@@ -60,12 +63,12 @@ impl Delta {
             let chunks = rows.chunks(CHUNK_ROWS);
             return chunks.map(|rows| self.learn_in_turn(weights, rows, ratio, visits)).sum();
         }
-        rows.chunks(self.batch).map(|rows| self.learn_batch(weights, rows, ratio, visits)).sum()
+        self.learn_batches(weights, rows.chunks(self.batch), ratio, visits)
     }
 
     /// The change of each weight of a row, and the error, in units.
     #[inline]
-    fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
+    pub(super) fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
         let error = (row.target << self.fraction_bits) - value;
         let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
         // The product of doubles cut toward zero, as a C cast does.
@@ -74,7 +77,7 @@ impl Delta {
 
     /// The source's form: each row sees the updates of the row before it.
     fn learn_in_turn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let Weights { map, weights, visits: counts, slots, .. } = weights;
+        let Weights { map, weights, visits: counts, room: Room { slots, .. } } = weights;
         let count = map.slots_per_position();
         slots.resize(rows.len() * count, 0);
         map.write(rows, slots);
@@ -89,68 +92,6 @@ impl Delta {
         }
         errors
     }
-
-    /// All rows see the same weights, and their updates are added up. Integers add up to the same sum in any order.
-    ///
-    /// A weight that many rows visit moves by what `trust` of them would move it on average: all weights of a position together
-    /// then correct its error at most once.
-    fn learn_batch(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let map = weights.map;
-        let count = map.slots_per_position();
-        weights.slots.resize(rows.len() * count, 0);
-        weights.updates.resize(rows.len(), 0);
-        weights.sums.resize(weights.weights.len(), 0);
-        let (slots, updates) = (&mut weights.slots, &mut weights.updates);
-        let current = &weights.weights;
-        let chunks = slots.par_chunks_mut(count * CHUNK_ROWS).zip(updates.par_chunks_mut(CHUNK_ROWS));
-        let errors = chunks.zip(rows.par_chunks(CHUNK_ROWS)).map(|((slots, updates), rows)| {
-            let mut errors = 0;
-            map.write(rows, slots);
-            for ((slots, update), row) in slots.chunks_exact(count).zip(updates).zip(rows) {
-                let (step, error) = self.update(row, value(slots, current), ratio);
-                *update = step;
-                errors += error;
-            }
-            errors
-        });
-        let errors = errors.sum();
-        let (slots, updates) = (&weights.slots, &weights.updates);
-        let trust = ((1.0 / (ratio * count as f64)) as i64).max(1);
-        let mut tables = Vec::new();
-        let (mut rest, mut sums, mut counts) =
-            (&mut weights.weights[..], &mut weights.sums[..], &mut weights.visits[..]);
-        for table in map.tables() {
-            let size = table.slots.len();
-            let (own, others) = rest.split_at_mut(size);
-            let (own_sums, other_sums) = sums.split_at_mut(size);
-            let (own_counts, other_counts) = counts.split_at_mut(size);
-            (rest, sums, counts) = (others, other_sums, other_counts);
-            tables.push((table, own, own_sums, own_counts));
-        }
-        tables.into_par_iter().for_each(|(table, weights, sums, counts)| {
-            let begin = table.slots.start;
-            let visited = || slots.chunks_exact(count).map(|slots| &slots[table.places.clone()]);
-            for (slots, &update) in visited().zip(updates) {
-                let term = (i64::from(update) << COUNT_BITS) + 1;
-                for &slot in slots {
-                    sums[slot as usize - begin] += term;
-                }
-            }
-            for &slot in visited().flatten() {
-                let slot = slot as usize - begin;
-                let sum = std::mem::take(&mut sums[slot]);
-                if sum == 0 {
-                    continue;
-                }
-                let (sum, count) = (sum >> COUNT_BITS, sum & ((1 << COUNT_BITS) - 1));
-                let step = if count <= trust { sum } else { sum * trust / count };
-                let weight = &mut weights[slot];
-                *weight = (i64::from(*weight) + step).clamp((-self.clip).into(), self.clip.into()) as i32;
-                counts[slot] = counts[slot].saturating_add(visits.saturating_mul(count as u32));
-            }
-        });
-        errors
-    }
 }
 
 /// Slots that a loop handles together.
@@ -160,7 +101,7 @@ const TOGETHER: usize = 4;
 ///
 /// Not inlined, like [`change`]: among the loops of a whole training, this one would keep its bounds in memory.
 #[inline(never)]
-fn value(slots: &[u32], weights: &[i32]) -> i32 {
+pub(super) fn value(slots: &[u32], weights: &[i32]) -> i32 {
     let (together, rest) = slots.as_chunks::<TOGETHER>();
     let mut sums = [0; TOGETHER];
     for slots in together {

@@ -1,0 +1,166 @@
+//! The delta rule on batches: all rows of a batch see the same weights, and their updates are added up. Integers add up to
+//! the same sum in any order, so threads share a batch.
+
+use super::delta::{Delta, Room, Weights, value};
+use super::rows::TrainingRow;
+use super::slots::{SlotMap, SlotTable};
+use rayon::prelude::{
+    IndexedParallelIterator, IntoParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut,
+};
+
+/// Rows that a thread takes at a time.
+const CHUNK_ROWS: usize = 256;
+
+/// Bits of a sum of updates that hold their number.
+const COUNT_BITS: u32 = 20;
+
+/// The slots of a pattern with everything that belongs to them.
+struct Share<'a> {
+    table: &'a SlotTable,
+    weights: &'a mut [i32],
+    visits: &'a mut [u32],
+    sums: &'a mut [i64],
+}
+
+/// What a batch does to the weights.
+#[derive(Clone, Copy)]
+struct Batch<'a> {
+    slots_per_position: usize,
+    slots: &'a [u32],
+    updates: &'a [i32],
+    /// Visits that each update counts.
+    visits: u32,
+    /// The updates that a weight takes in full.
+    trust: i64,
+    clip: i64,
+}
+
+impl Delta {
+    /// Learns batches; the sum of the errors of their rows before each update, in units.
+    ///
+    /// A weight that many rows visit moves by what `trust` of them would move it on average: all weights of a position together
+    /// then correct its error at most once.
+    pub(super) fn learn_batches<'r>(
+        &self,
+        weights: &mut Weights<'_>,
+        batches: impl Iterator<Item = &'r [TrainingRow]>,
+        ratio: f64,
+        visits: u32,
+    ) -> u64 {
+        let Weights { map, weights, visits: counts, room: Room { slots, next_slots, updates, sums } } = weights;
+        let slots_per_position = map.slots_per_position();
+        let trust = ((1.0 / (ratio * slots_per_position as f64)) as i64).max(1);
+        sums.resize(weights.len(), 0);
+        let mut errors = 0;
+        let mut batches = batches.peekable();
+        find_slots(map, batches.peek().copied().unwrap_or_default(), slots);
+        while let Some(rows) = batches.next() {
+            errors += self.find_updates(slots, rows, weights, ratio, updates);
+            let batch = Batch { slots_per_position, slots, updates, visits, trust, clip: self.clip.into() };
+            let next = batches.peek().copied().unwrap_or_default();
+            // Slots depend on no weight: whoever waits for the others can find those of the next batch.
+            rayon::join(
+                || {
+                    let shares = shares(map, weights, counts, sums).into_par_iter();
+                    shares.with_max_len(1).for_each(|share| batch.apply(share));
+                },
+                || find_slots(map, next, next_slots),
+            );
+            std::mem::swap(slots, next_slots);
+        }
+        errors
+    }
+
+    /// Writes the update of each row; the sum of the errors.
+    fn find_updates(
+        &self,
+        slots: &[u32],
+        rows: &[TrainingRow],
+        weights: &[i32],
+        ratio: f64,
+        updates: &mut Vec<i32>,
+    ) -> u64 {
+        updates.resize(rows.len(), 0);
+        let count = slots.len() / rows.len();
+        let chunks = slots.par_chunks(count * CHUNK_ROWS).zip(updates.par_chunks_mut(CHUNK_ROWS));
+        let errors = chunks.zip(rows.par_chunks(CHUNK_ROWS)).map(|((slots, updates), rows)| {
+            let mut errors = 0;
+            for ((slots, update), row) in slots.chunks_exact(count).zip(updates).zip(rows) {
+                let error;
+                (*update, error) = self.update(row, value(slots, weights), ratio);
+                errors += error;
+            }
+            errors
+        });
+        errors.sum()
+    }
+}
+
+fn find_slots(map: &SlotMap<'_>, rows: &[TrainingRow], slots: &mut Vec<u32>) {
+    let count = map.slots_per_position();
+    slots.resize(rows.len() * count, 0);
+    let chunks = slots.par_chunks_mut(count * CHUNK_ROWS).zip(rows.par_chunks(CHUNK_ROWS));
+    chunks.for_each(|(slots, rows)| map.write(rows, slots));
+}
+
+/// Weights, visits and sums by table.
+fn shares<'a>(
+    map: &'a SlotMap<'_>,
+    mut weights: &'a mut [i32],
+    mut visits: &'a mut [u32],
+    mut sums: &'a mut [i64],
+) -> Vec<Share<'a>> {
+    let share = |table: &'a SlotTable| {
+        let size = table.slots.len();
+        Share {
+            table,
+            weights: weights.split_off_mut(..size).expect("tables are as large as all weights"),
+            visits: visits.split_off_mut(..size).expect("there are as many visits as weights"),
+            sums: sums.split_off_mut(..size).expect("there are as many sums as weights"),
+        }
+    };
+    map.tables().iter().map(share).collect()
+}
+
+impl Batch<'_> {
+    /// Adds up the updates of each weight of a table, and moves it.
+    fn apply(&self, share: Share<'_>) {
+        let (size, places) = (share.table.slots.len(), share.table.places.len());
+        match places {
+            1 => self.add_up::<1>(share.table, share.sums),
+            2 => self.add_up::<2>(share.table, share.sums),
+            4 => self.add_up::<4>(share.table, share.sums),
+            8 => self.add_up::<8>(share.table, share.sums),
+            _ => unreachable!("the images of a pattern are 1, 2, 4 or 8"),
+        }
+        let begin = share.table.slots.start;
+        let Share { table, weights, visits, sums } = share;
+        let mut settle = |slot: usize| {
+            let sum = std::mem::take(&mut sums[slot]);
+            if sum != 0 {
+                let (sum, count) = (sum >> COUNT_BITS, sum & ((1 << COUNT_BITS) - 1));
+                let step = if count <= self.trust { sum } else { sum * self.trust / count };
+                weights[slot] = (i64::from(weights[slot]) + step).clamp(-self.clip, self.clip) as i32;
+                visits[slot] = visits[slot].saturating_add(self.visits.saturating_mul(count as u32));
+            }
+        };
+        if size < self.updates.len() * places {
+            (0..size).for_each(settle);
+        } else {
+            let rows = self.slots.chunks_exact(self.slots_per_position);
+            rows.flat_map(|slots| &slots[table.places.clone()]).for_each(|&slot| settle(slot as usize - begin));
+        }
+    }
+
+    #[inline(never)]
+    fn add_up<const PLACES: usize>(&self, table: &SlotTable, sums: &mut [i64]) {
+        let rows = self.slots.chunks_exact(self.slots_per_position);
+        for (slots, &update) in rows.zip(self.updates) {
+            let term = (i64::from(update) << COUNT_BITS) + 1;
+            let slots: &[u32; PLACES] = slots[table.places.start..].first_chunk().expect("a row has every place");
+            for &slot in slots {
+                sums[slot as usize - table.slots.start] += term;
+            }
+        }
+    }
+}
