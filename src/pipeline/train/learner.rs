@@ -14,6 +14,7 @@ use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows between two checks of the stop flag.
@@ -56,14 +57,18 @@ impl Learner<'_> {
     pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {
         let map = SlotMap::new(self.set);
         let plan = Plan::new(self.set, self.config);
-        let wide = self.learn_all(&plan.wide, &map, |part| self.inherited(initial, part.middle(), &map))?;
+        let weights = |phase| self.inherited_weights(initial, phase, &map);
+        let visits = |phase| map.gather(&initial.visits[self.features(phase)]);
+        let wide = self.learn_all(&plan.wide, &map, |part| Learned {
+            weights: weights(part.middle()),
+            visits: vec![0; map.len()],
+            errors: Vec::new(),
+        })?;
         let begin = |part: &Part| {
-            let group = plan.wide.iter().position(|wide| wide.phases.contains(&part.phases.start));
-            let mut begin = self.inherited(initial, part.phases.start, &map);
-            if let Some(group) = group {
-                begin.weights.clone_from(&wide[group].weights);
-            }
-            begin
+            let phase = part.phases.start;
+            let group = plan.wide.iter().position(|wide| wide.phases.contains(&phase));
+            let weights = group.map_or_else(|| weights(phase), |group| wide[group].weights.clone());
+            Learned { weights, visits: visits(phase), errors: Vec::new() }
         };
         let phases = self.learn_all(&plan.phases, &map, begin)?;
         Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
@@ -75,11 +80,13 @@ impl Learner<'_> {
         plan.parts().map(|part| self.rows.row_count(&part.empties)).sum::<u64>() * u64::from(self.config.epochs)
     }
 
-    fn inherited(&self, initial: &Model, phase: usize, map: &SlotMap<'_>) -> Learned {
-        let features = phase * self.set.feature_count()..(phase + 1) * self.set.feature_count();
-        let weights = map.gather(&initial.evaluation.weights()[features.clone()]);
-        let weights = weights.into_iter().map(|weight| i32::from(weight) << self.config.fraction_bits).collect();
-        Learned { weights, visits: map.gather(&initial.visits[features]), errors: Vec::new() }
+    fn features(&self, phase: usize) -> Range<usize> {
+        phase * self.set.feature_count()..(phase + 1) * self.set.feature_count()
+    }
+
+    fn inherited_weights(&self, initial: &Model, phase: usize, map: &SlotMap<'_>) -> Vec<i32> {
+        let weights = map.gather(&initial.evaluation.weights()[self.features(phase)]);
+        weights.into_iter().map(|weight| i32::from(weight) << self.config.fraction_bits).collect()
     }
 
     fn learn_all(
