@@ -61,7 +61,7 @@ impl Order {
         self.groups.len()
     }
 
-    /// The rows of a group, in the order in which they are learned.
+    /// The rows of a group, in the order in which they are learned; none after the last group.
     ///
     /// # Errors
     ///
@@ -75,12 +75,11 @@ impl Order {
         check: impl Fn() -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         rows.clear();
+        let mut numbers = self.groups.get(group).into_iter().flatten();
         let Some(random) = self.shuffle else {
-            return Ok(self.groups[group].iter().try_for_each(|&block| blocks.read_in_order(block, empties, rows))?);
+            return Ok(numbers.try_for_each(|&block| blocks.read_in_order(block, empties, rows))?);
         };
-        for &block in &self.groups[group] {
-            blocks.read(block, empties, rows)?;
-        }
+        numbers.try_for_each(|&block| blocks.read(block, empties, rows))?;
         random.stream(group + 1).shuffle(rows, check)
     }
 }
