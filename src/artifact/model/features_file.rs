@@ -289,4 +289,12 @@ mod tests {
             assert!(error.contains(reason), "{error}");
         }
     }
+
+    #[test]
+    fn the_default_patterns_ship_with_few_and_with_many_phases() {
+        let few = parse_features(include_str!("../../../configs/features/edge-corner.toml")).unwrap();
+        let many = parse_features(include_str!("../../../configs/features/edge-corner-30.toml")).unwrap();
+        assert_eq!(few.patterns(), many.patterns());
+        assert_eq!((few.phase_count(), many.phase_count()), (6, 30));
+    }
 }
