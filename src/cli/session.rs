@@ -133,11 +133,11 @@ pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
     setting.level("--mpc-level").map_err(|error| UsageError(error.to_string()))
 }
 
-/// Warns if a level was set for a model without MPC statistics.
+/// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.
 pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model: &LoadedModel) {
     if level != LevelSetting::Percent(100) && model.model.mpc.is_empty() {
-        let name = model.id;
-        say(&format!("warning: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
+        let (name, kind) = (model.id, if model.document.is_some() { "warning" } else { "note" });
+        say(&format!("{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
     }
 }
 
