@@ -462,7 +462,7 @@ fn impossible_openings_are_usage_errors() {
     let workspace = Workspace::new();
     for (key, value) in [
         ("generate.openings", "\"some\""),
-        ("generate.random_plies_min", "9"),
+        ("generate.random_plies_min", "15"),
         ("generate.random_plies_max", "61"),
         ("generate.exploration_discs", "-1.0"),
         ("generate.book", "\"book.txt\""),

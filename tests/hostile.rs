@@ -113,7 +113,7 @@ fn a_config_in_a_manifest_is_checked_like_one_in_a_file() {
         ("generate.label_depth = 255", |config| config["label_depth"] = json!(255)),
         ("generate.exact_empties = 255", |config| config["exact_empties"] = json!(255)),
         ("generate.random_plies_max = 255", |config| config["random_plies_max"] = json!(255)),
-        ("generate.random_plies_min = 9", |config| config["random_plies_min"] = json!(9)),
+        ("generate.random_plies_min = 15", |config| config["random_plies_min"] = json!(15)),
         ("generate.exploration = 2", |config| config["exploration"] = json!(2.0)),
         ("generate.part_games = 0", |config| config["part_games"] = json!(0)),
         ("generate.part_games", |config| config["games"] = json!(1_000_000_000_000_u64)),

@@ -485,23 +485,23 @@ fn a_default_that_has_moved_is_reported_and_the_run_keeps_its_own() {
     let text = std::fs::read_to_string(workspace.path(&named)).unwrap();
     workspace.write(&named, text.replace("window = 2\n", ""));
     check(&workspace, &format!("--config {named}"), 0, &[]);
-    // As if the default had been 3 when the run began.
+    // As if the default had been 4 when the run began.
     let path = workspace.path("models/run/lineage.json");
     let mut lineage: Value = read_sealed(&path).unwrap();
     let defaults = lineage["configs"][0]["defaults"].as_array().unwrap();
     assert!(defaults.contains(&"run.window".into()) && !defaults.contains(&"train.epochs".into()), "{defaults:?}");
-    lineage["configs"][0]["config"]["run"]["window"] = 3.into();
+    lineage["configs"][0]["config"]["run"]["window"] = 4.into();
     write_sealed(&path, &lineage).unwrap();
-    let words = "run.window is 3 in the run and 4 by default now";
+    let words = "run.window is 4 in the run and 3 by default now";
     let status = workspace.done(&format!("status --config {named}"));
     assert!(status.contains(words) && !status.contains("--from-next"), "{status}");
     check(&workspace, &format!("--config {named} --generations 2"), 0, &[words]);
     let snapshot = std::fs::read_to_string(workspace.path("models/run/config/generation=0001/run.toml")).unwrap();
-    assert!(snapshot.contains("window = 3"), "{snapshot}");
+    assert!(snapshot.contains("window = 4"), "{snapshot}");
     assert!(!workspace.path("models/run/config/generation=0002").exists());
     // To name the key is a change like any other.
-    let named = tiny(&workspace, "run", &[("run.window", "4")]);
-    check(&workspace, &format!("--config {named}"), 2, &["run.window is 3 in the run and 4 in the config"]);
+    let named = tiny(&workspace, "run", &[("run.window", "3")]);
+    check(&workspace, &format!("--config {named}"), 2, &["run.window is 4 in the run and 3 in the config"]);
 }
 
 /// Gives a run the record and the snapshot that a renma with more keys would have written.
