@@ -82,7 +82,7 @@ fn own_configuration(edax: usize, square_count: usize) -> usize {
     values.map(|value| (edax / value % 3 + 1) % 3 * value).sum()
 }
 
-/// Millidiscs in units of 1/128 disc, which is 16/125 of the number, rounded to the nearest; as 125 is odd, there are no ties.
+/// Millidiscs in units of 1/128 disc, which is 16/125 of the number, rounded to the nearest; 125 is odd, so ties cannot occur.
 fn edax_weight(weight: i16) -> i16 {
     let product = 16 * i32::from(weight);
     ((product + 125 / 2 * product.signum()) / 125) as i16

@@ -27,8 +27,8 @@ const DEPTHS: [u8; 3] = [1, 2, 4];
 /// A table of 2^16 entries per thread: 1 MiB, enough for 16 empty squares.
 const TABLE_BITS: u8 = 16;
 
-/// Solves at most `count` positions whose labels are not exact, and compares their labels with the exact scores; `None` if there
-/// are no such positions.
+/// Solves at most `count` positions whose labels are not exact, and compares their labels with the exact scores; `None` if the
+/// rows have no such position.
 ///
 /// # Errors
 ///
@@ -59,8 +59,8 @@ pub(super) fn label_noise(
     }))
 }
 
-/// Searches at most `count` positions full width to each of the depths, and compares their values with the static ones; empty if
-/// there are no positions.
+/// Searches at most `count` positions full width to each of the depths, and compares their values with the static ones; empty
+/// without rows.
 ///
 /// # Errors
 ///
