@@ -3,6 +3,8 @@
 
 pub mod alternatives;
 pub mod fit_mpc;
+#[cfg(test)]
+mod fixtures;
 pub mod gate;
 pub mod generate;
 pub mod promote;

@@ -259,6 +259,7 @@ mod tests {
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
     use crate::artifact::model::registry::Registry;
+    use crate::pipeline::fixtures::position;
     use crate::pipeline::search_settings::LevelSetting;
     use std::path::Path;
 
@@ -308,21 +309,6 @@ mod tests {
         assert!(Sample::from_rows(&rows[..2], 2).is_err(), "a depth is missing");
     }
 
-    /// A position of a random game with a move and this many empty squares.
-    fn position_of(game: u64, empties: u8) -> Position {
-        let mut rng = stream(game, Stream::Game(1, empties.into()));
-        loop {
-            let mut game = Game::new();
-            while !game.is_over() {
-                let position = game.current().position;
-                if position.empties() == empties {
-                    return position;
-                }
-                game.play(rng.pick(Squares(position.legal_moves())).unwrap()).unwrap();
-            }
-        }
-    }
-
     #[test]
     fn a_root_too_near_the_end_has_no_node_to_sample() {
         const DEPTH_MAX: u8 = 6;
@@ -343,7 +329,7 @@ mod tests {
                 let chosen = drawn.chance(sampler.sampling.tree_share);
                 drawn.below(u32::from(depth_last - depth_min) + 1);
                 let above = 1 + drawn.below(2) as u8;
-                let met = sampler.met(&mut rng, position_of(seed, empties)).unwrap();
+                let met = sampler.met(&mut rng, position(seed, empties)).unwrap();
                 if !chosen || empties < DEPTH_MAX + above {
                     assert_eq!(met, None, "seed {seed}: {empties} empty squares, {above} plies below the root");
                 } else if empties == DEPTH_MAX + above {

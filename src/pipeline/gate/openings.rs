@@ -174,17 +174,9 @@ mod tests {
     use super::*;
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
-    use crate::pipeline::Progress;
+    use crate::pipeline::fixtures::context;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
-
-    struct Nobody;
-
-    impl Progress for Nobody {
-        fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64, _: u64) {}
-        fn end(&self) {}
-    }
 
     #[test]
     fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
@@ -202,7 +194,7 @@ mod tests {
             remake: false,
         };
         let never = AtomicBool::new(false);
-        let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody };
+        let context = context(&never);
         let nothing = Avoided::open(&[]).unwrap().positions(config.opening_plies, context).unwrap();
         let mut openings = Openings::new(&task, &nothing);
         let balanced = openings.draw(context).unwrap();

@@ -147,38 +147,9 @@ mod tests {
     use super::*;
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
-    use crate::engine::board::square::Squares;
-    use crate::engine::game::Game;
-    use crate::pipeline::Progress;
+    use crate::pipeline::fixtures::{context, position};
     use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
-
-    struct Nobody;
-
-    impl Progress for Nobody {
-        fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64, _: u64) {}
-        fn end(&self) {}
-    }
-
-    fn context(flag: &AtomicBool) -> Context<'_> {
-        Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody }
-    }
-
-    /// A position of a random game with a move and this many empty squares.
-    fn position(seed: u64, empties: u8) -> Position {
-        let mut random = stream(seed, Stream::Game(1, empties.into()));
-        loop {
-            let mut game = Game::new();
-            while !game.is_over() {
-                let position = game.current().position;
-                if position.empties() == empties {
-                    return position;
-                }
-                game.play(random.pick(Squares(position.legal_moves())).unwrap()).unwrap();
-            }
-        }
-    }
 
     fn blocks(rows: impl IntoIterator<Item = JudgedRow>) -> Blocks<JudgedRow> {
         let mut blocks = Blocks::new(PathBuf::new(), u64::MAX);

@@ -1,0 +1,36 @@
+//! What tests of several stages need.
+
+use super::{Context, Progress};
+use crate::engine::board::position::Position;
+use crate::engine::board::square::Squares;
+use crate::engine::game::Game;
+use crate::random::{Stream, stream};
+use std::sync::atomic::AtomicBool;
+
+struct Nobody;
+
+impl Progress for Nobody {
+    fn begin(&self, _: &str, _: u64, _: &str) {}
+    fn advance(&self, _: u64, _: u64) {}
+    fn end(&self) {}
+}
+
+/// One thread, without progress; the flag stops it.
+pub(super) fn context(flag: &AtomicBool) -> Context<'_> {
+    Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody }
+}
+
+/// A position of a random game with a move and this many empty squares.
+pub(super) fn position(seed: u64, empties: u8) -> Position {
+    let mut random = stream(seed, Stream::Game(1, empties.into()));
+    loop {
+        let mut game = Game::new();
+        while !game.is_over() {
+            let position = game.current().position;
+            if position.empties() == empties {
+                return position;
+            }
+            game.play(random.pick(Squares(position.legal_moves())).unwrap()).unwrap();
+        }
+    }
+}
