@@ -317,7 +317,7 @@ impl<'a> Overlay<'a> {
                 let range = self.range(table, key, &largest.map(|number| Value::Integer(number - 1)));
                 format!("a whole number{}", if range.is_empty() { " from 0" } else { &range })
             }
-            example @ Value::Array(_) => format!("a list of two numbers, such as {example}"),
+            example @ Value::Array(_) => format!("a list, such as {example}"),
             _ => self.variants(table, key).unwrap_or_else(|| "a text in quotes".to_owned()),
         }
     }
@@ -377,6 +377,7 @@ mod tests {
             ("[train]\nvalidation = \"x\"", 2, "train.validation = \"x\": expected a number from 0 to 0.9"),
             ("[train]\nshuffle = 1", 2, "train.shuffle = 1: expected true or false"),
             ("[train]\ntarget = \"resut\"", 2, "train.target = \"resut\": expected \"result\", \"score\" or \"td\""),
+            ("[train]\nlambda = 1", 2, "train.lambda = 1: expected a list, such as [[60, 0.8, 1.0]]"),
             ("[train]\nrule = 1", 2, "train.rule = 1: expected \"delta\""),
             ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes"),
             (
@@ -405,11 +406,7 @@ mod tests {
                 1,
                 "epochs: there is no such key outside a table\ndid you mean train.epochs? it belongs in [train]",
             ),
-            (
-                "[gate]\nnodes = 9\nnode_cost = 1.5",
-                3,
-                "gate.node_cost = 1.5: expected a list of two numbers, such as [1.25, 1.0]",
-            ),
+            ("[gate]\nnodes = 9\nnode_cost = 1.5", 3, "gate.node_cost = 1.5: expected a list, such as [1.25, 1.0]"),
             (
                 "[gate]\nnode_cost = [1, 1.5]",
                 2,
