@@ -97,12 +97,13 @@ def generations(record):
             number(generation.get("positions"), ",d"),
             number(generation.get("mae_before"), ".2f"),
             number(generation.get("mae_after"), ".2f"),
+            number(generation.get("exact_mae"), ".2f"),
             text(generation.get("candidate")),
             UNKNOWN if elo is None else f"{number(elo, '+.0f')} [{number(low, '+.0f')}, {number(high, '+.0f')}]",
             text(member(generation, "gate", "verdict") or generation.get("verdict")),
         ])
     left_out = len(found) - len(rows)
-    header = ["generation", "games", "positions", "MAE before", "after", "candidate", "Elo", "verdict"]
+    header = ["generation", "games", "positions", "MAE before", "after", "exact MAE", "candidate", "Elo", "verdict"]
     title = "### Generations" + (f" (the newest {len(rows)}; {left_out} are older)" if left_out else "")
     return [title, "", *table(header, rows)]
 
