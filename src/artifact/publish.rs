@@ -270,6 +270,16 @@ fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
 ///
 /// A missing file, a larger one, a device or a pipe, or whatever the system refuses.
 pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    let (file, size) = open_bounded(path, size_max)?;
+    read_to_end(file, path, size_max, Vec::with_capacity(size as usize))
+}
+
+/// Opens a file of at most `size_max` bytes, without reading it; with its size.
+///
+/// # Errors
+///
+/// As [`read_bounded`].
+pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     // Opening a pipe would wait for its writer, so the type is checked first.
     let metadata = fs::metadata(path).map_err(failed)?;
@@ -283,8 +293,7 @@ pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError
         let reason = format!("it has {} bytes, at most {size_max} expected", metadata.len());
         return Err(ArtifactError::damaged(path, reason));
     }
-    let bytes = Vec::with_capacity(metadata.len() as usize);
-    read_to_end(File::open(path).map_err(failed)?, path, size_max, bytes)
+    Ok((File::open(path).map_err(failed)?, metadata.len()))
 }
 
 /// Reads a pipe of at most `size_max` bytes to its end; `name` stands for it in errors.

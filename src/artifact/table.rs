@@ -5,7 +5,7 @@ pub mod row;
 
 use super::error::ArtifactError;
 use super::hash::ContentHash;
-use super::publish::{publish_bytes, read_bounded};
+use super::publish::{open_bounded, publish_bytes, read_bounded};
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use arrow::compute::{cast, concat_batches};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -373,14 +373,14 @@ impl Table {
         self.batch(self.columns.iter().map(widened).collect())
     }
 
-    /// What a part says of itself, whether or not its columns are those of this table.
+    /// What a part says of itself, whether or not its columns are those of this table. No row is read.
     ///
     /// # Errors
     ///
     /// A file that is not Parquet.
     pub fn read_footer(path: &Path) -> Result<Footer, ArtifactError> {
-        let bytes = read_bounded(path, PART_SIZE_MAX)?;
-        match guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))) {
+        let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
+        match guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) {
             Some(Ok(builder)) => Ok(footer_of(builder.metadata())),
             _ => Err(ArtifactError::damaged(path, "its footer cannot be read")),
         }

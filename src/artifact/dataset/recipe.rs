@@ -148,6 +148,23 @@ impl Recipe {
         Ok(Some(FoundPart { part: range.part(entries), files }))
     }
 
+    /// Whether a folder has a part of this recipe and range, by the footer of its file in a table; its rows are not read.
+    ///
+    /// # Errors
+    ///
+    /// A part of another recipe, or whatever the system refuses.
+    pub fn has_part(&self, folder: &Path, range: &PartRange, table: &Table) -> Result<bool, ArtifactError> {
+        let expected = self.footer(range);
+        match Table::read_footer(&part_path(folder, table, range.index)) {
+            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+            Ok(footer) if footer.get("renma.recipe") != expected.get("renma.recipe") => {
+                Err(self.conflict(folder, &footer))
+            }
+            Ok(footer) => Ok(expected.iter().all(|(key, value)| footer.get(key) == Some(value))),
+        }
+    }
+
     /// What every file of a part says of itself.
     #[must_use]
     pub fn footer(&self, range: &PartRange) -> Footer {
