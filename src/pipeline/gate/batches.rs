@@ -85,7 +85,7 @@ pub(super) fn find_batches(
 }
 
 /// A batch that is there already; none that is damaged or has another number of pairs.
-fn find_batch(
+pub(super) fn find_batch(
     task: &GateTask<'_>,
     recipe: &Recipe,
     range: &PartRange,

@@ -41,13 +41,14 @@ pub(super) trait Sink:
 
 impl<F: FnMut(&PartRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send> Sink for F {}
 
-/// Plays the batches that are not `found`, in order and until the rule is satisfied.
+/// Plays the batches that are not `found`, in order and until the rule is satisfied; all of them without a rule.
 ///
 /// Pairs finish out of order, and threads that would wait play pairs of the batches after; but batches reach the sink
 /// and the rule in order, and nothing after the last look leaves a trace.
 pub(super) fn contest(
     task: &GateTask<'_>,
     avoided: &Avoided,
+    rule: Option<Rule>,
     ranges: &[PartRange],
     found: BTreeMap<usize, Batch>,
     sink: impl Sink,
@@ -56,15 +57,7 @@ pub(super) fn contest(
     let missing = ranges.iter().filter(|range| !found.contains_key(&range.index));
     let missing: Vec<PartRange> = missing.map(games_of).collect();
     let games = PartItems::new(&missing);
-    let mut looks = Looks {
-        ranges,
-        rule: Rule::new(task.config),
-        found,
-        played: BTreeMap::new(),
-        sink,
-        outcome: Outcome::default(),
-        context,
-    };
+    let mut looks = Looks { ranges, rule, found, played: BTreeMap::new(), sink, outcome: Outcome::default(), context };
     looks.advance()?;
     if looks.over() {
         return Ok(looks.outcome);
@@ -76,7 +69,7 @@ pub(super) fn contest(
         games: &games,
         batch_games: 2 * BATCH_PAIRS,
         next: 0,
-        whole: !looks.rule.is_sequential(),
+        whole: !looks.rule.as_ref().is_some_and(Rule::is_sequential),
     });
     let pool = context.pool()?;
     let over = AtomicBool::new(false);
@@ -121,7 +114,7 @@ struct PlayedGame {
 /// The batches so far and what they say.
 struct Looks<'a, S> {
     ranges: &'a [PartRange],
-    rule: Rule,
+    rule: Option<Rule>,
     found: BTreeMap<usize, Batch>,
     played: BTreeMap<usize, BTreeMap<u64, PlayedGame>>, // by batch and game
     sink: S,
@@ -173,8 +166,10 @@ impl<S: Sink> Looks<'_, S> {
         outcome.parts.push(batch.part);
         outcome.rows.extend(batch.rows);
         outcome.openings = batch.openings;
-        outcome.decision = self.rule.decide(outcome.pairs);
-        self.context.progress.note(&self.rule.note(outcome.pairs));
+        if let Some(rule) = &self.rule {
+            outcome.decision = rule.decide(outcome.pairs);
+            self.context.progress.note(&rule.note(outcome.pairs));
+        }
     }
 }
 

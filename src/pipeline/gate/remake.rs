@@ -4,6 +4,7 @@ use super::avoided::Avoided;
 use super::batches::finished;
 use super::contest::contest;
 use super::recipe::GateIdentity;
+use super::rule::Rule;
 use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::{file_entry, part_path};
@@ -33,7 +34,7 @@ pub(super) fn remake(
     let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
     let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
     let compare = |range: &PartRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
-    let outcome = contest(task, avoided, &ranges, BTreeMap::new(), compare, context)?;
+    let outcome = contest(task, avoided, Some(Rule::new(task.config)), &ranges, BTreeMap::new(), compare, context)?;
     if outcome.parts != manifest.parts {
         let reason = format!("{} parts are needed, it lists {}", outcome.parts.len(), manifest.parts.len());
         return Err(ArtifactError::damaged(&task.output.join("manifest.json"), reason).into());

@@ -9,6 +9,7 @@ use super::workers::{Written, play_missing};
 use crate::artifact::dataset::folder::{Dataset, sweep_dataset};
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
@@ -64,6 +65,19 @@ pub fn generate_parts(
     let Written { games: games_played, positions: positions_written, nodes, .. } =
         play_missing(task, &recipe, &missing, games, context)?;
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
+}
+
+/// Which parts the folder has; their rows are not read.
+///
+/// # Errors
+///
+/// A folder that holds something else, or whatever the system refuses.
+pub fn generate_parts_done(task: &GenerateTask<'_>) -> Result<Vec<bool>, StageError> {
+    let recipe = recipe(task);
+    // The positions are published last.
+    let has = |range: &PartRange| recipe.has_part(task.output, range, &POSITIONS);
+    let ranges = PartRange::all(task.config.games, task.config.part_games);
+    Ok(ranges.iter().map(has).collect::<Result<_, _>>()?)
 }
 
 /// Checks that all parts are there and sound, plays a sample of their games again, and publishes the manifest.
