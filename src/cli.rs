@@ -70,7 +70,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
         Command::Nboard(arguments) => nboard::run(session, &arguments)?,
-        Command::Shard(command) => shard::run(session, command)?,
+        Command::Shard(command) => return shard::run(session, command),
         Command::Bench(command) => bench::run(session, command)?,
     }
     Ok(exit_code::DONE.into())

@@ -365,9 +365,9 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let plan = workspace.path("plan.json");
     let sound = std::fs::read(&plan).unwrap();
     let changes: [(&str, Change); 19] = [
-        ("format 1, this renma reads format 2\nmake it again", |plan| plan["format"] = json!(1)),
+        ("format 2, this renma reads format 3\nmake it again", |plan| plan["format"] = json!(2)),
         ("no format version", |plan| *plan = json!({"stage": "generate"})),
-        ("a plan of \"train\"", |plan| plan["stage"] = json!("train")),
+        ("a plan of \"promote\"", |plan| plan["stage"] = json!("promote")),
         ("algorithm 7 of generate, this renma has 1\nmake it again", |plan| plan["algorithm"] = json!(7)),
         ("generation is 0", |plan| plan["generation"] = json!(0)),
         ("generate.mpc_level = 42", |plan| plan["config"]["mpc_level"] = json!(42)),
@@ -394,7 +394,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
         check(&workspace, "shard finish plan.json", 65, &["plan.json", words]);
         publish_bytes(&plan, &sound).unwrap();
     }
-    reseal(&plan, |plan| plan["model"] = json!("registry/v0007"));
+    reseal(&plan, |plan| plan["model"]["name"] = json!("registry/v0007"));
     for arguments in ["shard run plan.json 0", "shard finish plan.json"] {
         let words =
             ["plan.json", "its model registry/v0007", "does not exist", "the folder in which the plan was made"];

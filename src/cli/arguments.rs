@@ -88,7 +88,7 @@ pub(super) enum Command {
     /// List, show, verify, import and export models
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Divide self-play into shards for other machines or processes, and merge them
+    /// Divide a stage into shards for other machines or processes, and merge them
     #[command(subcommand)]
     Shard(ShardCommand),
     /// Print static or searched values of positions

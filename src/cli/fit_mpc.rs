@@ -18,10 +18,16 @@ use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "fit-mpc", Some(arguments.generation), &arguments.work, || work(session, arguments))
+    run_stage(session, "fit-mpc", Some(arguments.generation), &arguments.work, || {
+        with_task(arguments, |task| fit(session, task))
+    })
 }
 
-fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<StageEnd> {
+/// Does something with the task of a call, whose folders are claimed.
+pub(super) fn with_task<T>(
+    arguments: &FitMpcArguments,
+    act: impl FnOnce(FitMpcTask<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let config = load_config(&arguments.run.config)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let model = load_run_model(&arguments.model, &folder, &config)?;
@@ -49,11 +55,16 @@ fn work(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<StageE
     if let Some(report) = task.report {
         check_places(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
     }
+    act(task)
+}
+
+/// Fits and says what was fitted.
+pub(super) fn fit(session: &Session, task: FitMpcTask<'_>) -> anyhow::Result<StageEnd> {
     let report = fit_mpc(task, session.context())?;
     if report.skipped {
         say(&format!("fit-mpc: {} already has the statistics of these weights", report.id));
     } else {
-        say(&format!("fit-mpc: {} in {}", report.id, folder.display()));
+        say(&format!("fit-mpc: {} in {}", report.id, task.registry.folder().display()));
         say(&fit_table(&report.metrics));
     }
     if session.json {

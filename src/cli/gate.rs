@@ -17,10 +17,16 @@ use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "gate", Some(arguments.generation), &arguments.work, || work(session, arguments))
+    run_stage(session, "gate", Some(arguments.generation), &arguments.work, || {
+        with_task(arguments, |task| decide(session, task))
+    })
 }
 
-fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd> {
+/// Does something with the task of a call, whose folder is claimed.
+pub(super) fn with_task<T>(
+    arguments: &GateArguments,
+    act: impl FnOnce(GateTask<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let config = load_config(&arguments.run.config)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
@@ -48,8 +54,13 @@ fn work(session: &Session, arguments: &GateArguments) -> anyhow::Result<StageEnd
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
+    act(task)
+}
+
+/// Plays the match and says its verdict.
+pub(super) fn decide(session: &Session, task: GateTask<'_>) -> anyhow::Result<StageEnd> {
     let report = gate(task, session.context())?;
-    say(&describe(&report, arguments.remake));
+    say(&describe(&report, task.remake));
     if session.json {
         print_json(&report)?;
     }

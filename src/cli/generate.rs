@@ -1,6 +1,6 @@
 //! `renma generate`.
 
-use super::arguments::stage::GenerateCommandArguments;
+use super::arguments::stage::{GenerateArguments, GenerateCommandArguments};
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
 use super::stage::{StageEnd, claim_folder, run_stage};
@@ -19,12 +19,18 @@ pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> an
 }
 
 fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<StageEnd> {
-    let replace = arguments.replace;
-    let arguments = &arguments.task;
+    with_task(&arguments.task, arguments.replace, |task| play(session, task))
+}
+
+/// Does something with the task of a call, whose folder is claimed.
+pub(super) fn with_task<T>(
+    arguments: &GenerateArguments,
+    replace: bool,
+    act: impl FnOnce(GenerateTask<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let config = load_config(&arguments.run.config)?;
     let registry = registry_folder(arguments.run.models.as_deref(), &config.name);
     let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
-    let stopwatch = Stopwatch::start();
     let task = GenerateTask {
         config: &config.config.generate,
         book: config.book.as_deref(),
@@ -43,16 +49,21 @@ fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Resu
     };
     claim_folder("generate", &claim, replace)?;
     warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
+    act(task)
+}
+
+fn play(session: &Session, task: GenerateTask<'_>) -> anyhow::Result<StageEnd> {
+    let stopwatch = Stopwatch::start();
     let report = generate(task, session.context())?;
     let (games, positions) = (thousands(report.games), thousands(report.positions));
-    let output = arguments.output.display();
+    let output = task.output.display();
     if report.skipped {
         say(&format!("generate: {output} already has its {games} games ({positions} positions)"));
     } else {
         let seconds = stopwatch.seconds();
         say(&format!(
             "generate: {games} games by {}, {positions} positions in {output}: {:.1} games/s, {:.0} positions/s, {:.1} bytes per position",
-            model.id,
+            task.model.id,
             report.games_played as f64 / seconds,
             report.positions_written as f64 / seconds,
             report.bytes as f64 / report.positions.max(1) as f64

@@ -1,89 +1,136 @@
 //! `renma shard`.
 
-use super::arguments::shard::ShardCommand;
-use super::arguments::stage::GenerateArguments;
+use super::arguments::shard::{PlanArguments, ShardCommand, StageArguments};
 use super::failure::UsageError;
-use super::output::{Output, finding_text, output_name, print_json, say, thousands};
-use super::session::{Session, Stopwatch, fresh_seed, model_or_champion, registry_folder};
+use super::output::{Output, finding_text, output_name, print, print_json, say, thousands};
+use super::session::{Session, Stopwatch, fresh_seed};
+use super::stage::{StageEnd, run_stage};
+use super::{fit_mpc, gate, generate};
 use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
-use crate::config::load_config;
+use crate::cluster::progress::{check_complete, progress};
+use crate::cluster::stage::fit_mpc::FitMpcPlan;
+use crate::cluster::stage::gate::GatePlan;
+use crate::cluster::stage::generate::GeneratePlan;
+use crate::cluster::stage::{StagePlan, StageTask};
+use crate::exit_code;
+use crate::pipeline::fit_mpc::run::fit_mpc_parts;
+use crate::pipeline::gate::run::gate_batches;
 use crate::pipeline::generate::run::{finish_parts, generate_parts};
 use crate::pipeline::generate::task::GenerateTask;
-use crate::run::claim::check_folder;
 use serde_json::json;
 use std::path::Path;
+use std::process::ExitCode;
 
-pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<()> {
+pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<ExitCode> {
     match command {
-        ShardCommand::Plan { plan, force, shards, task } => write_plan(session, &plan, force, shards, &task),
-        ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard),
-        ShardCommand::Finish { plan, seed } => finish(session, &plan, seed),
+        ShardCommand::Plan(arguments) => write_plan(session, *arguments)?,
+        ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard)?,
+        ShardCommand::Status { plan, ahead } => show_progress(session, &plan, ahead)?,
+        ShardCommand::Finish { plan, seed, work } => {
+            let plan = LoadedPlan::read(&plan)?;
+            return run_stage(session, plan.stage(), Some(plan.generation()), &work, || finish(session, &plan, seed));
+        }
     }
+    Ok(exit_code::DONE.into())
 }
 
-fn write_plan(
-    session: &Session,
-    path: &Path,
-    force: bool,
-    shards: u32,
-    arguments: &GenerateArguments,
-) -> anyhow::Result<()> {
-    let config = load_config(&arguments.run.config)?;
-    let registry = registry_folder(arguments.run.models.as_deref(), &config.name);
-    let task = GenerateTask {
-        config: &config.config.generate,
-        book: config.book.as_deref(),
-        seed: config.config.run.seed,
-        generation: arguments.generation,
-        model: &model_or_champion(arguments.model.as_deref(), &registry, &config)?,
-        output: &arguments.output,
-    };
-    check_folder(task.output)?;
-    let plan = Plan::new(task, shards as usize)?;
-    if !plan.is_in(path) {
-        let written = Output::open(session.json, path, PLAN_FILE, force)?
+fn write_plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
+    let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shards as usize);
+    let stage = match arguments.into_stage()? {
+        StageArguments::Generate(arguments, replace) => {
+            generate::with_task(&arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))
+        }
+        StageArguments::FitMpc(arguments) => {
+            fit_mpc::with_task(&arguments, |task| Ok(StagePlan::FitMpc(FitMpcPlan::new(&task)?)))
+        }
+        StageArguments::Gate(arguments) => {
+            gate::with_task(&arguments, |task| Ok(StagePlan::Gate(GatePlan::new(&task)?)))
+        }
+    }?;
+    let plan = Plan::new(stage, shards);
+    if !plan.is_in(&path) {
+        let written = Output::open(session.json, &path, PLAN_FILE, force)?
             .write(|writer| writer.write_all(plan.text().as_bytes()))?;
         if !written {
             return Ok(());
         }
     }
-    let (parts, games) = (thousands(plan.config.part_count() as u64), thousands(plan.config.games));
-    let (shards, output) = (plan.shards.len(), output_name(path).display());
-    say(&format!("shard plan: {games} games in {parts} parts and {shards} shards: {output}"));
+    let (pieces, name) = (thousands(plan.stage.piece_count() as u64), plan.stage.name());
+    let (shards, output) = (plan.shards.len(), output_name(&path).display());
+    say(&format!("shard plan: {name}, {pieces} parts in {shards} shards: {output}"));
     if !session.json {
         return Ok(());
     }
-    print_json(&json!({"plan": path.to_string_lossy(), "shards": plan.shards.len()}))
+    print_json(&json!({"plan": path.to_string_lossy(), "stage": name, "shards": shards}))
 }
 
 fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
     let plan = LoadedPlan::read(path)?;
-    let parts = plan.shard(shard as usize).ok_or_else(|| {
-        let last = plan.shard_count().saturating_sub(1);
+    let parts = plan.shards().get(shard as usize).cloned().ok_or_else(|| {
+        let last = plan.shards().len().saturating_sub(1);
         UsageError(format!("{} has no shard {shard}: choose one from 0 to {last}", path.display()))
     })?;
     let stopwatch = Stopwatch::start();
-    let report = generate_parts(plan.task(), parts, session.context())?;
-    if report.skipped {
+    let (skipped, made, report) = match plan.task() {
+        StageTask::Generate(task) => {
+            let report = generate_parts(task, parts, session.context())?;
+            let (games, positions) = (thousands(report.games_played), thousands(report.positions_written));
+            (report.skipped, format!("{games} games, {positions} positions"), json!(report))
+        }
+        StageTask::FitMpc(task) => {
+            let report = fit_mpc_parts(task, parts, session.context())?;
+            let (games, samples) = (thousands(report.games), thousands(report.samples));
+            (report.skipped, format!("{games} games, {samples} samples"), json!(report))
+        }
+        StageTask::Gate(task) => {
+            let report = gate_batches(&task, parts, session.context())?;
+            (report.skipped, format!("{} games", thousands(report.games_played)), json!(report))
+        }
+    };
+    if skipped {
         say(&format!("shard run: shard {shard} of {} is already there", path.display()));
     } else {
-        let (games, positions) = (thousands(report.games_played), thousands(report.positions_written));
-        let seconds = stopwatch.seconds();
-        say(&format!("shard run: shard {shard}: {games} games, {positions} positions, {seconds:.1} s"));
+        say(&format!("shard run: shard {shard}: {made}, {:.1} s", stopwatch.seconds()));
     }
     if session.json { print_json(&report) } else { Ok(()) }
 }
 
-fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<()> {
+fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<()> {
     let plan = LoadedPlan::read(path)?;
-    let seed = seed.unwrap_or_else(fresh_seed);
-    let report = finish_parts(plan.task(), seed, session.context())?;
+    let progress = progress(&plan, ahead as usize, session.context())?;
+    if session.json {
+        return print_json(&progress);
+    }
+    let (done, shards) = (thousands(progress.done.len() as u64), thousands(progress.shards as u64));
+    let next = if progress.complete {
+        format!("run renma shard finish {}", path.display())
+    } else {
+        let numbers: Vec<String> = progress.needed.iter().map(ToString::to_string).collect();
+        format!("to run now: {}", numbers.join(" "))
+    };
+    Ok(print(&format!("{}: {done} of {shards} shards are done\n{next}", progress.stage))?)
+}
+
+fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>) -> anyhow::Result<StageEnd> {
+    check_complete(plan, session.context())?;
+    match plan.task() {
+        StageTask::Generate(task) => finish_games(session, task, seed),
+        StageTask::FitMpc(task) => fit_mpc::fit(session, task),
+        StageTask::Gate(task) => gate::decide(session, task),
+    }
+}
+
+fn finish_games(session: &Session, task: GenerateTask<'_>, seed: Option<u64>) -> anyhow::Result<StageEnd> {
+    let report = finish_parts(task, seed.unwrap_or_else(fresh_seed), session.context())?;
     let (games, positions) = (thousands(report.dataset.games), thousands(report.dataset.positions));
-    let mut text = format!("shard finish: {games} games, {positions} positions in {}", plan.task().output.display());
+    let mut text = format!("shard finish: {games} games, {positions} positions in {}", task.output.display());
     if 0 < report.games_remade {
-        let remade = thousands(report.games_remade);
+        let (remade, seed) = (thousands(report.games_remade), report.sample_seed);
         text += &format!(", {remade} made again with --seed {seed}\n{}", finding_text("games", report.games_remade));
     }
     say(&text);
-    if session.json { print_json(&report) } else { Ok(()) }
+    if session.json {
+        print_json(&report)?;
+    }
+    Ok(StageEnd::done(None, report.dataset.skipped))
 }

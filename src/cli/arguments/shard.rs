@@ -1,29 +1,19 @@
 //! The arguments of the `shard` commands.
 
-use super::stage::GenerateArguments;
-use clap::Subcommand;
+use super::folder;
+use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, WorkArguments};
+use crate::cli::failure::UsageError;
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// The `shard` commands.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ShardCommand {
-    /// Write a plan: self-play divided into shards, with everything that determines the games
+    /// Write a plan: a stage divided into shards, with everything that determines its output
     #[command(
-        after_help = "Example: renma shard plan plan.json --config configs/default.toml --shards 8 --output datasets/try/selfplay/generation=0001"
+        after_help = "--stage decides which options are needed: those of the command of that name, with the same meaning.\n\nExample: renma shard plan plan.json --config configs/default.toml --shards 8 --output datasets/try/selfplay/generation=0001"
     )]
-    Plan {
-        /// The plan, a new file; `-` for stdout
-        #[arg(value_name = "PLAN")]
-        plan: PathBuf,
-        /// Overwrite another plan
-        #[arg(long)]
-        force: bool,
-        /// Number of shards; fewer if there are fewer parts
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        shards: u32,
-        #[command(flatten)]
-        task: GenerateArguments,
-    },
+    Plan(Box<PlanArguments>),
     /// Make shard K of a plan; repeating it, on any machine, is harmless
     #[command(after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0")]
     Run {
@@ -34,8 +24,20 @@ pub(in crate::cli) enum ShardCommand {
         #[arg(value_name = "K")]
         shard: u32,
     },
-    /// Check that all shards are there, play a sample of their games again, and publish the manifest
-    #[command(after_help = "Example: renma shard finish plan.json")]
+    /// Show which shards of a plan are done, and which to run now
+    #[command(after_help = "Example: renma shard status plan.json --json")]
+    Status {
+        /// The plan
+        #[arg(value_name = "PLAN")]
+        plan: PathBuf,
+        /// Of a match, run at most this many batches of 8 pairs beyond the last look at the score
+        #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
+        ahead: u32,
+    },
+    /// Check the shards, and make the rest of the stage: manifest, statistics or verdict
+    #[command(
+        after_help = "It prints what the stage itself prints, and has its exit code.\n\nExample: renma shard finish plan.json"
+    )]
     Finish {
         /// The plan
         #[arg(value_name = "PLAN")]
@@ -43,5 +45,118 @@ pub(in crate::cli) enum ShardCommand {
         /// The seed that chooses the games to play again [default: a new one each time, printed]
         #[arg(long, value_name = "N")]
         seed: Option<u64>,
+        #[command(flatten)]
+        work: WorkArguments,
     },
+}
+
+/// A stage that can be divided.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(in crate::cli) enum ShardStage {
+    Generate,
+    FitMpc,
+    Gate,
+}
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct PlanArguments {
+    /// The plan, a new file; `-` for stdout
+    #[arg(value_name = "PLAN")]
+    pub(in crate::cli) plan: PathBuf,
+    /// Overwrite another plan
+    #[arg(long)]
+    pub(in crate::cli) force: bool,
+    /// The stage to divide
+    #[arg(long, value_enum, default_value_t = ShardStage::Generate, value_name = "STAGE")]
+    pub(in crate::cli) stage: ShardStage,
+    /// Number of shards; fewer if the stage has fewer parts
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(in crate::cli) shards: u32,
+    #[command(flatten)]
+    pub(in crate::cli) run: StageRun,
+    /// generate: the model that plays [default: champion, else run.start]; fit-mpc: the model to fit
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// The generation, counted from 1
+    #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    generation: u32,
+    /// The dataset folder
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    output: PathBuf,
+    /// fit-mpc: draw the fit in this folder
+    #[arg(long, value_name = "DIR", value_parser = folder())]
+    report: Option<PathBuf>,
+    /// gate: the model that may become champion
+    #[arg(long, value_name = "MODEL", required_if_eq("stage", "gate"))]
+    candidate: Option<String>,
+    /// gate: its opponent
+    #[arg(long, value_name = "MODEL", required_if_eq("stage", "gate"))]
+    baseline: Option<String>,
+    /// gate: datasets whose positions must not be openings
+    #[arg(long, num_args = 1.., value_name = "DATASET")]
+    avoid: Vec<PathBuf>,
+    /// Overwrite a result of other inputs in the output folder
+    #[arg(long, hide = true)]
+    replace: bool,
+}
+
+/// The arguments of the stage that a plan divides.
+pub(in crate::cli) enum StageArguments {
+    Generate(GenerateArguments, bool),
+    FitMpc(FitMpcArguments),
+    Gate(GateArguments),
+}
+
+impl PlanArguments {
+    /// The arguments as those of the stage.
+    ///
+    /// # Errors
+    ///
+    /// An option that the stage does not have, or lacks.
+    pub(in crate::cli) fn into_stage(self) -> Result<StageArguments, UsageError> {
+        let Self { stage, run, model, generation, output, report, candidate, baseline, avoid, replace, .. } = self;
+        let work = WorkArguments { budget: None, since: None, log: None };
+        let given = [
+            ("--model", model.is_some()),
+            ("--report", report.is_some()),
+            ("--candidate", candidate.is_some()),
+            ("--baseline", baseline.is_some()),
+            ("--avoid", !avoid.is_empty()),
+        ];
+        let (name, known): (_, &[&str]) = match stage {
+            ShardStage::Generate => ("generate", &["--model"]),
+            ShardStage::FitMpc => ("fit-mpc", &["--model", "--report"]),
+            ShardStage::Gate => ("gate", &["--candidate", "--baseline", "--avoid"]),
+        };
+        if let Some((option, _)) = given.iter().find(|(option, given)| *given && !known.contains(option)) {
+            return Err(UsageError(format!("{option} is not an option of --stage {name}")));
+        }
+        let needed = |option: &str| UsageError(format!("--stage {name} needs {option}"));
+        Ok(match stage {
+            ShardStage::Generate => {
+                StageArguments::Generate(GenerateArguments { run, model, generation, output }, replace)
+            }
+            ShardStage::FitMpc => {
+                let model = model.ok_or_else(|| needed("--model"))?;
+                let output = Some(output);
+                StageArguments::FitMpc(FitMpcArguments { run, model, generation, output, report, replace, work })
+            }
+            ShardStage::Gate => {
+                let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
+                let baseline = baseline.ok_or_else(|| needed("--baseline"))?;
+                let remake = false;
+                StageArguments::Gate(GateArguments {
+                    run,
+                    candidate,
+                    baseline,
+                    avoid,
+                    generation,
+                    output,
+                    remake,
+                    replace,
+                    work,
+                })
+            }
+        })
+    }
 }

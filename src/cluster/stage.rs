@@ -1,0 +1,157 @@
+//! What a plan says of each stage, and the task that it stands for.
+
+pub mod fit_mpc;
+pub mod gate;
+pub mod generate;
+mod inputs;
+
+use crate::artifact::error::ArtifactError;
+use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::gate::task::GateTask;
+use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::{StageError, fit_mpc as fit_mpc_stage, gate as gate_stage, generate as generate_stage};
+use fit_mpc::{FitMpcInputs, FitMpcPlan};
+use gate::{GateInputs, GatePlan};
+use generate::{GenerateInputs, GeneratePlan};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// A stage with everything that determines its bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StagePlan {
+    /// Self-play; its pieces are parts of a dataset.
+    Generate(GeneratePlan),
+    /// MPC statistics; its pieces are parts of the samples.
+    FitMpc(FitMpcPlan),
+    /// A match; its pieces are batches of pairs.
+    Gate(GatePlan),
+}
+
+/// The models and files that a plan names.
+#[derive(Debug)]
+pub(super) enum Inputs {
+    Generate(GenerateInputs),
+    FitMpc(FitMpcInputs),
+    Gate(Box<GateInputs>),
+}
+
+/// The task that a plan stands for.
+#[derive(Clone, Copy, Debug)]
+pub enum StageTask<'a> {
+    /// Self-play.
+    Generate(GenerateTask<'a>),
+    /// MPC statistics.
+    FitMpc(FitMpcTask<'a>),
+    /// A match.
+    Gate(GateTask<'a>),
+}
+
+/// The stages that can be cut, each with the version of its algorithm.
+pub(super) const ALGORITHMS: [(&str, u32); 3] = [
+    ("generate", generate_stage::task::ALGORITHM),
+    ("fit-mpc", fit_mpc_stage::task::ALGORITHM),
+    ("gate", gate_stage::task::ALGORITHM),
+];
+
+impl StagePlan {
+    /// The name of the stage.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Generate(_) => "generate",
+            Self::FitMpc(_) => "fit-mpc",
+            Self::Gate(_) => "gate",
+        }
+    }
+
+    /// The generation, counted from 1.
+    #[must_use]
+    pub const fn generation(&self) -> u32 {
+        match self {
+            Self::Generate(plan) => plan.generation,
+            Self::FitMpc(plan) => plan.generation,
+            Self::Gate(plan) => plan.generation,
+        }
+    }
+
+    /// The folder in which shards leave their pieces.
+    #[must_use]
+    pub fn output(&self) -> &Path {
+        match self {
+            Self::Generate(plan) => &plan.output,
+            Self::FitMpc(plan) => &plan.output,
+            Self::Gate(plan) => &plan.output,
+        }
+    }
+
+    /// The number of pieces that shards divide.
+    #[must_use]
+    pub fn piece_count(&self) -> usize {
+        match self {
+            Self::Generate(plan) => plan.config.part_count(),
+            Self::FitMpc(plan) => plan.config.games.div_ceil(plan.config.part_games) as usize,
+            Self::Gate(plan) => plan.piece_count(),
+        }
+    }
+
+    /// Checks everything that can be checked without the inputs, as if a person had typed it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Generate(plan) => plan.check()?,
+            Self::FitMpc(plan) => plan.config.check().map_err(|error| error.to_string())?,
+            Self::Gate(plan) => plan.config.check().map_err(|error| error.to_string())?,
+        }
+        if self.generation() == 0 { Err("generation is 0: generations are counted from 1".into()) } else { Ok(()) }
+    }
+
+    /// Its fields as they stand in the plan's file.
+    pub(super) fn fields(&self) -> Map<String, Value> {
+        let value = match self {
+            Self::Generate(plan) => serde_json::to_value(plan),
+            Self::FitMpc(plan) => serde_json::to_value(plan),
+            Self::Gate(plan) => serde_json::to_value(plan),
+        };
+        match value.expect("a plan is plain data") {
+            Value::Object(fields) => fields,
+            _ => unreachable!("a plan is a struct"),
+        }
+    }
+
+    /// The plan of a stage from its fields.
+    pub(super) fn of_fields(stage: &str, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        let fields = Value::Object(fields);
+        match stage {
+            "fit-mpc" => serde_json::from_value(fields).map(Self::FitMpc),
+            "gate" => serde_json::from_value(fields).map(Self::Gate),
+            _ => serde_json::from_value(fields).map(Self::Generate),
+        }
+    }
+
+    /// Reads what the plan in the file `path` names.
+    pub(super) fn load(&self, path: &Path) -> Result<Inputs, ArtifactError> {
+        match self {
+            Self::Generate(plan) => plan.load(path).map(Inputs::Generate),
+            Self::FitMpc(plan) => plan.load(path).map(Inputs::FitMpc),
+            Self::Gate(plan) => plan.load(path).map(|inputs| Inputs::Gate(Box::new(inputs))),
+        }
+    }
+
+    /// The task, from inputs that [`StagePlan::load`] has read.
+    pub(super) fn task<'a>(&'a self, inputs: &'a Inputs) -> StageTask<'a> {
+        match (self, inputs) {
+            (Self::Generate(plan), Inputs::Generate(inputs)) => StageTask::Generate(plan.task(inputs)),
+            (Self::FitMpc(plan), Inputs::FitMpc(inputs)) => StageTask::FitMpc(plan.task(inputs)),
+            (Self::Gate(plan), Inputs::Gate(inputs)) => StageTask::Gate(plan.task(inputs)),
+            _ => unreachable!("a plan loads its own inputs"),
+        }
+    }
+}
+
+/// A folder as a plan names it: a plan is JSON, and so are its names.
+pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
+    let text = folder.to_str().ok_or_else(|| {
+        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
+        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
+    });
+    text.map(str::to_owned)
+}

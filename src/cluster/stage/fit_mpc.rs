@@ -1,0 +1,84 @@
+//! MPC statistics in a plan.
+
+use super::inputs::{PlannedModel, check_made_of};
+use super::text_of;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::registry::Registry;
+use crate::pipeline::StageError;
+use crate::pipeline::fit_mpc::recipe::recipe;
+use crate::pipeline::fit_mpc::run::fit_mpc_parts_done;
+use crate::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// The samples of MPC statistics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FitMpcPlan {
+    /// The hash of everything that determines the samples, except their number.
+    pub recipe: ContentHash,
+    /// The `[fit_mpc]` table.
+    pub config: FitMpcConfig,
+    /// The run's seed.
+    pub seed: u64,
+    /// The generation of the samples, counted from 1.
+    pub generation: u32,
+    /// The model to fit.
+    pub model: PlannedModel,
+    /// The registry of the run.
+    pub registry: PathBuf,
+    /// The dataset folder of the samples.
+    pub output: PathBuf,
+    /// The folder of the pictures, if they are drawn.
+    pub report: Option<PathBuf>,
+}
+
+/// The model with the registry.
+#[derive(Debug)]
+pub(in crate::cluster) struct FitMpcInputs {
+    model: LoadedModel,
+    registry: Registry,
+}
+
+impl FitMpcPlan {
+    /// The plan of a task.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, `method = "source"`, no output folder, or a folder with a name that a plan cannot hold.
+    pub fn new(task: &FitMpcTask<'_>) -> Result<Self, StageError> {
+        task.config.check()?;
+        // A stage that cannot be cut says so now.
+        fit_mpc_parts_done(task)?;
+        Ok(Self {
+            recipe: recipe(task).hash,
+            config: task.config.clone(),
+            seed: task.seed,
+            generation: task.generation,
+            model: PlannedModel::new(task.model)?,
+            registry: text_of(task.registry.folder())?.into(),
+            output: text_of(task.output.unwrap_or(Path::new("")))?.into(),
+            report: task.report.map(text_of).transpose()?.map(PathBuf::from),
+        })
+    }
+
+    pub(super) fn load(&self, path: &Path) -> Result<FitMpcInputs, ArtifactError> {
+        let inputs = FitMpcInputs { model: self.model.load(path)?, registry: Registry::new(&self.registry) };
+        check_made_of(path, self.recipe, recipe(&self.task(&inputs)).hash)?;
+        Ok(inputs)
+    }
+
+    pub(super) fn task<'a>(&'a self, inputs: &'a FitMpcInputs) -> FitMpcTask<'a> {
+        FitMpcTask {
+            config: &self.config,
+            seed: self.seed,
+            generation: self.generation,
+            model: &inputs.model,
+            registry: &inputs.registry,
+            output: Some(&self.output),
+            report: self.report.as_deref(),
+        }
+    }
+}

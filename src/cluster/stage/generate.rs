@@ -1,0 +1,87 @@
+//! Self-play in a plan.
+
+use super::inputs::{PlannedModel, check_made_of};
+use super::text_of;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::reference::LoadedModel;
+use crate::pipeline::StageError;
+use crate::pipeline::generate::book::Book;
+use crate::pipeline::generate::recipe::recipe;
+use crate::pipeline::generate::task::{GenerateConfig, GenerateTask};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A self-play dataset.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GeneratePlan {
+    /// The hash of everything that determines the games, except their number.
+    pub recipe: ContentHash,
+    /// The `[generate]` table.
+    pub config: GenerateConfig,
+    /// The lines of its book, if it has one.
+    pub book: Vec<String>,
+    /// The run's seed.
+    pub seed: u64,
+    /// The generation, counted from 1.
+    pub generation: u32,
+    /// Who plays.
+    pub model: PlannedModel,
+    /// The dataset folder.
+    pub output: PathBuf,
+}
+
+/// The player with its book.
+#[derive(Debug)]
+pub(in crate::cluster) struct GenerateInputs {
+    model: LoadedModel,
+    book: Option<Book>,
+}
+
+impl GeneratePlan {
+    /// The plan of a task.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, or a folder with a name that a plan cannot hold.
+    pub fn new(task: GenerateTask<'_>) -> Result<Self, StageError> {
+        task.config.check()?;
+        Ok(Self {
+            recipe: recipe(&task).hash,
+            config: task.config.clone(),
+            book: task.book.map_or_else(Vec::new, Book::lines),
+            seed: task.seed,
+            generation: task.generation,
+            model: PlannedModel::new(task.model)?,
+            output: text_of(task.output)?.into(),
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.config.check().map_err(|error| error.to_string())?;
+        if self.config.openings.book().is_some() == self.book.is_empty() {
+            return Err("its book is not the one that its config asks for".into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn load(&self, path: &Path) -> Result<GenerateInputs, ArtifactError> {
+        let unfit = |reason| ArtifactError::unfit(path, reason);
+        let book = if self.book.is_empty() { None } else { Some(Book::new(&self.book).map_err(unfit)?) };
+        let inputs = GenerateInputs { model: self.model.load(path)?, book };
+        check_made_of(path, self.recipe, recipe(&self.task(&inputs)).hash)?;
+        Ok(inputs)
+    }
+
+    pub(super) fn task<'a>(&'a self, inputs: &'a GenerateInputs) -> GenerateTask<'a> {
+        GenerateTask {
+            config: &self.config,
+            book: inputs.book.as_ref(),
+            seed: self.seed,
+            generation: self.generation,
+            model: &inputs.model,
+            output: &self.output,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Inputs that a plan names by their content.
+
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::reference::{LoadedModel, load_model};
+use crate::cluster::stage::text_of;
+use crate::pipeline::StageError;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A model by its folder or built-in name, relative to the folder that all shards run in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedModel {
+    /// The folder or the built-in.
+    pub name: String,
+    /// The hash of its content.
+    pub content: ContentHash,
+}
+
+/// A dataset by its folder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedDataset {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The hash of its content.
+    pub content: ContentHash,
+}
+
+impl PlannedModel {
+    pub(super) fn new(model: &LoadedModel) -> Result<Self, StageError> {
+        let name = match &model.folder {
+            Some(folder) => text_of(folder)?,
+            None => model.id.to_string(),
+        };
+        Ok(Self { name, content: model.content })
+    }
+
+    /// Loads the model for the plan in the file `path`.
+    pub(super) fn load(&self, path: &Path) -> Result<LoadedModel, ArtifactError> {
+        let Self { name, content } = self;
+        let model = load_model(name, Path::new("")).map_err(|error| match error {
+            ArtifactError::Missing { .. } => {
+                is_gone(path, &format!("its model {name} ({}) does not exist", content.short()))
+            }
+            error => error,
+        })?;
+        if model.content != *content {
+            let (found, wanted) = (model.content.short(), content.short());
+            let reason = format!("{name} is model {found} now, the plan was made for {wanted}");
+            return Err(ArtifactError::unfit(path, format!("{reason}\nput that model back, or make the plan again")));
+        }
+        Ok(model)
+    }
+}
+
+impl PlannedDataset {
+    pub(super) fn new(folder: &Path) -> Result<Self, StageError> {
+        let content = Manifest::read_any(folder)?.content;
+        Ok(Self { folder: text_of(folder)?.into(), content })
+    }
+
+    /// Checks that the folder still has the dataset, for the plan in the file `path`.
+    pub(super) fn check(&self, path: &Path) -> Result<(), ArtifactError> {
+        let name = self.folder.display();
+        let manifest = Manifest::read_any(&self.folder).map_err(|error| match error {
+            ArtifactError::Missing { .. } => is_gone(path, &format!("its dataset {name} does not exist")),
+            error => error,
+        })?;
+        if manifest.content != self.content {
+            let (found, wanted) = (manifest.content.short(), self.content.short());
+            let reason = format!("{name} has content {found} now, the plan was made for {wanted}");
+            return Err(ArtifactError::unfit(path, format!("{reason}\nput it back, or make the plan again")));
+        }
+        Ok(())
+    }
+}
+
+fn is_gone(path: &Path, reason: &str) -> ArtifactError {
+    let remedy = "start it in the folder in which the plan was made, or make the plan again";
+    ArtifactError::Conflict { path: path.to_owned(), reason: format!("{reason}\n{remedy}") }
+}
+
+/// An error unless a plan's settings are those that its hash was made of.
+pub(super) fn check_made_of(path: &Path, listed: ContentHash, made: ContentHash) -> Result<(), ArtifactError> {
+    if listed == made {
+        return Ok(());
+    }
+    let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
+    Err(ArtifactError::unfit(path, reason))
+}

@@ -1,0 +1,169 @@
+//! Stages cut into shards: made in any order, by several processes at once or twice, they give the bytes of a local run.
+//! Self-play in shards is tested in generate.rs and trust.rs.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use serde_json::Value;
+use std::path::Path;
+use workspace::{Workspace, check_same};
+
+const FIT: [(&str, &str); 4] =
+    [("fit_mpc.games", "7"), ("fit_mpc.part_games", "2"), ("fit_mpc.depth_max", "3"), ("gate.games", "400")];
+
+/// A sequential test of weak players; it is decided long before its last batch.
+const MATCH: &str = "--candidate builtin:disc-count --baseline builtin:square-weights";
+
+fn config(workspace: &Workspace, name: &str, changes: &[(&str, &str)]) -> String {
+    let quick = [("gate.depth", "1"), ("gate.exact_empties", "4")];
+    workspace.config(name, "smoke", &[&FIT, quick.as_slice(), changes].concat())
+}
+
+fn status(workspace: &Workspace, plan: &str, options: &str) -> Value {
+    serde_json::from_str(&workspace.done(&format!("shard status {plan} --json {options}"))).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+/// Runs the shards that are needed, the last first, until nothing more is; gives how many were run.
+fn run_needed(workspace: &Workspace, plan: &str, options: &str) -> usize {
+    let mut runs = 0;
+    loop {
+        let found = status(workspace, plan, options);
+        let needed = numbers(&found["needed"]);
+        assert_eq!(found["complete"], needed.is_empty(), "{found}");
+        if needed.is_empty() {
+            return runs;
+        }
+        for shard in needed.into_iter().rev() {
+            workspace.done(&format!("shard run {plan} {shard} --threads {}", 1 + shard % 2));
+            runs += 1;
+        }
+    }
+}
+
+fn check_refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
+    let outcome = workspace.run(arguments);
+    assert_eq!(outcome.code, Some(code), "{arguments}\n{}", outcome.stderr);
+    assert!(words.iter().all(|word| outcome.stderr.contains(word)), "{arguments}\n{}", outcome.stderr);
+}
+
+/// Nothing but locks may differ.
+fn check_same_stage(workspace: &Workspace, local: &str, shards: &str) {
+    check_same(&workspace.path(local), &workspace.path(shards), &format!("{local} and {shards}"));
+}
+
+#[test]
+fn mpc_statistics_from_shards_are_those_of_one_machine() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[]);
+    let fit = |registry: &str, output: &str| {
+        format!("--config {config} --model builtin:square-weights --models {registry} --output {output}")
+    };
+    let id = workspace.done(&format!("fit-mpc {}", fit("local", "local-samples")));
+    workspace.done(&format!("shard plan plan.json --stage fit-mpc --shards 3 {}", fit("shared", "samples")));
+    let begun = status(&workspace, "plan.json", "");
+    assert_eq!((begun["stage"].as_str(), begun["shards"].as_u64()), (Some("fit-mpc"), Some(3)));
+    assert_eq!((numbers(&begun["done"]), numbers(&begun["needed"])), (vec![], vec![0, 1, 2]));
+    workspace.done("shard run plan.json 1");
+    assert_eq!(numbers(&status(&workspace, "plan.json", "")["done"]), [1]);
+    check_refused(&workspace, "shard finish plan.json", 75, &["samples", "part 0 is missing"]);
+    assert!(!workspace.path("shared").exists(), "nothing was fitted");
+    assert_eq!(run_needed(&workspace, "plan.json", ""), 2);
+    assert!(workspace.done("shard run plan.json 0 --json").contains("\"skipped\":true"));
+    assert_eq!(workspace.done("shard finish plan.json"), id);
+    check_same_stage(&workspace, "local", "shared");
+    check_same_stage(&workspace, "local-samples", "samples");
+    assert_eq!(workspace.done("shard finish plan.json"), id, "it was finished");
+}
+
+#[test]
+fn a_match_in_shards_has_the_verdict_and_the_files_of_one_machine() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("gate.mode", "\"sprt\"")]);
+    let outcome = workspace.run(&format!("gate --config {config} {MATCH} --output local"));
+    assert_eq!(outcome.code, Some(10), "{}", outcome.stderr);
+    let mut runs = Vec::new();
+    for ahead in [1, 7, 1000] {
+        let (plan, output) = (format!("plan{ahead}.json"), format!("match{ahead}"));
+        workspace.done(&format!("shard plan {plan} --stage gate --config {config} {MATCH} --output {output}"));
+        runs.push(run_needed(&workspace, &plan, &format!("--ahead {ahead}")));
+        let outcome = workspace.run(&format!("shard finish {plan}"));
+        assert_eq!(outcome.code, Some(10), "{}", outcome.stderr);
+        check_same_stage(&workspace, "local", &output);
+        assert_eq!(run_needed(&workspace, &plan, ""), 0, "what lay beyond the decision is not wanted again");
+    }
+    let played = std::fs::read_dir(workspace.path("local/games")).unwrap().count();
+    assert_eq!(runs[0], played, "one batch at a time plays what the verdict needs");
+    assert_eq!(*runs.last().unwrap(), 25, "all batches at once");
+}
+
+#[test]
+fn a_match_without_early_end_takes_shards_of_several_batches() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "90")]);
+    workspace.done(&format!("generate --config {config} --model builtin:disc-count --output data"));
+    let options = format!("--config {config} {MATCH} --avoid data");
+    workspace.run(&format!("gate {options} --output local"));
+    workspace.done(&format!("shard plan plan.json --stage gate --shards 2 {options} --output shared"));
+    assert_eq!(run_needed(&workspace, "plan.json", "--ahead 1"), 2);
+    assert_eq!(workspace.run("shard finish plan.json").code, Some(10));
+    check_same_stage(&workspace, "local", "shared");
+    workspace.done(&format!("generate --config {config} --model builtin:square-weights --output other"));
+    std::fs::remove_dir_all(workspace.path("data")).unwrap();
+    check_refused(&workspace, "shard run plan.json 0", 2, &["plan.json", "its dataset data", "does not exist"]);
+    std::fs::rename(workspace.path("other"), workspace.path("data")).unwrap();
+    check_refused(&workspace, "shard run plan.json 0", 65, &["data has content", "the plan was made for"]);
+}
+
+#[test]
+fn a_shard_run_by_several_processes_at_once_is_made_once() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "64")]);
+    workspace.run(&format!("gate --config {config} {MATCH} --output local"));
+    workspace.done(&format!("shard plan plan.json --stage gate --shards 1 --config {config} {MATCH} --output shared"));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| workspace.done("shard run plan.json 0"));
+        }
+    });
+    assert_eq!(workspace.run("shard finish plan.json").code, Some(10));
+    check_same_stage(&workspace, "local", "shared");
+}
+
+#[test]
+fn a_stage_that_cannot_be_cut_says_so() {
+    let workspace = Workspace::new();
+    let source = config(&workspace, "source", &[("fit_mpc.method", "\"source\""), ("fit_mpc.t", "1.4")]);
+    let model = "--model builtin:square-weights --output samples";
+    for (options, code, words) in [
+        (format!("--stage fit-mpc --config {source} {model}"), 2, "fit_mpc.method = \"source\" cannot be cut"),
+        (format!("--stage fit-mpc --config {source} --output samples"), 2, "--stage fit-mpc needs --model"),
+        (format!("--stage gate --config {source} {MATCH} {model}"), 2, "--model is not an option of --stage gate"),
+        (format!("--stage gate --config {source} --output out"), 2, "--candidate"),
+        (format!("--config {source} {MATCH} --output out"), 2, "--candidate is not an option of --stage generate"),
+        (format!("--stage promote --config {source} --output out"), 2, "generate, fit-mpc, gate"),
+    ] {
+        check_refused(&workspace, &format!("shard plan plan.json {options}"), code, &[words]);
+        assert!(!workspace.path("plan.json").exists(), "{options}");
+    }
+}
+
+#[test]
+fn a_changed_model_is_refused_by_every_shard() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[]);
+    let fit = format!("--config {config} --models registry");
+    workspace.done(&format!("fit-mpc {fit} --model builtin:square-weights"));
+    workspace.done(&format!("shard plan plan.json --stage fit-mpc {fit} --model v0001 --output samples"));
+    std::fs::remove_dir_all(workspace.path("registry/v0001")).unwrap();
+    let words = ["plan.json", "its model registry/v0001", "does not exist", "the folder in which the plan was made"];
+    for arguments in ["shard run plan.json 0", "shard status plan.json", "shard finish plan.json"] {
+        check_refused(&workspace, arguments, 2, &words);
+    }
+    assert!(!Path::new(&workspace.path("samples")).exists());
+}
