@@ -3,6 +3,7 @@
 
 pub mod claim;
 mod defaults;
+pub mod efficiency;
 pub mod entry;
 pub mod folders;
 pub mod gc;

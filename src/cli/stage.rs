@@ -59,6 +59,7 @@ pub(super) fn run_stage(
             began,
             seconds: stopwatch.seconds(),
             cpu_seconds: stopwatch.processor_seconds(),
+            threads: Some(session.threads),
             id: result.as_ref().ok().and_then(|end| end.id.clone()),
             error: result.as_ref().err().map(|error| format!("{error:#}")),
         };

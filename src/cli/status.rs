@@ -10,7 +10,9 @@ use super::stage::unix_seconds;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::model::registry::Registry;
 use crate::config::{LoadedConfig, config_value, load_config};
+use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::lineage::Lineage;
+use crate::run::log::{RUN_LOG_NAME, read_calls};
 use crate::run::record::{PipelineCall, write_record};
 use crate::run::script_lock::lock_for_script;
 use crate::run::state::{PartCount, Stage, StageState, State};
@@ -48,7 +50,11 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     match (session.json, arguments.stage) {
         (true, _) => print_json(&status),
         (false, Some(_)) => Ok(print(&describe_stage(states))?),
-        (false, None) => Ok(print(&describe(&status))?),
+        (false, None) => {
+            let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+            let efficiency = RunEfficiency::of(&calls).map(|run| format!("\n{}", efficiency_text(&run)));
+            Ok(print(&format!("{}{}", describe(&status), efficiency.unwrap_or_default()))?)
+        }
     }
 }
 
@@ -105,6 +111,14 @@ fn describe(status: &RunStatus) -> String {
         text += &format!("\n\n{}", moved_text(&status.moved_defaults));
     }
     text
+}
+
+/// How busy the threads of the run have been.
+fn efficiency_text(run: &RunEfficiency) -> String {
+    let percent = |found: &Efficiency| format!("{:.0} %", 100.0 * found.efficiency);
+    let stages: Vec<String> = run.stages.iter().map(|(stage, found)| format!("{stage} {}", percent(found))).collect();
+    let (cpu, all) = (run.all.cpu_seconds.round() as u64, percent(&run.all));
+    format!("{} CPU seconds, {all} of the time of all threads: {}", thousands(cpu), stages.join(", "))
 }
 
 fn moved_text(moved: &[String]) -> String {

@@ -43,6 +43,9 @@ pub struct CallRecord {
     pub seconds: f64,
     /// Processor seconds of all its threads.
     pub cpu_seconds: f64,
+    /// The number of its threads; older versions did not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
     /// The version that it made or found, if it is a stage that makes one.
     pub id: Option<String>,
     /// The error it met, if any.
@@ -116,6 +119,7 @@ mod tests {
             began: 1_800_000_000,
             seconds: 1.5,
             cpu_seconds: 2.5,
+            threads: Some(4),
             id: None,
             error: None,
         };

@@ -1,5 +1,6 @@
 //! `run.json`: one call of the pipeline for machines. It holds times, so it is not an artifact.
 
+use super::efficiency::RunEfficiency;
 use super::log::{CallRecord, RUN_LOG_NAME, read_calls, utc};
 use super::summary::RunStatus;
 use crate::artifact::error::ArtifactError;
@@ -46,6 +47,8 @@ struct RunRecord<'a> {
     budget: Option<BudgetState>,
     /// The calls of the stages, in order.
     stages: Vec<CallRecord>,
+    /// How busy their threads were.
+    efficiency: Option<RunEfficiency>,
     #[serde(flatten)]
     status: &'a RunStatus,
 }
@@ -62,6 +65,7 @@ struct RunRecord<'a> {
 pub fn write_record(path: &Path, call: PipelineCall, registry: &Path, status: &RunStatus) -> Result<(), ArtifactError> {
     let seconds = call.now.saturating_sub(call.began);
     let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
+    let stages: Vec<CallRecord> = calls.into_iter().filter(|stage| call.began <= stage.began).collect();
     let record = RunRecord {
         format: RunFormat::CURRENT,
         began: utc(call.began),
@@ -74,7 +78,8 @@ pub fn write_record(path: &Path, call: PipelineCall, registry: &Path, status: &R
             seconds_left: budget.as_secs().saturating_sub(seconds),
             spent: call.code == Some(exit_code::BUDGET_SPENT),
         }),
-        stages: calls.into_iter().filter(|stage| call.began <= stage.began).collect(),
+        efficiency: RunEfficiency::of(&stages),
+        stages,
         status,
     };
     let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
