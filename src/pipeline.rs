@@ -7,6 +7,7 @@ pub mod fit_mpc;
 mod fixtures;
 pub mod gate;
 pub mod generate;
+pub mod item_sample;
 pub mod promote;
 pub mod retired;
 pub mod search_settings;

@@ -6,6 +6,11 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
+use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::table::Table;
+use renma::artifact::table::row::TableRow;
+use renma::pipeline::item_sample::ItemSample;
 use serde_json::Value;
 use std::path::Path;
 use workspace::{Workspace, check_same};
@@ -166,4 +171,44 @@ fn a_changed_model_is_refused_by_every_shard() {
         check_refused(&workspace, arguments, 2, &words);
     }
     assert!(!Path::new(&workspace.path("samples")).exists());
+}
+
+/// Changes the rows of a part and writes it as sound as before.
+fn falsify<R: TableRow>(table: &Table, path: &Path, change: impl Fn(&mut R)) {
+    let footer = Table::read_footer(path).unwrap();
+    let (_, _, batch) = table.read_unlisted(path, |_| Ok(1 << 20)).unwrap();
+    let mut rows = R::from_batch(&batch).unwrap();
+    rows.iter_mut().for_each(change);
+    let kept = |(key, _): &(&String, &String)| *key != "renma.content" && key.starts_with("renma.");
+    let footer = footer.iter().filter(kept).map(|(key, value)| (key.clone(), value.clone())).collect();
+    std::fs::remove_file(path).unwrap();
+    table.write_rows(path, &rows, &footer).unwrap();
+}
+
+#[test]
+fn false_samples_and_games_are_found_and_nothing_is_published() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "16")]);
+    let fit = format!("--config {config} --model builtin:square-weights --models registry --output samples");
+    workspace.done(&format!("shard plan fit.json --stage fit-mpc --shards 2 {fit}"));
+    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
+    for plan in ["fit.json", "gate.json"] {
+        run_needed(&workspace, plan, "");
+    }
+    let part = workspace.path("samples/samples/part-00001.parquet");
+    let sound = std::fs::read(&part).unwrap();
+    falsify(&MPC_SAMPLES, &part, |row: &mut MpcSampleRow| row.score += 1000);
+    // The second part has games 2 and 3 of 7, of which four are searched again.
+    let meets = |seed: &u64| ItemSample::new(*seed, 7, 4).among(2..4).next().is_some();
+    let seed = (0..).find(meets).unwrap();
+    let words = ["part-00001.parquet", "are not those of its searches"];
+    check_refused(&workspace, &format!("shard finish fit.json --seed {seed}"), 65, &words);
+    assert!(!workspace.path("registry").join("v0001").exists());
+    std::fs::remove_file(&part).unwrap();
+    run_needed(&workspace, "fit.json", "");
+    assert!(std::fs::read(&part).unwrap() == sound, "the shard made the part again");
+    let part = workspace.path("match/games/part-00000.parquet");
+    falsify(&GATE_GAMES, &part, |row: &mut GateGameRow| row.result = -row.result);
+    check_refused(&workspace, "shard finish gate.json", 65, &["part-00000.parquet", "do not play out the same"]);
+    assert!(!workspace.path("match/verdict.json").exists());
 }

@@ -3,7 +3,7 @@
 use super::failure::UsageError;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};
-use crate::pipeline::generate::remake::share_found;
+use crate::pipeline::item_sample::share_found;
 use indicatif::HumanCount;
 use serde::Serialize;
 use std::io::{self, BufWriter, Write};

@@ -13,8 +13,8 @@ use crate::cluster::stage::gate::GatePlan;
 use crate::cluster::stage::generate::GeneratePlan;
 use crate::cluster::stage::{StagePlan, StageTask};
 use crate::exit_code;
-use crate::pipeline::fit_mpc::run::fit_mpc_parts;
-use crate::pipeline::gate::run::gate_batches;
+use crate::pipeline::fit_mpc::shards::{check_samples, fit_mpc_parts};
+use crate::pipeline::gate::shards::{check_batches, gate_batches};
 use crate::pipeline::generate::run::{finish_parts, generate_parts};
 use crate::pipeline::generate::task::GenerateTask;
 use serde_json::json;
@@ -113,15 +113,29 @@ fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<(
 
 fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>) -> anyhow::Result<StageEnd> {
     check_complete(plan, session.context())?;
+    let seed = seed.unwrap_or_else(fresh_seed);
     match plan.task() {
         StageTask::Generate(task) => finish_games(session, task, seed),
-        StageTask::FitMpc(task) => fit_mpc::fit(session, task),
-        StageTask::Gate(task) => gate::decide(session, task),
+        StageTask::FitMpc(task) => {
+            say_checked("games", check_samples(task, seed, session.context())?, seed);
+            fit_mpc::fit(session, task)
+        }
+        StageTask::Gate(task) => {
+            say_checked("batches", check_batches(&task, seed, session.context())?, seed);
+            gate::decide(session, task)
+        }
     }
 }
 
-fn finish_games(session: &Session, task: GenerateTask<'_>, seed: Option<u64>) -> anyhow::Result<StageEnd> {
-    let report = finish_parts(task, seed.unwrap_or_else(fresh_seed), session.context())?;
+fn say_checked(items: &str, count: u64, seed: u64) {
+    if 0 < count {
+        let checked = thousands(count);
+        say(&format!("shard finish: {checked} {items} made again with --seed {seed}\n{}", finding_text(items, count)));
+    }
+}
+
+fn finish_games(session: &Session, task: GenerateTask<'_>, seed: u64) -> anyhow::Result<StageEnd> {
+    let report = finish_parts(task, seed, session.context())?;
     let (games, positions) = (thousands(report.dataset.games), thousands(report.dataset.positions));
     let mut text = format!("shard finish: {games} games, {positions} positions in {}", task.output.display());
     if 0 < report.games_remade {

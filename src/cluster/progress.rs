@@ -2,8 +2,8 @@
 
 use super::plan::LoadedPlan;
 use super::stage::StageTask;
-use crate::pipeline::fit_mpc::run::fit_mpc_parts_done;
-use crate::pipeline::gate::run::gate_progress;
+use crate::pipeline::fit_mpc::shards::fit_mpc_parts_done;
+use crate::pipeline::gate::shards::gate_progress;
 use crate::pipeline::generate::run::generate_parts_done;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;

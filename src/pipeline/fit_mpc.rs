@@ -10,6 +10,7 @@ pub mod picture;
 pub mod recipe;
 pub mod run;
 pub mod sample;
+pub mod shards;
 mod source;
 mod sums;
 pub mod task;

@@ -11,5 +11,6 @@ mod remake;
 mod rule;
 pub mod run;
 mod score;
+pub mod shards;
 pub mod task;
 mod verdict;

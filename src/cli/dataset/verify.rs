@@ -4,7 +4,7 @@ use crate::cli::arguments::dataset::VerifyArguments;
 use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
 use crate::cli::session::{Session, fresh_seed};
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
-use crate::pipeline::generate::remake::share_found;
+use crate::pipeline::item_sample::share_found;
 use serde_json::json;
 
 pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()> {

@@ -8,7 +8,7 @@ use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::recipe::recipe;
-use crate::pipeline::fit_mpc::run::fit_mpc_parts_done;
+use crate::pipeline::fit_mpc::shards::fit_mpc_parts_done;
 use crate::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

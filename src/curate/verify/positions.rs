@@ -12,7 +12,8 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::recipe::origin_of;
-use crate::pipeline::generate::remake::{GameSample, Remake, config_of, player_of, resolve_part};
+use crate::pipeline::generate::remake::{Remake, config_of, player_of, resolve_part};
+use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub(super) fn verify(
     let verified = verify_parts(dataset, task.fast, context)?;
     let games_remade = match task.remake {
         Some(share) => {
-            let sample = GameSample::of_share(task.seed, dataset.manifest().done, share);
+            let sample = ItemSample::of_share(task.seed, dataset.manifest().done, share);
             remake_games(dataset, sample, task.models, context)?
         }
         None => 0,
@@ -60,7 +61,7 @@ fn verify_parts(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<V
 
 fn remake_games(
     dataset: &Dataset,
-    sample: GameSample,
+    sample: ItemSample,
     models: Option<&Path>,
     context: Context<'_>,
 ) -> Result<u64, StageError> {

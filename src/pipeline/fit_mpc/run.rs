@@ -8,7 +8,7 @@ use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::{find_part, write_part};
 use super::recipe::{recipe, step};
 use super::sample::{Sample, Sampler};
-use super::task::{ALGORITHM, FOLDS, FitMpcPartsReport, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
+use super::task::{ALGORITHM, FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
 use super::{picture, source};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
@@ -23,8 +23,6 @@ use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::result::Stopped;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
-use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// Fits a table to a model's searches, unless the registry holds it already.
@@ -86,72 +84,6 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         picture::draw(folder, &metrics, &parts)?;
     }
     Ok(FitMpcReport { skipped: false, id, content, metrics })
-}
-
-/// Makes the `wanted` parts of the samples, as far as the output folder lacks them, and fits nothing.
-///
-/// Any number of such calls may share a folder, on many machines: what they publish does not depend on who does it.
-///
-/// # Errors
-///
-/// `method = "source"`, which needs all samples before each; otherwise as [`fit_mpc`].
-pub fn fit_mpc_parts(
-    task: FitMpcTask<'_>,
-    wanted: Range<usize>,
-    context: Context<'_>,
-) -> Result<FitMpcPartsReport, StageError> {
-    task.config.check()?;
-    let output = shared_output(&task)?;
-    let recipe = recipe(&task);
-    let mut report = FitMpcPartsReport { skipped: true, games: 0, samples: 0 };
-    if recipe.finished(output, task.config.games)?.is_some() {
-        return Ok(report);
-    }
-    sweep_dataset(output, &[&MPC_SAMPLES])?;
-    let ranges = PartRange::some(task.config.games, task.config.part_games, wanted);
-    context.progress.begin("fit-mpc", ranges.iter().map(|range| range.count).sum(), "games");
-    let made = context.pool()?.install(|| {
-        ranges.iter().try_for_each(|range| {
-            context.check()?;
-            if find_part(&recipe, task.config, output, range, context.stop)?.is_some() {
-                context.progress.resume(range.count);
-                return Ok(());
-            }
-            context.check_budget()?;
-            let samples = make_part(task, *range, context)?;
-            write_part(&recipe, output, range, &samples)?;
-            report.skipped = false;
-            report.games += range.count;
-            report.samples += samples.len() as u64;
-            Ok(())
-        })
-    });
-    context.progress.end();
-    made.map(|()| report)
-}
-
-/// Which parts of the samples the output folder has; their rows are not read.
-///
-/// # Errors
-///
-/// As [`fit_mpc_parts`].
-pub fn fit_mpc_parts_done(task: &FitMpcTask<'_>) -> Result<Vec<bool>, StageError> {
-    let (output, recipe) = (shared_output(task)?, recipe(task));
-    let ranges = PartRange::all(task.config.games, task.config.part_games);
-    Ok(ranges.iter().map(|range| recipe.has_part(output, range, &MPC_SAMPLES)).collect::<Result<_, _>>()?)
-}
-
-/// The folder in which several machines leave their parts.
-fn shared_output<'a>(task: &FitMpcTask<'a>) -> Result<&'a Path, StageError> {
-    if let Method::Source { .. } = task.config.method {
-        let reason =
-            "fit_mpc.method = \"source\" cannot be cut into shards: each of its searches uses the fits before it";
-        return Err(StageError::Setting(format!(
-            "{reason}\nrun renma fit-mpc on one machine, or set method = \"line\""
-        )));
-    }
-    task.output
-        .ok_or_else(|| StageError::Setting("shards of fit-mpc share a folder of samples: add --output DIR".into()))
 }
 
 /// Removes what dead processes left where this stage writes.

@@ -1,13 +1,12 @@
 //! A gate from beginning to end.
 
 use super::avoided::Avoided;
-use super::batches::{find_batch, find_batches, finished, withdraw, write_batch};
+use super::batches::{find_batches, finished, withdraw, write_batch};
 use super::contest::contest;
 use super::recipe::GateIdentity;
 use super::remake::remake;
 use super::rule::Rule;
-use super::score::pair_counts;
-use super::task::{BATCH_PAIRS, GateBatchesReport, GateProgress, GateReport, GateTask};
+use super::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
@@ -18,8 +17,6 @@ use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::remove_file;
 use crate::pipeline::{Context, StageError};
-use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// Plays the match, unless its verdict is there already.
 ///
@@ -56,63 +53,6 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     let verdict = verdict_of(&task, &identity, &outcome);
     publish_verdict(&task, &identity.recipe, &outcome, &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
-}
-
-/// Plays the `wanted` batches, as far as the folder lacks them, and gives no verdict.
-///
-/// Any number of such calls may share a folder, on many machines: what they publish does not depend on who does it.
-///
-/// # Errors
-///
-/// As [`gate`].
-pub fn gate_batches(
-    task: &GateTask<'_>,
-    wanted: Range<usize>,
-    context: Context<'_>,
-) -> Result<GateBatchesReport, StageError> {
-    task.config.check()?;
-    check_candidate(task.candidate)?;
-    let avoided = Avoided::open(task.avoid)?;
-    let identity = GateIdentity::new(task, avoided.contents());
-    let mut missing = Vec::new();
-    if finished(task, &identity)?.is_none() {
-        sweep_dataset(task.output, &[&GATE_GAMES])?;
-        for range in PartRange::some(task.config.games / 2, BATCH_PAIRS, wanted) {
-            context.check()?;
-            if find_batch(task, &identity.recipe, &range, context)?.is_none() {
-                missing.push(range);
-            }
-        }
-    }
-    let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
-        Ok(write_batch(task, &identity.recipe, range, (rows, openings))?)
-    };
-    let outcome = contest(task, &avoided, None, &missing, BTreeMap::new(), publish, context)?;
-    Ok(GateBatchesReport { skipped: missing.is_empty(), games_played: outcome.games_played })
-}
-
-/// Which batches the folder has, and whether they decide the match.
-///
-/// # Errors
-///
-/// As [`gate`].
-pub fn gate_progress(task: &GateTask<'_>, context: Context<'_>) -> Result<GateProgress, StageError> {
-    let identity = GateIdentity::new(task, Avoided::open(task.avoid)?.contents());
-    let rule = Rule::new(task.config);
-    let (mut played, mut deciding, mut pairs) = (Vec::new(), None, Some([0; 5]));
-    for range in PartRange::all(task.config.games / 2, BATCH_PAIRS) {
-        context.check()?;
-        let batch = find_batch(task, &identity.recipe, &range, context)?;
-        played.push(batch.is_some());
-        let counts = batch.map(|batch| pair_counts(&batch.rows));
-        // Looks come in order: the first batch that is missing ends them.
-        pairs = pairs.zip(counts).map(|(sums, counts)| std::array::from_fn(|class| sums[class] + counts[class]));
-        if deciding.is_none() && pairs.is_some_and(|pairs| rule.decide(pairs).is_some()) {
-            deciding = Some(played.len());
-        }
-    }
-    let all = played.len();
-    Ok(GateProgress { deciding: deciding.or_else(|| pairs.map(|_| all)), played })
 }
 
 pub(super) fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {

@@ -3,7 +3,7 @@
 use super::book::Book;
 use super::parts::Parts;
 use super::recipe::{origin_of, recipe};
-use super::remake::{GameSample, Remake};
+use super::remake::Remake;
 use super::task::{FinishReport, GeneratePartsReport, GenerateReport, GenerateTask, TABLES};
 use super::workers::{Written, play_missing};
 use crate::artifact::dataset::folder::{Dataset, sweep_dataset};
@@ -15,6 +15,7 @@ use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
+use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
@@ -132,7 +133,7 @@ fn check_parts(
     let games = task.config.games;
     let count = (games / GAMES_PER_SAMPLE).clamp(SAMPLE_MIN, SAMPLE_MAX);
     let book: Option<&Book> = task.book;
-    let remake = Remake::new(dataset, book, &task.model.model, GameSample::new(sample_seed, games, count))?;
+    let remake = Remake::new(dataset, book, &task.model.model, ItemSample::new(sample_seed, games, count))?;
     let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
     let check = |index: usize| {
         context.check()?;
