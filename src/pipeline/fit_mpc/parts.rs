@@ -1,7 +1,7 @@
 //! The samples on disk: parts of fixed ranges of games, found again after a kill.
 
-use super::sample::Sample;
-use super::task::FitMpcConfig;
+use super::sample::{Sample, Sampler};
+use super::task::{FitMpcConfig, FitMpcTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
@@ -9,6 +9,9 @@ use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::row::TableRow;
+use crate::engine::search::mpc::MpcTable;
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +32,29 @@ pub(super) fn find_part(
     let samples = Sample::from_rows(&rows.concat(), config.depth_max).ok();
     let samples = samples.filter(|samples| samples.iter().all(|sample| range.ids().contains(&sample.game)));
     Ok(samples.map(|samples| (found.part, samples)))
+}
+
+/// Searches the samples of a part, on the threads of the current pool.
+pub(super) fn make_part(
+    task: FitMpcTask<'_>,
+    range: PartRange,
+    context: Context<'_>,
+) -> Result<Vec<Sample>, StageError> {
+    let no_table = MpcTable::empty();
+    let games: Result<Vec<Vec<Sample>>, StageError> = range
+        .ids()
+        .into_par_iter()
+        .map_init(
+            || Sampler::new(task, &no_table, context.stop),
+            |sampler, game| {
+                context.check()?;
+                let samples = sampler.samples(game)?;
+                context.progress.advance(1, samples.len() as u64);
+                Ok(samples)
+            },
+        )
+        .collect();
+    Ok(games?.into_iter().flatten().collect())
 }
 
 /// Publishes a part.

@@ -5,9 +5,9 @@ use super::compare::{compare, costs, some_positions};
 use super::held_out::{folds_of, held_out};
 use super::line::{Folds, Pool, fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
-use super::parts::{find_part, write_part};
+use super::parts::{find_part, make_part, write_part};
 use super::recipe::{recipe, step};
-use super::sample::{Sample, Sampler};
+use super::sample::Sample;
 use super::task::{ALGORITHM, FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
 use super::{picture, source};
 use crate::artifact::dataset::folder::sweep_dataset;
@@ -19,7 +19,6 @@ use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
-use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::result::Stopped;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -199,26 +198,4 @@ pub(super) fn make_parts(
         recipe.manifest(task.config.games, entries).write(output)?;
     }
     Ok(parts)
-}
-
-pub(super) fn make_part(
-    task: FitMpcTask<'_>,
-    range: PartRange,
-    context: Context<'_>,
-) -> Result<Vec<Sample>, StageError> {
-    let no_table = MpcTable::empty();
-    let games: Result<Vec<Vec<Sample>>, StageError> = range
-        .ids()
-        .into_par_iter()
-        .map_init(
-            || Sampler::new(task, &no_table, context.stop),
-            |sampler, game| {
-                context.check()?;
-                let samples = sampler.samples(game)?;
-                context.progress.advance(1, samples.len() as u64);
-                Ok(samples)
-            },
-        )
-        .collect();
-    Ok(games?.into_iter().flatten().collect())
 }

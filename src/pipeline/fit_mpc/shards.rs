@@ -1,8 +1,7 @@
 //! The samples of MPC statistics, made and checked piece by piece.
 
-use super::parts::{find_part, write_part};
+use super::parts::{find_part, make_part, write_part};
 use super::recipe::recipe;
-use super::run::make_part;
 use super::task::{FitMpcPartsReport, FitMpcTask, Method};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;

@@ -12,9 +12,7 @@ use crate::artifact::dataset::folder::{part_path, sweep_dataset};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::OpeningCounts;
-use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::remove_file;
 use crate::pipeline::{Context, StageError};
 
@@ -26,7 +24,7 @@ use crate::pipeline::{Context, StageError};
 /// finished batches stay.
 pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
     task.config.check()?;
-    check_candidate(task.candidate)?;
+    task.check_candidate()?;
     let avoided = Avoided::open(task.avoid)?;
     let identity = GateIdentity::new(&task, avoided.contents());
     if task.remake {
@@ -53,13 +51,4 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     let verdict = verdict_of(&task, &identity, &outcome);
     publish_verdict(&task, &identity.recipe, &outcome, &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
-}
-
-pub(super) fn check_candidate(candidate: &LoadedModel) -> Result<(), StageError> {
-    if candidate.document.is_none() || candidate.model.mpc_weights == Some(candidate.model.weights_hash()) {
-        return Ok(());
-    }
-    let folder = candidate.folder.clone().unwrap_or_default();
-    let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
-    Err(ArtifactError::unfit(&folder, reason).into())
 }

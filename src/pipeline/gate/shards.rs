@@ -5,7 +5,6 @@ use super::batches::{find_batch, finished, write_batch};
 use super::contest::contest;
 use super::recipe::GateIdentity;
 use super::rule::Rule;
-use super::run::check_candidate;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateBatchesReport, GateProgress, GateTask};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
@@ -34,7 +33,7 @@ pub fn gate_batches(
     context: Context<'_>,
 ) -> Result<GateBatchesReport, StageError> {
     task.config.check()?;
-    check_candidate(task.candidate)?;
+    task.check_candidate()?;
     let avoided = Avoided::open(task.avoid)?;
     let identity = GateIdentity::new(task, avoided.contents());
     let mut missing = Vec::new();

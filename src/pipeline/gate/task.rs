@@ -2,6 +2,7 @@
 
 use crate::artifact::dataset::bounds::PARTS_MAX;
 use crate::artifact::dataset::verdict::VerdictFile;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::model::reference::LoadedModel;
 use crate::pipeline::search_settings::{LevelSetting, SelectiveConfig};
 use crate::pipeline::{StageError, check_range};
@@ -163,6 +164,19 @@ pub struct GateTask<'a> {
     pub output: &'a Path,
     /// Whether to play the games of a finished gate again and compare.
     pub remake: bool,
+}
+
+impl GateTask<'_> {
+    /// An error unless the MPC statistics of the candidate are fitted to its weights.
+    pub(super) fn check_candidate(&self) -> Result<(), StageError> {
+        let candidate = self.candidate;
+        if candidate.document.is_none() || candidate.model.mpc_weights == Some(candidate.model.weights_hash()) {
+            return Ok(());
+        }
+        let folder = candidate.folder.clone().unwrap_or_default();
+        let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
+        Err(ArtifactError::unfit(&folder, reason).into())
+    }
 }
 
 /// What one shard did.
