@@ -2,8 +2,9 @@
 
 use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
-use super::learner::{Learner, Plan};
+use super::learner::Learner;
 use super::metrics::judge;
+use super::parts::Plan;
 use super::rows::{TrainingRow, TrainingSet};
 use super::task::{CurvePoint, TrainTask};
 use crate::artifact::model::version::Model;
@@ -27,7 +28,7 @@ impl Curve<'_> {
     /// Trains on each share in turn, from the weights and visits of a model, on the threads of the current pool. The models are
     /// dropped.
     pub(super) fn run(&self, initial: &Model) -> Result<Vec<CurvePoint>, StageError> {
-        let parts = Plan::new(&self.task.features, self.task.config).parts().count() as u32;
+        let parts = Plan::new(&self.task.features, self.task.config).parts().len() as u32;
         let points = (1..).zip(self.shares()).map(|(number, (share, rows))| {
             let checkpoint = self.checkpoint.map(|whole| whole.after(number * parts));
             let (model, _) = self.learner(rows, checkpoint.as_ref()).run(initial)?;

@@ -5,7 +5,7 @@ use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
 use super::delta::{Delta, Weights};
 use super::order::{Order, Shuffle};
-use super::parts::{Learned, Part, phase_parts, wide_parts};
+use super::parts::{Learned, Part, Plan};
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use super::task::{EpochLoss, Rule, TrainConfig};
@@ -14,6 +14,7 @@ use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,51 +34,51 @@ pub(super) struct Learner<'a> {
     pub(super) context: Context<'a>,
 }
 
-/// The parts of a training.
-pub(super) struct Plan {
-    wide: Vec<Part>,
-    phases: Vec<Part>,
-}
-
-impl Plan {
-    /// The parts that a config asks for.
-    pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
-        Self { wide: wide_parts(set, config), phases: phase_parts(set, config) }
-    }
-
-    /// All parts, wide ones first.
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.wide.iter().chain(&self.phases)
-    }
-}
-
 impl Learner<'_> {
     /// Trains all parts from the weights and visits of a model, on the threads of the current pool: the new model, and the
     /// mean error of each epoch of the phases.
     pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {
         let map = SlotMap::new(self.set);
         let plan = Plan::new(self.set, self.config);
-        let weights = |phase| self.inherited_weights(initial, phase, &map);
-        let visits = |phase| map.gather(&initial.visits[self.features(phase)]);
-        let wide = self.learn_all(&plan.wide, &map, |part| Learned {
-            weights: weights(part.middle()),
+        let mut learned = self.learn_parts(initial, (&plan, &map), &plan.parts(), BTreeMap::new())?;
+        let phases: Vec<Learned> = learned.split_off(&(plan.wide.len() as u32)).into_values().collect();
+        Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
+    }
+
+    /// Trains some parts of a plan as [`Learner::run`] does, wide ones first: what each has learned, by its number. `learned` has
+    /// the wide parts from which the others begin, unless they are among `parts`.
+    pub(super) fn learn_parts(
+        &self,
+        initial: &Model,
+        (plan, map): (&Plan, &SlotMap<'_>),
+        parts: &[&Part],
+        mut learned: BTreeMap<u32, Learned>,
+    ) -> Result<BTreeMap<u32, Learned>, StageError> {
+        let inherited = |part: &Part| self.inherited_weights(initial, part.middle(), map);
+        let (wide, phases) = plan.separated(parts);
+        learned.extend(self.learn_all(&wide, map, |part| Learned {
+            weights: inherited(part),
             visits: vec![0; map.len()],
             errors: Vec::new(),
-        })?;
-        let begin = |part: &Part| {
-            let phase = part.phases.start;
-            let group = plan.wide.iter().position(|wide| wide.phases.contains(&phase));
-            let weights = group.map_or_else(|| weights(phase), |group| wide[group].weights.clone());
-            Learned { weights, visits: visits(phase), errors: Vec::new() }
+        })?);
+        let begin = |part: &Part| Learned {
+            weights: plan.wide_of(part).map_or_else(|| inherited(part), |wide| learned[&wide.number].weights.clone()),
+            visits: map.gather(&initial.visits[self.features(part.middle())]),
+            errors: Vec::new(),
         };
-        let phases = self.learn_all(&plan.phases, &map, begin)?;
-        Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
+        let phases = self.learn_all(&phases, map, begin)?;
+        learned.extend(phases);
+        Ok(learned)
     }
 
     /// Row visits of the whole training.
     pub(super) fn visits(&self) -> u64 {
-        let plan = Plan::new(self.set, self.config);
-        plan.parts().map(|part| self.rows.row_count(&part.empties)).sum::<u64>() * u64::from(self.config.epochs)
+        self.visits_of(&Plan::new(self.set, self.config).parts())
+    }
+
+    /// Row visits of some parts.
+    pub(super) fn visits_of(&self, parts: &[&Part]) -> u64 {
+        parts.iter().map(|part| self.rows.row_count(&part.empties)).sum::<u64>() * u64::from(self.config.epochs)
     }
 
     fn features(&self, phase: usize) -> Range<usize> {
@@ -91,11 +92,12 @@ impl Learner<'_> {
 
     fn learn_all(
         &self,
-        parts: &[Part],
+        parts: &[&Part],
         map: &SlotMap<'_>,
         begin: impl Fn(&Part) -> Learned + Sync,
-    ) -> Result<Vec<Learned>, StageError> {
-        parts.par_iter().with_max_len(1).map(|part| self.learn(part, map, begin(part))).collect()
+    ) -> Result<Vec<(u32, Learned)>, StageError> {
+        let learn = |part: &&Part| Ok((part.number, self.learn(part, map, begin(part))?));
+        parts.par_iter().with_max_len(1).map(learn).collect()
     }
 
     /// Learns the rows of a part as often as there are epochs.

@@ -38,9 +38,45 @@ pub(super) struct Learned {
     pub(super) errors: Vec<u64>,
 }
 
-/// The wide parts of a training; none if there is only one phase, or no `wide_overlap`.
-#[must_use]
-pub(super) fn wide_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
+/// The parts of a training.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// None if there is only one phase, or no `wide_overlap`.
+    pub(super) wide: Vec<Part>,
+    /// One for the weights of each phase.
+    pub(super) phases: Vec<Part>,
+}
+
+impl Plan {
+    /// The parts that a config asks for.
+    pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
+        let wide = wide_parts(set, config);
+        let part = |(number, phase): (u32, usize)| Part {
+            number,
+            phases: phase..phase + 1,
+            empties: widened(&phase_empties(set, phase), config.overlap),
+        };
+        let phases = (wide.len() as u32..).zip(0..set.phase_count()).map(part).collect();
+        Self { wide, phases }
+    }
+
+    /// All parts, wide ones first.
+    pub(super) fn parts(&self) -> Vec<&Part> {
+        self.wide.iter().chain(&self.phases).collect()
+    }
+
+    /// The wide part from which the part of a phase begins.
+    pub(super) fn wide_of(&self, phase: &Part) -> Option<&Part> {
+        self.wide.iter().find(|wide| wide.phases.contains(&phase.phases.start))
+    }
+
+    /// Parts separated into wide ones and those of phases.
+    pub(super) fn separated<'p>(&self, parts: &[&'p Part]) -> (Vec<&'p Part>, Vec<&'p Part>) {
+        parts.iter().partition(|part| (part.number as usize) < self.wide.len())
+    }
+}
+
+fn wide_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
     let phases = set.phase_count();
     if phases == 1 || config.wide_overlap == 0 {
         return Vec::new();
@@ -52,18 +88,6 @@ pub(super) fn wide_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
         part
     };
     (0..).zip(groups).map(part).collect()
-}
-
-/// The parts that make the weights of each phase.
-#[must_use]
-pub(super) fn phase_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
-    let first = wide_parts(set, config).len() as u32;
-    let part = |(number, phase): (u32, usize)| Part {
-        number,
-        phases: phase..phase + 1,
-        empties: widened(&phase_empties(set, phase), config.overlap),
-    };
-    (first..).zip(0..set.phase_count()).map(part).collect()
 }
 
 /// The range of empty squares of a phase.
@@ -89,15 +113,21 @@ mod tests {
         let most: Vec<u8> = (1..=12).map(|phase| 5 * phase).rev().collect();
         let set = PatternSet::new("test", vec![parity], most).unwrap();
         let config = TrainConfig { overlap: 2, wide_overlap: 5, ..TrainConfig::source() };
-        let ranges = |parts: Vec<Part>| parts.into_iter().map(|part| (part.number, part.phases, part.empties));
-        let wide: Vec<_> = ranges(wide_parts(&set, &config)).collect();
-        assert_eq!(wide, [(0, 0..5, 41..=55), (1, 5..10, 16..=30), (2, 10..12, 0..=10)]);
-        let phases: Vec<_> = ranges(phase_parts(&set, &config)).collect();
+        let plan = Plan::new(&set, &config);
+        let ranges = |parts: &[Part]| -> Vec<_> {
+            parts.iter().map(|part| (part.number, part.phases.clone(), part.empties.clone())).collect()
+        };
+        assert_eq!(ranges(&plan.wide), [(0, 0..5, 41..=55), (1, 5..10, 16..=30), (2, 10..12, 0..=10)]);
+        let phases = ranges(&plan.phases);
         assert_eq!(phases[0], (3, 0..1, 54..=60));
         assert_eq!(phases[1], (4, 1..2, 49..=57));
         assert_eq!(phases[11], (14, 11..12, 0..=7));
-        let narrow = TrainConfig { overlap: 0, wide_overlap: 0, ..config };
-        assert_eq!(wide_parts(&set, &narrow), []);
-        assert_eq!(phase_parts(&set, &narrow)[11].empties, 0..=5);
+        let groups: Vec<u32> = plan.phases.iter().map(|part| plan.wide_of(part).unwrap().number).collect();
+        assert_eq!(groups, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
+        let (wide, others) = plan.separated(&plan.parts()[2..4]);
+        assert_eq!([wide, others].map(|parts| parts[0].number), [2, 3]);
+        let narrow = Plan::new(&set, &TrainConfig { overlap: 0, wide_overlap: 0, ..config });
+        assert_eq!((narrow.wide.len(), narrow.phases[11].empties.clone()), (0, 0..=5));
+        assert_eq!(narrow.wide_of(&narrow.phases[0]), None);
     }
 }

@@ -3,9 +3,9 @@
 use super::checkpoint::Checkpoint;
 use super::curve::Curve;
 use super::diagnostics::{consistency, label_noise};
-use super::learner::{Learner, Plan};
+use super::learner::Learner;
 use super::metrics::{judge, judge_evaluation};
-use super::parts::phase_empties;
+use super::parts::{Plan, phase_empties};
 use super::rows::{CURVE_SHARES, TrainingSet, read_rows};
 use super::task::{ALGORITHM, Start, Target, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
@@ -133,7 +133,7 @@ pub(super) fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 /// Whatever the system refuses.
 pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
-    let parts = trainings * Plan::new(&task.features, task.config).parts().count();
+    let parts = trainings * Plan::new(&task.features, task.config).parts().len();
     let numbers: Vec<u32> = (0..parts as u32).collect();
     let all = parts as u64 * u64::from(task.config.epochs);
     let done = Checkpoint::new(task.registry.folder(), step).epochs(&numbers)?;
