@@ -1,12 +1,16 @@
-//! The parts of a training that was stopped, as far as they were learned. Not an artifact: they are removed at the end.
+//! What the parts of an unfinished training have learned. Not artifacts: they are removed when the model is published.
+//!
+//! A part that is finished has another file than one that is not, so that a process that is behind never replaces what
+//! another has finished. Any number of them may write: a finished part has the same bytes whoever learned it.
 
 use super::parts::Learned;
+use super::task::TrainTask;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_folder};
+use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_file, remove_folder};
 use std::path::{Path, PathBuf};
 
-/// Their folder in that of the registry, which trains one model at a time.
+/// Their folder in that of the registry, which trains one model at a time. Each step has a folder in it.
 const NAME: &str = ".train.checkpoints";
 
 /// More than any phase of the size that models may have.
@@ -16,36 +20,49 @@ const SIZE_MAX: u64 = 4 << 30;
 const HASH_SIZE: usize = 64;
 
 /// Where the parts of one training are kept.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
     folder: PathBuf,
     step: ContentHash,
+    epochs: u32,
+    /// The largest weight that a part may begin with or learn, in units.
+    weight_max: u32,
     /// Added to the numbers of parts.
     first: u32,
 }
 
 impl Checkpoint {
-    pub(super) fn new(registry: &Path, step: ContentHash) -> Self {
-        Self { folder: registry.join(NAME), step, first: 0 }
+    /// Those of a task with this step.
+    pub(super) fn new(task: &TrainTask<'_>, step: ContentHash) -> Self {
+        let weight_max = (i16::MAX as u32) << task.config.fraction_bits;
+        let folder = task.registry.folder().join(NAME).join(step.short());
+        Self { folder, step, epochs: task.config.epochs, weight_max, first: 0 }
     }
 
     /// The same checkpoints for parts that are numbered after others.
     pub(super) fn after(&self, others: u32) -> Self {
-        Self { folder: self.folder.clone(), step: self.step, first: others }
+        Self { first: others, ..self.clone() }
     }
 
-    /// What a part of `count` slots has learned; `None` without a sound checkpoint of this step.
+    /// What a part of `count` slots has learned so far; `None` without a sound checkpoint of this step.
     ///
     /// # Errors
     ///
     /// Whatever the system refuses.
     pub(super) fn read(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
-        match read_bounded(&self.path(part), SIZE_MAX) {
-            Ok(bytes) => Ok(self.parse(part, &bytes).filter(|learned| learned.weights.len() == count)),
-            // Without a checkpoint that can be trusted, the part starts over, with the same result.
-            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let finished = self.finished(part, count)?;
+        let begun = || self.read_file(part, &self.begun_path(part)).map(|learned| self.fitting(learned, count));
+        finished.map_or_else(begun, |finished| Ok(Some(finished)))
+    }
+
+    /// What a part of `count` slots has learned in all epochs; `None` without a sound checkpoint of this step.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
+        let learned = self.fitting(self.read_file(part, &self.path(part))?, count);
+        Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
     }
 
     /// The epochs that parts have done, added up; `None` if there are none.
@@ -56,10 +73,11 @@ impl Checkpoint {
     pub(super) fn epochs(&self, parts: &[u32]) -> Result<Option<u64>, ArtifactError> {
         let mut epochs = 0;
         for &part in parts {
-            match read_bounded(&self.path(part), SIZE_MAX) {
-                Ok(bytes) => epochs += self.parse(part, &bytes).map_or(0, |learned| learned.errors.len() as u64),
-                Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => {}
-                Err(error) => return Err(error),
+            for path in [self.path(part), self.begun_path(part)] {
+                if let Some(learned) = self.read_file(part, &path)? {
+                    epochs += learned.errors.len() as u64;
+                    break;
+                }
             }
         }
         Ok((0 < epochs).then_some(epochs))
@@ -76,20 +94,50 @@ impl Checkpoint {
         bytes.extend(learned.errors.iter().flat_map(|sum| sum.to_le_bytes()));
         bytes.extend(learned.weights.iter().flat_map(|weight| weight.to_le_bytes()));
         bytes.extend(learned.visits.iter().flat_map(|count| count.to_le_bytes()));
-        publish_bytes(&self.path(part), &[self.hash(part, &bytes).as_bytes(), &bytes].concat())
+        let bytes = [self.hash(part, &bytes).as_bytes(), &bytes].concat();
+        if learned.errors.len() < self.epochs as usize {
+            return publish_bytes(&self.begun_path(part), &bytes);
+        }
+        publish_bytes(&self.path(part), &bytes)?;
+        remove_file(&self.begun_path(part))
     }
 
-    /// Removes all of them: the model is published.
+    /// Removes all of them, and those of other steps: the model is published.
     ///
     /// # Errors
     ///
     /// Whatever the system refuses.
     pub(super) fn remove(&self) -> Result<(), ArtifactError> {
-        if exists(&self.folder)? { remove_folder(&self.folder) } else { Ok(()) }
+        let all = self.folder.parent().unwrap_or(&self.folder);
+        if exists(all)? { remove_folder(all) } else { Ok(()) }
     }
 
+    /// The file of a part that is finished.
     fn path(&self, part: u32) -> PathBuf {
         self.folder.join(format!("part-{:05}", self.first + part))
+    }
+
+    /// The file of a part that is begun.
+    fn begun_path(&self, part: u32) -> PathBuf {
+        self.folder.join(format!("part-{:05}.begun", self.first + part))
+    }
+
+    fn read_file(&self, part: u32, path: &Path) -> Result<Option<Learned>, ArtifactError> {
+        match read_bounded(path, SIZE_MAX) {
+            Ok(bytes) => Ok(self.parse(part, &bytes)),
+            // Without a checkpoint that can be trusted, the part starts over, with the same result.
+            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a part with `count` slots can have learned.
+    fn fitting(&self, learned: Option<Learned>, count: usize) -> Option<Learned> {
+        learned.filter(|Learned { weights, visits, errors }| {
+            let is_small = |weight: &i32| weight.unsigned_abs() <= self.weight_max;
+            let counts = [weights.len(), visits.len()];
+            counts == [count; 2] && errors.len() <= self.epochs as usize && weights.iter().all(is_small)
+        })
     }
 
     fn hash(&self, part: u32, bytes: &[u8]) -> String {
@@ -116,37 +164,92 @@ impl Checkpoint {
 
 #[cfg(test)]
 mod tests {
+    use super::super::task::TrainConfig;
     use super::*;
-    use crate::artifact::publish::remove_file;
+    use crate::artifact::model::registry::Registry;
+    use crate::engine::eval::number::Number;
+    use crate::engine::eval::pattern_set::{Pattern, PatternKind, PatternSet};
+    use std::sync::Arc;
+
+    /// Asks for something of the checkpoints of a training with two epochs.
+    fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
+        let task = TrainTask {
+            config: &TrainConfig { epochs: 2, ..TrainConfig::source() },
+            seed: 1,
+            features: Arc::new(PatternSet::new("test", vec![parity], vec![60]).unwrap()),
+            datasets: Vec::new(),
+            parent: None,
+            registry: &Registry::new(folder),
+            memory: 0,
+        };
+        ask(&Checkpoint::new(&task, ContentHash::of(step)))
+    }
+
+    fn learned(epochs: u64) -> Learned {
+        Learned { weights: vec![1, -2, 3], visits: vec![7, 0, u32::MAX], errors: (0..epochs).collect() }
+    }
 
     #[test]
     fn only_a_sound_checkpoint_of_the_same_step_and_part_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let checkpoint = Checkpoint::new(folder.path(), ContentHash::of(b"step"));
-        let learned = Learned { weights: vec![1, -2, 3], visits: vec![7, 0, u32::MAX], errors: vec![1 << 40, 9] };
-        assert_eq!(checkpoint.read(2, 3).unwrap(), None);
-        checkpoint.write(2, &learned).unwrap();
-        assert_eq!(checkpoint.read(2, 3).unwrap().as_ref(), Some(&learned));
-        assert_eq!(checkpoint.read(2, 4).unwrap(), None);
-        assert_eq!(checkpoint.read(1, 3).unwrap(), None);
-        assert_eq!(checkpoint.epochs(&[1, 2]).unwrap(), Some(2));
-        assert_eq!(Checkpoint::new(folder.path(), ContentHash::of(b"other")).read(2, 3).unwrap(), None);
-        let path = checkpoint.path(2);
-        publish_bytes(&checkpoint.path(1), &std::fs::read(&path).unwrap()).unwrap();
-        assert_eq!(checkpoint.read(1, 3).unwrap(), None, "it is that of part 2");
-        let sound = std::fs::read(&path).unwrap();
-        for byte in 0..sound.len() {
-            let mut bytes = sound.clone();
-            bytes[byte] ^= 1;
-            publish_bytes(&path, &bytes).unwrap();
-            assert_eq!(checkpoint.read(2, 3).unwrap(), None, "byte {byte}");
-        }
-        // What the system refuses to read is an error, and not a missing checkpoint.
-        remove_file(&path).unwrap();
-        std::os::unix::fs::symlink("part-00002", &path).unwrap();
-        assert!(checkpoint.read(2, 3).is_err());
-        checkpoint.remove().unwrap();
-        checkpoint.remove().unwrap();
+        with_checkpoint(folder.path(), b"step", |checkpoint| {
+            assert_eq!(checkpoint.read(2, 3).unwrap(), None);
+            checkpoint.write(2, &learned(2)).unwrap();
+            assert_eq!(checkpoint.read(2, 3).unwrap(), Some(learned(2)));
+            assert_eq!(checkpoint.read(2, 4).unwrap(), None);
+            assert_eq!(checkpoint.read(1, 3).unwrap(), None);
+            assert_eq!(checkpoint.epochs(&[1, 2]).unwrap(), Some(2));
+            assert_eq!(with_checkpoint(folder.path(), b"other", |other| other.read(2, 3)).unwrap(), None);
+            let path = checkpoint.path(2);
+            publish_bytes(&checkpoint.path(1), &std::fs::read(&path).unwrap()).unwrap();
+            assert_eq!(checkpoint.read(1, 3).unwrap(), None, "it is that of part 2");
+            let sound = std::fs::read(&path).unwrap();
+            for byte in 0..sound.len() {
+                let mut bytes = sound.clone();
+                bytes[byte] ^= 1;
+                publish_bytes(&path, &bytes).unwrap();
+                assert_eq!(checkpoint.read(2, 3).unwrap(), None, "byte {byte}");
+            }
+            // What the system refuses to read is an error, and not a missing checkpoint.
+            remove_file(&path).unwrap();
+            std::os::unix::fs::symlink("part-00002", &path).unwrap();
+            assert!(checkpoint.read(2, 3).is_err());
+            checkpoint.remove().unwrap();
+            checkpoint.remove().unwrap();
+        });
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_part_that_is_behind_never_replaces_a_finished_one() {
+        let folder = tempfile::tempdir().unwrap();
+        with_checkpoint(folder.path(), b"step", |checkpoint| {
+            let found = || (checkpoint.read(0, 3).unwrap(), checkpoint.finished(0, 3).unwrap());
+            checkpoint.write(0, &learned(1)).unwrap();
+            assert_eq!((found(), checkpoint.epochs(&[0]).unwrap()), ((Some(learned(1)), None), Some(1)));
+            checkpoint.write(0, &learned(2)).unwrap();
+            assert!(!checkpoint.begun_path(0).exists());
+            checkpoint.write(0, &learned(1)).unwrap();
+            assert_eq!((found(), checkpoint.epochs(&[0]).unwrap()), ((Some(learned(2)), Some(learned(2))), Some(2)));
+            // Its bytes under the name of a finished part do not make it one.
+            std::fs::rename(checkpoint.begun_path(0), checkpoint.path(0)).unwrap();
+            assert_eq!(found(), (None, None));
+        });
+    }
+
+    #[test]
+    fn what_no_part_can_have_learned_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        with_checkpoint(folder.path(), b"step", |checkpoint| {
+            let read = |learned: &Learned| {
+                checkpoint.write(0, learned).unwrap();
+                checkpoint.read(0, 3).unwrap().is_some()
+            };
+            assert!(read(&Learned { weights: vec![32_767, -32_767, 0], ..learned(2) }));
+            assert!(!read(&Learned { weights: vec![32_768, 0, 0], ..learned(2) }));
+            assert!(!read(&Learned { weights: vec![0, i32::MIN, 0], ..learned(2) }));
+            assert!(!read(&learned(3)));
+        });
     }
 }

@@ -45,7 +45,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         return skipped(made);
     }
     sweep(task.registry.folder())?;
-    let checkpoint = Checkpoint::new(task.registry.folder(), step);
+    let checkpoint = Checkpoint::new(task, step);
     let (model, metrics) = context.pool()?.install(|| {
         let set = read_rows(task, &datasets, context)?;
         if set.training.is_empty() {
@@ -136,7 +136,7 @@ pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u6
     let parts = trainings * Plan::new(&task.features, task.config).parts().len();
     let numbers: Vec<u32> = (0..parts as u32).collect();
     let all = parts as u64 * u64::from(task.config.epochs);
-    let done = Checkpoint::new(task.registry.folder(), step).epochs(&numbers)?;
+    let done = Checkpoint::new(task, step).epochs(&numbers)?;
     Ok(done.map(|done| [done, all]))
 }
 
