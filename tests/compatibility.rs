@@ -194,7 +194,7 @@ fn step_and_recipe_ids_stay_what_they_are() {
     let found: [(&str, ContentHash); 7] = [
         ("generate step", generate::recipe::step(&generate_task).id),
         ("generate recipe", recipe_in(2, generate::recipe::recipe(&generate_task))),
-        ("train step", train::run::step(&train_task, &[dataset]).id),
+        ("train step", train::recipe::step(&train_task, &[dataset]).id),
         ("fit-mpc step", fit_mpc::recipe::step(&fit_mpc_task).id),
         ("fit-mpc recipe", recipe_in(3, fit_mpc::recipe::recipe(&fit_mpc_task))),
         ("gate step", gate::recipe::step(&gate_task).unwrap().id),

@@ -11,6 +11,7 @@ pub mod metrics;
 mod order;
 mod parts;
 pub mod picture;
+pub mod recipe;
 pub mod rows;
 pub mod run;
 mod slots;

@@ -333,7 +333,7 @@ impl Walk<'_> {
             registry: self.lineage.registry,
             memory: 0,
         };
-        let step = train::run::step(&task, &datasets);
+        let step = train::recipe::step(&task, &datasets);
         let (mut state, made) = self.version(Stage::Train, &step, latest)?;
         if state.state != State::Done {
             let epochs = train::run::epochs_done(&task, step.id)?;

@@ -52,7 +52,6 @@ impl Curve<'_> {
     }
 
     fn learner<'b>(&'b self, rows: &'b Blocks<TrainingRow>, checkpoint: Option<&'b Checkpoint>) -> Learner<'b> {
-        let TrainTask { config, seed, features: set, .. } = self.task;
-        Learner { set, config, seed: *seed, rows, checkpoint, context: self.context }
+        Learner::new(self.task, rows, checkpoint, self.context)
     }
 }

@@ -8,7 +8,7 @@ use super::order::{Order, Shuffle};
 use super::parts::{Learned, Part, Plan};
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
-use super::task::{EpochLoss, Rule, TrainConfig};
+use super::task::{EpochLoss, Rule, TrainConfig, TrainTask};
 use crate::artifact::model::version::Model;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
@@ -26,15 +26,24 @@ const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 
 /// A training at work.
 pub(super) struct Learner<'a> {
-    pub(super) set: &'a PatternSet,
-    pub(super) config: &'a TrainConfig,
-    pub(super) seed: u64,
-    pub(super) rows: &'a Blocks<TrainingRow>,
-    pub(super) checkpoint: Option<&'a Checkpoint>,
-    pub(super) context: Context<'a>,
+    set: &'a PatternSet,
+    config: &'a TrainConfig,
+    seed: u64,
+    rows: &'a Blocks<TrainingRow>,
+    checkpoint: Option<&'a Checkpoint>,
+    context: Context<'a>,
 }
 
-impl Learner<'_> {
+impl<'a> Learner<'a> {
+    pub(super) fn new(
+        task: &'a TrainTask<'_>,
+        rows: &'a Blocks<TrainingRow>,
+        checkpoint: Option<&'a Checkpoint>,
+        context: Context<'a>,
+    ) -> Self {
+        Self { set: &task.features, config: task.config, seed: task.seed, rows, checkpoint, context }
+    }
+
     /// Trains all parts from the weights and visits of a model, on the threads of the current pool: the new model, and the
     /// mean error of each epoch of the phases.
     pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {

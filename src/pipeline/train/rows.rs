@@ -2,7 +2,7 @@
 
 use super::blocks::{BlockRow, Blocks};
 use super::targets::{result, targets};
-use super::task::{TrainConfig, TrainTask};
+use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
@@ -109,6 +109,26 @@ fn weight(target: i32, scale: f64) -> u16 {
     }
     let share = Score(target).discs() / scale;
     (f64::from(TrainingRow::WEIGHT_ONE) / (1.0 + share * share)).round().max(1.0) as u16
+}
+
+/// The error of a training without rows to learn.
+pub(super) fn no_rows(task: &TrainTask<'_>, set: &TrainingSet) -> StageError {
+    let names: Vec<String> = task.datasets.iter().map(|folder| folder.display().to_string()).collect();
+    let (min, max) = (task.config.empties_min, task.config.empties_max);
+    let mut text = format!("cannot train: {} has no rows with {min} to {max} empty squares", names.join(", "));
+    if 0 < set.unlabeled {
+        let (target, column) = match task.config.target {
+            Target::Result {} => ("result", "`result`"),
+            Target::Score {} => ("score", "`score`"),
+            Target::Td { .. } => ("td", "`score`"),
+        };
+        text += &format!(
+            " and a value in {column}, which train.target = \"{target}\" needs: {} rows lack it\n\
+             choose another train.target, or import with --label-depth",
+            set.unlabeled
+        );
+    }
+    StageError::NoRows(text)
 }
 
 /// Reads the rows of all datasets, checked against their manifests, on the threads of the current pool.
