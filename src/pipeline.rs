@@ -68,12 +68,22 @@ pub enum StageError {
     /// The budget was spent first; finished work is kept.
     #[error("the budget is spent; run the same command again to resume")]
     BudgetSpent,
-    /// A part that a dataset cannot do without is not there yet.
+    /// A part that the result needs is not there yet.
     #[error("cannot finish {}: part {part} is missing\nrun the shard that makes it, then finish again", folder.display())]
     Unfinished {
         /// The first part that is missing.
         part: usize,
-        /// The dataset folder.
+        /// The folder of the parts.
+        folder: PathBuf,
+    },
+    /// A part from which another begins is not there yet.
+    #[error("cannot begin part {part}: part {needed} is missing in {}\nrun the shard that makes it first", folder.display())]
+    TooEarly {
+        /// The part to make.
+        part: usize,
+        /// The part from which it begins.
+        needed: usize,
+        /// The folder of the parts.
         folder: PathBuf,
     },
     /// A thread could not be started.

@@ -67,9 +67,10 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
             StageError::Setting(_) => Some(exit_code::USAGE),
             StageError::NoRows(_) => Some(exit_code::BAD_INPUT),
             StageError::Interrupted => Some(exit_code::INTERRUPTED),
-            StageError::Unfinished { .. } | StageError::Thread(_) | StageError::Threads(_) => {
-                Some(exit_code::TRY_AGAIN)
-            }
+            StageError::Unfinished { .. }
+            | StageError::TooEarly { .. }
+            | StageError::Thread(_)
+            | StageError::Threads(_) => Some(exit_code::TRY_AGAIN),
             StageError::BudgetSpent => Some(exit_code::BUDGET_SPENT),
         };
     }

@@ -31,12 +31,33 @@ pub trait BlockRow: AsRef<Position> + Copy + Send + Sync {
     fn read(bytes: &[u8]) -> Self;
 }
 
+/// Numbers of empty squares, each at most [`EMPTIES_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EmptiesSet(u64);
+
+impl EmptiesSet {
+    const ALL: Self = Self(u64::MAX);
+
+    /// The numbers in any of these ranges.
+    pub(super) fn of_ranges<'r>(ranges: impl IntoIterator<Item = &'r RangeInclusive<u8>>) -> Self {
+        Self(ranges.into_iter().cloned().flatten().fold(0, |set, empties| set | 1 << empties))
+    }
+
+    const fn contains(self, empties: u8) -> bool {
+        self.0 >> empties & 1 == 1
+    }
+}
+
 /// Rows in the order in which they were added, except that each block is sorted by empty squares.
 #[derive(Debug)]
 pub struct Blocks<R> {
     folder: PathBuf,
     memory: u64,
+    kept: EmptiesSet,
+    /// Rows of the last block so far, including those that are not kept.
+    pending_count: usize,
     pending: Vec<R>,
+    size: u64,                                    // of all finished blocks in memory
     begins: Vec<[u32; EMPTIES_MAX as usize + 2]>, // [block][empties] -> the first row with `empties` or more empty squares
     rows: Vec<Vec<R>>,                            // [block], unless they lie in `scratch`
     scratch: Option<(ScratchFile, Vec<u64>)>,     // with the place of each block
@@ -46,7 +67,24 @@ impl<R: BlockRow> Blocks<R> {
     /// No rows yet. More than `memory` bytes of them go to a scratch file on the disk of `folder`.
     #[must_use]
     pub const fn new(folder: PathBuf, memory: u64) -> Self {
-        Self { folder, memory, pending: Vec::new(), begins: Vec::new(), rows: Vec::new(), scratch: None }
+        Self::keeping(folder, memory, EmptiesSet::ALL)
+    }
+
+    /// As [`Blocks::new`], but only rows with these numbers of empty squares are kept. The others count too: the blocks and
+    /// places of the rows that are kept stay the same.
+    #[must_use]
+    pub(super) const fn keeping(folder: PathBuf, memory: u64, kept: EmptiesSet) -> Self {
+        Self {
+            folder,
+            memory,
+            kept,
+            pending_count: 0,
+            pending: Vec::new(),
+            size: 0,
+            begins: Vec::new(),
+            rows: Vec::new(),
+            scratch: None,
+        }
     }
 
     /// Adds rows.
@@ -54,12 +92,14 @@ impl<R: BlockRow> Blocks<R> {
     /// # Errors
     ///
     /// A full disk, or whatever else the system refuses.
-    pub fn extend(&mut self, mut rows: &[R]) -> Result<(), ArtifactError> {
-        while !rows.is_empty() {
-            let (fitting, others) = rows.split_at(rows.len().min(BLOCK_ROWS - self.pending.len()));
-            self.pending.extend_from_slice(fitting);
-            rows = others;
-            if self.pending.len() == BLOCK_ROWS {
+    pub fn extend(&mut self, rows: &[R]) -> Result<(), ArtifactError> {
+        for &(mut row) in rows {
+            if self.kept.contains(clamped_empties(&row)) {
+                row.set_place(self.pending_count as u16);
+                self.pending.push(row);
+            }
+            self.pending_count += 1;
+            if self.pending_count == BLOCK_ROWS {
                 self.finish()?;
             }
         }
@@ -72,21 +112,23 @@ impl<R: BlockRow> Blocks<R> {
     ///
     /// As [`Blocks::extend`].
     pub fn finish(&mut self) -> Result<(), ArtifactError> {
-        let Some(&first) = self.pending.first() else { return Ok(()) };
+        if self.pending_count == 0 {
+            return Ok(());
+        }
+        self.pending_count = 0;
         let mut begins = [0; EMPTIES_MAX as usize + 2];
-        self.pending.iter().for_each(|row| begins[clamped_empties(row) + 1] += 1);
+        self.pending.iter().for_each(|row| begins[usize::from(clamped_empties(row)) + 1] += 1);
         (1..begins.len()).for_each(|empties| begins[empties] += begins[empties - 1]);
-        let (mut next, mut block) = (begins, vec![first; self.pending.len()]);
-        for (place, mut row) in (0..=u16::MAX).zip(self.pending.drain(..)) {
-            row.set_place(place);
-            let next = &mut next[clamped_empties(&row)];
+        let (mut next, mut block) = (begins, self.pending.clone());
+        for row in self.pending.drain(..) {
+            let next = &mut next[usize::from(clamped_empties(&row))];
             block[*next as usize] = row;
             *next += 1;
         }
+        self.size += (block.len() * size_of::<R>()) as u64;
         self.begins.push(begins);
         self.rows.push(block);
-        let is_full = self.memory < (self.begins.len() * BLOCK_ROWS * size_of::<R>()) as u64;
-        if is_full && self.scratch.is_none() {
+        if self.memory < self.size && self.scratch.is_none() {
             self.scratch = Some((ScratchFile::new(&self.folder)?, Vec::new()));
         }
         if let Some((scratch, places)) = &mut self.scratch {
@@ -118,7 +160,12 @@ impl<R: BlockRow> Blocks<R> {
         (0..self.block_count()).map(|block| self.count(block, empties) as u64).sum()
     }
 
-    /// Whether it has no rows.
+    /// Whether all rows with a number of empty squares in a range are kept.
+    pub(super) fn keeps(&self, empties: &RangeInclusive<u8>) -> bool {
+        empties.clone().all(|empties| self.kept.contains(empties))
+    }
+
+    /// Whether no rows were added.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.begins.is_empty()
@@ -182,6 +229,6 @@ impl<R: BlockRow> Blocks<R> {
 }
 
 /// Boards with more empty squares than the start count as the start.
-fn clamped_empties(row: &impl BlockRow) -> usize {
-    row.as_ref().empties().min(EMPTIES_MAX).into()
+fn clamped_empties(row: &impl BlockRow) -> u8 {
+    row.as_ref().empties().min(EMPTIES_MAX)
 }

@@ -7,6 +7,7 @@ use super::parts::Learned;
 use super::task::TrainTask;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_file, remove_folder};
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ impl Checkpoint {
     /// # Errors
     ///
     /// Whatever the system refuses.
-    fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
+    pub(super) fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let learned = self.fitting(self.read_file(part, &self.path(part))?, count);
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
     }
@@ -102,6 +103,15 @@ impl Checkpoint {
         remove_file(&self.begun_path(part))
     }
 
+    /// Removes what dead processes left; what living ones write stays.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub(super) fn sweep(&self) -> Result<(), ArtifactError> {
+        sweep(&self.folder)
+    }
+
     /// Removes all of them, and those of other steps: the model is published.
     ///
     /// # Errors
@@ -112,8 +122,13 @@ impl Checkpoint {
         if exists(all)? { remove_folder(all) } else { Ok(()) }
     }
 
+    /// The folder of this step.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The file of a part that is finished.
-    fn path(&self, part: u32) -> PathBuf {
+    pub(super) fn path(&self, part: u32) -> PathBuf {
         self.folder.join(format!("part-{:05}", self.first + part))
     }
 

@@ -111,6 +111,7 @@ impl<'a> Learner<'a> {
 
     /// Learns the rows of a part as often as there are epochs.
     fn learn(&self, part: &Part, map: &SlotMap<'_>, begin: Learned) -> Result<Learned, StageError> {
+        assert!(self.rows.keeps(&part.empties), "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
         let begin =
             match self.checkpoint.map(|checkpoint| checkpoint.read(part.number, map.len())).transpose()?.flatten() {

@@ -86,6 +86,7 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
+    use super::super::blocks::EmptiesSet;
     use super::super::rows::TrainingRow;
     use super::*;
     use crate::engine::board::position::{Opponent, Player, Position};
@@ -139,6 +140,33 @@ mod tests {
                 let scratch = blocks(COUNT, bytes);
                 assert_eq!(read(&scratch, &empties, None).concat(), expected);
                 assert_eq!(read(&scratch, &empties, shuffle(0)), first);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_kept_come_as_among_all_rows() {
+        const COUNT: i32 = 300_000;
+        let all = blocks(COUNT, u64::MAX);
+        let ranges = [36..=37, 40..=44, 60..=60];
+        let shuffle = Some(Shuffle { seed: 1, part: 3, epoch: 0 });
+        let keeping = |memory, ranges: &[RangeInclusive<u8>]| {
+            let mut blocks = Blocks::keeping(std::env::temp_dir(), memory, EmptiesSet::of_ranges(ranges));
+            blocks.extend(&rows(COUNT).collect::<Vec<_>>()).unwrap();
+            blocks.finish().unwrap();
+            blocks
+        };
+        assert_eq!(keeping(u64::MAX, &[]).block_count(), all.block_count(), "blocks without rows count");
+        for memory in [0, u64::MAX] {
+            let some = keeping(memory, &ranges);
+            assert_eq!(
+                some.row_count(&(0..=EMPTIES_MAX)),
+                ranges.iter().map(|range| all.row_count(range)).sum::<u64>()
+            );
+            for range in &ranges {
+                assert!(some.keeps(range) && !some.keeps(&(*range.start() - 1..=*range.end())));
+                assert_eq!(read(&some, range, None), read(&all, range, None));
+                assert_eq!(read(&some, range, shuffle), read(&all, range, shuffle));
             }
         }
     }

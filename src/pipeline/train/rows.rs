@@ -1,6 +1,6 @@
 //! Rows to learn and rows to judge by: datasets decoded once, split by game.
 
-use super::blocks::{BlockRow, Blocks};
+use super::blocks::{BlockRow, Blocks, EmptiesSet};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
@@ -148,6 +148,49 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
         unlabeled: 0,
         curve: shares.iter().map(|&share| (share, rows_of(share))).collect(),
     };
+    read_parts(task, datasets, context, |part| {
+        set.training.extend(&part.training)?;
+        set.validation.extend(&part.validation)?;
+        set.unlabeled += part.unlabeled;
+        for ((_, rows), more) in set.curve.iter_mut().zip(part.curve) {
+            rows.extend(&more)?;
+        }
+        Ok(())
+    })?;
+    set.training.finish()?;
+    set.validation.finish()?;
+    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
+    Ok(set)
+}
+
+/// As [`read_rows`], only the rows to learn with these numbers of empty squares, in the same blocks.
+///
+/// # Errors
+///
+/// As [`read_rows`].
+pub(super) fn read_some_rows(
+    task: &TrainTask<'_>,
+    datasets: &[Dataset],
+    kept: EmptiesSet,
+    context: Context<'_>,
+) -> Result<TrainingSet, StageError> {
+    let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
+    let mut set = TrainingSet { training, ..TrainingSet::of_rows(&[]) };
+    read_parts(task, datasets, context, |part| {
+        set.unlabeled += part.unlabeled;
+        set.training.extend(&part.training)
+    })?;
+    set.training.finish()?;
+    Ok(set)
+}
+
+/// Decodes the parts of datasets, several at a time, and gives their rows to `add` in order.
+fn read_parts(
+    task: &TrainTask<'_>,
+    datasets: &[Dataset],
+    context: Context<'_>,
+    mut add: impl FnMut(PartRows) -> Result<(), ArtifactError>,
+) -> Result<(), StageError> {
     let parts: Vec<(&Dataset, usize)> =
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
     let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
@@ -160,18 +203,10 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
             .collect::<Result<_, StageError>>()?;
         for part in read {
             context.check()?;
-            set.training.extend(&part.training)?;
-            set.validation.extend(&part.validation)?;
-            set.unlabeled += part.unlabeled;
-            for ((_, rows), more) in set.curve.iter_mut().zip(part.curve) {
-                rows.extend(&more)?;
-            }
+            add(part)?;
         }
     }
-    set.training.finish()?;
-    set.validation.finish()?;
-    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
-    Ok(set)
+    Ok(())
 }
 
 const fn curve_shares(config: &TrainConfig) -> &'static [f64] {

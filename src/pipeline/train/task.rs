@@ -6,6 +6,7 @@ use crate::artifact::model::registry::Registry;
 use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::{StageError, check_range};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -442,6 +443,26 @@ pub struct TrainReport {
     pub content: ContentHash,
     /// Its figures.
     pub metrics: TrainMetrics,
+}
+
+/// What a call made of some parts of a training.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TrainPartsReport {
+    /// Whether all of them were there already.
+    pub skipped: bool,
+    /// Parts that the call finished.
+    pub parts: u64,
+    /// Rows learned, each as often as it was visited.
+    pub updates: u64,
+}
+
+/// The parts of a training, by number. Those of a round can be learned in any order, once the round before it is finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrainRounds {
+    /// The wide parts, if there are any.
+    pub wide: Range<usize>,
+    /// One part for each phase.
+    pub phases: Range<usize>,
 }
 
 #[cfg(test)]

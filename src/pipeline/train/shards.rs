@@ -1,0 +1,217 @@
+//! Training as shards: some of its parts at a time, in any number of processes that share the registry's folder. What they
+//! learn stays there as checkpoints, and `train` begins where they ended.
+
+use super::blocks::EmptiesSet;
+use super::checkpoint::Checkpoint;
+use super::learner::Learner;
+use super::parts::{Learned, Part, Plan};
+use super::recipe::{initial_model, open_datasets, step};
+use super::rows::{no_rows, read_some_rows};
+use super::slots::SlotMap;
+use super::task::{TrainPartsReport, TrainRounds, TrainTask};
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::create_folder;
+use crate::artifact::publish::temporary::sweep;
+use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::pipeline::{Context, StageError};
+use crate::random::{Stream, number_below};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The parts of a training. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
+#[must_use]
+pub fn train_rounds(task: &TrainTask<'_>) -> TrainRounds {
+    let plan = Plan::new(&task.features, task.config);
+    let (wide, all) = (plan.wide.len(), plan.parts().len());
+    TrainRounds { wide: 0..wide, phases: wide..all }
+}
+
+/// Which parts are finished, by number. Only the checkpoints are read.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn finished_parts(task: &TrainTask<'_>, step: ContentHash) -> Result<Vec<bool>, ArtifactError> {
+    let slots = SlotMap::new(&task.features).len();
+    let checkpoint = Checkpoint::new(task, step);
+    let plan = Plan::new(&task.features, task.config);
+    plan.parts().iter().map(|part| Ok(checkpoint.finished(part.number, slots)?.is_some())).collect()
+}
+
+/// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
+#[must_use]
+pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
+    let config = task.config;
+    let rows: u64 = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
+    let weight = |part: &&Part| {
+        let (least, most) = (config.empties_min.max(1), config.empties_max);
+        let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
+        let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs) / u128::from(EMPTIES_MAX);
+        u64::try_from(visits).unwrap_or(u64::MAX)
+    };
+    Plan::new(&task.features, config).parts().iter().map(weight).collect()
+}
+
+/// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder. Only the
+/// rows that they need are kept in memory.
+///
+/// Any number of such calls may share a registry, on many machines, also for the same parts and while
+/// [`train`](super::run::train) works on the same training: a finished part has the same bytes whoever learned it. A call that
+/// is still at work when the model is published leaves checkpoints behind, which the next training in the registry removes.
+///
+/// # Errors
+///
+/// [`StageError::TooEarly`] if the part of a phase is wanted before the wide part from which it begins is finished; otherwise as
+/// [`train`](super::run::train). Finished parts stay.
+pub fn train_parts(
+    task: &TrainTask<'_>,
+    wanted: Range<usize>,
+    context: Context<'_>,
+) -> Result<TrainPartsReport, StageError> {
+    let work = Work::new(task)?;
+    let skipped = TrainPartsReport { skipped: true, ..TrainPartsReport::default() };
+    if work.is_published()? {
+        return Ok(skipped);
+    }
+    create_folder(task.registry.folder())?;
+    sweep(task.registry.folder())?;
+    work.checkpoint.sweep()?;
+    let mut missing = Vec::new();
+    for part in work.parts(wanted)? {
+        context.check()?;
+        if work.finished(part)?.is_none() {
+            missing.push(part);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(skipped);
+    }
+    context.check_budget()?;
+    let (updates, _) = work.learn(&missing, Some(&work.checkpoint), context)?;
+    Ok(TrainPartsReport { skipped: false, parts: missing.len() as u64, updates })
+}
+
+/// Learns the part of one phase again, drawn by a seed, and the wide part from which it begins, and compares: the number of the
+/// phase's part, or `None` if the model is published already.
+///
+/// Anyone can make the hash of a checkpoint, so checkpoints are as honest as the processes that wrote them. If a share q of the
+/// phases has other weights than one training would give them, this finds it with probability q; a false wide part makes the
+/// phases false that begin from it.
+///
+/// # Errors
+///
+/// [`StageError::Unfinished`] with the first part that is not finished; a part that has learned something else, with its file;
+/// otherwise as [`train`](super::run::train).
+pub fn check_part(task: &TrainTask<'_>, sample_seed: u64, context: Context<'_>) -> Result<Option<usize>, StageError> {
+    let work = Work::new(task)?;
+    if work.is_published()? {
+        return Ok(None);
+    }
+    if let Some(part) = finished_parts(task, work.step)?.iter().position(|is_finished| !is_finished) {
+        return Err(StageError::Unfinished { part, folder: work.checkpoint.folder().to_owned() });
+    }
+    let phases = &work.plan.phases;
+    let phase = &phases[number_below(sample_seed, Stream::Remake, b"phase", phases.len() as u64) as usize];
+    let parts: Vec<&Part> = work.plan.wide_of(phase).into_iter().chain([phase]).collect();
+    let (_, learned) = work.learn(&parts, None, context)?;
+    for part in parts {
+        if work.finished(part)?.as_ref() != Some(&learned[&part.number]) {
+            return Err(work.false_part(part, part != phase));
+        }
+    }
+    Ok(Some(phase.number as usize))
+}
+
+/// A training with its checkpoints.
+struct Work<'a> {
+    task: &'a TrainTask<'a>,
+    datasets: Vec<Dataset>,
+    step: ContentHash,
+    plan: Plan,
+    map: SlotMap<'a>,
+    checkpoint: Checkpoint,
+}
+
+impl<'a> Work<'a> {
+    fn new(task: &'a TrainTask<'a>) -> Result<Self, StageError> {
+        let datasets = open_datasets(task)?;
+        let step = step(task, &datasets).id;
+        let plan = Plan::new(&task.features, task.config);
+        let (map, checkpoint) = (SlotMap::new(&task.features), Checkpoint::new(task, step));
+        Ok(Self { task, datasets, step, plan, map, checkpoint })
+    }
+
+    fn is_published(&self) -> Result<bool, ArtifactError> {
+        Ok(self.task.registry.made_by(self.step)?.is_some())
+    }
+
+    /// The parts with these numbers.
+    fn parts(&self, wanted: Range<usize>) -> Result<Vec<&Part>, StageError> {
+        let parts = self.plan.parts();
+        let found = parts.get(wanted.clone()).map(<[_]>::to_vec);
+        found.ok_or_else(|| {
+            let Range { start, end } = wanted;
+            let count = parts.len();
+            StageError::Setting(format!("the training has {count} parts: it has no parts from {start} to before {end}"))
+        })
+    }
+
+    fn finished(&self, part: &Part) -> Result<Option<Learned>, ArtifactError> {
+        self.checkpoint.finished(part.number, self.map.len())
+    }
+
+    /// The wide parts from which some parts begin, except those that are among them.
+    fn wide_before(&self, parts: &[&Part]) -> Result<BTreeMap<u32, Learned>, StageError> {
+        let mut learned = BTreeMap::new();
+        for part in parts {
+            let Some(wide) = self.plan.wide_of(part) else { continue };
+            if parts.contains(&wide) || learned.contains_key(&wide.number) {
+                continue;
+            }
+            let found = self.finished(wide)?.ok_or_else(|| StageError::TooEarly {
+                part: part.number as usize,
+                needed: wide.number as usize,
+                folder: self.checkpoint.folder().to_owned(),
+            })?;
+            learned.insert(wide.number, found);
+        }
+        Ok(learned)
+    }
+
+    /// Learns parts: their row visits, and what each has learned.
+    fn learn(
+        &self,
+        parts: &[&Part],
+        checkpoint: Option<&Checkpoint>,
+        context: Context<'_>,
+    ) -> Result<(u64, BTreeMap<u32, Learned>), StageError> {
+        // They are kept in memory from here on: another process may publish the model and remove them.
+        let wide = self.wide_before(parts)?;
+        context.pool()?.install(|| {
+            let kept = EmptiesSet::of_ranges(parts.iter().map(|part| &part.empties));
+            let set = read_some_rows(self.task, &self.datasets, kept, context)?;
+            if set.training.is_empty() {
+                return Err(no_rows(self.task, &set));
+            }
+            let learner = Learner::new(self.task, &set.training, checkpoint, context);
+            let visits = learner.visits_of(parts);
+            context.progress.begin("train", visits, "rows");
+            let learned = learner.learn_parts(&initial_model(self.task), (&self.plan, &self.map), parts, wide);
+            context.progress.end();
+            Ok((visits, learned?))
+        })
+    }
+
+    fn false_part(&self, part: &Part, is_wide: bool) -> StageError {
+        let remedy = if is_wide {
+            format!("phases began from it: remove {} and run all shards again", self.checkpoint.folder().display())
+        } else {
+            "remove it and run its shard again".to_owned()
+        };
+        let reason = format!("learning part {} again gives other weights\n{remedy}", part.number);
+        ArtifactError::damaged(&self.checkpoint.path(part.number), reason).into()
+    }
+}

@@ -1,0 +1,321 @@
+//! Training as shards: parts learned by separate calls, in any order and by several at once, make the model of one training.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::dataset::folder::Dataset;
+use renma::artifact::error::ArtifactError;
+use renma::artifact::hash::{ContentHash, FieldHasher};
+use renma::artifact::model::reference::{LoadedModel, load_model};
+use renma::artifact::model::registry::Registry;
+use renma::config::{LoadedConfig, load_config};
+use renma::pipeline::train::recipe::step;
+use renma::pipeline::train::run::train;
+use renma::pipeline::train::shards::{check_part, finished_parts, part_weights, train_parts, train_rounds};
+use renma::pipeline::train::task::{TrainPartsReport, TrainTask};
+use renma::pipeline::{Context, Progress, StageError};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use workspace::{Workspace, all_paths, check_same, reached};
+
+/// Thirteen phases, so three wide parts: their numbers are 0 to 2, those of the phases 3 to 15.
+const FEATURES: &str = "name = \"thirteen\"\nphase_empties_max = [60, 56, 52, 48, 44, 40, 35, 30, 25, 20, 15, 10, 5]\n\
+    [[pattern]]\nname = \"EDGE\"\nsquares = \"a1 b1 c1 d1 e1 f1 g1 h1\"\n\
+    [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 a2 b2 c3\"\n\
+    [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n";
+
+const WIDE: Range<usize> = 0..3;
+const PHASES: Range<usize> = 3..16;
+
+const KEYS: [(&str, &str); 6] = [
+    ("run.features", "\"features/thirteen.toml\""),
+    ("train.epochs", "3"),
+    ("train.overlap", "2"),
+    ("train.wide_overlap", "5"),
+    ("train.validation", "0.2"),
+    ("train.batch", "20"),
+];
+
+/// Two datasets, a parent that learned the first, and a task for both.
+struct Lesson {
+    workspace: Workspace,
+    config: LoadedConfig,
+    datasets: [PathBuf; 2],
+    parent: LoadedModel,
+}
+
+impl Lesson {
+    fn new(changes: &[(&str, &str)]) -> Self {
+        let workspace = Workspace::new();
+        workspace.write("configs/features/thirteen.toml", FEATURES);
+        let config = workspace.config("run", "smoke", &[&KEYS, changes].concat());
+        for generation in [1, 2] {
+            workspace.done(&format!(
+                "generate --config {config} --generation {generation} --model builtin:square-weights --output g{generation}"
+            ));
+        }
+        workspace.done(&format!("train --config {config} --dataset g1 --models parents"));
+        let parent = load_model(workspace.path("parents/v0001").to_str().unwrap(), Path::new("")).unwrap();
+        let config = load_config(&workspace.path(&config)).unwrap();
+        let datasets = ["g1", "g2"].map(|name| workspace.path(name));
+        Self { config, datasets, parent, workspace }
+    }
+
+    /// Asks for something of the training in the registry with this name.
+    fn with<T>(&self, registry: &str, memory: u64, ask: impl FnOnce(&TrainTask<'_>) -> T) -> T {
+        ask(&TrainTask {
+            config: &self.config.config.train,
+            seed: 1,
+            features: Arc::clone(&self.config.features),
+            datasets: self.datasets.iter().map(PathBuf::as_path).collect(),
+            parent: Some(&self.parent),
+            registry: &Registry::new(&self.workspace.path(registry)),
+            memory,
+        })
+    }
+
+    fn parts(&self, registry: &str, parts: Range<usize>) -> Result<TrainPartsReport, StageError> {
+        self.with(registry, 1 << 30, |task| Watch::default().parts(task, parts))
+    }
+
+    /// The training in one process; the rows that it learned.
+    fn train(&self, registry: &str) -> u64 {
+        let watch = Watch::default();
+        self.with(registry, 1 << 30, |task| train(task, watch.context(2)).unwrap());
+        watch.learned.into_inner()
+    }
+
+    fn finished(&self, registry: &str) -> Vec<usize> {
+        let finished = self.with(registry, 0, |task| finished_parts(task, self.step(task))).unwrap();
+        assert_eq!(finished.len(), PHASES.end);
+        (0..PHASES.end).filter(|&part| finished[part]).collect()
+    }
+
+    fn step(&self, task: &TrainTask<'_>) -> ContentHash {
+        let datasets: Vec<Dataset> = self.datasets.iter().map(|folder| Dataset::open(folder).unwrap()).collect();
+        step(task, &datasets).id
+    }
+
+    /// The file of a finished part.
+    fn part(&self, registry: &str, part: usize) -> PathBuf {
+        let step = self.with(registry, 0, |task| self.step(task));
+        self.workspace.path(&format!("{registry}/.train.checkpoints/{}/part-{part:05}", step.short()))
+    }
+}
+
+/// Counts the rows that are learned, and raises the stop flag after some.
+#[derive(Default)]
+struct Watch {
+    rows_max: Option<u64>,
+    learning: AtomicBool,
+    learned: AtomicU64,
+    announced: AtomicU64,
+    stop: AtomicBool,
+    never: AtomicBool,
+}
+
+impl Progress for Watch {
+    fn begin(&self, task: &str, total: u64, _: &str) {
+        self.learning.store(task == "train", Ordering::Relaxed);
+        if task == "train" {
+            self.announced.fetch_add(total, Ordering::Relaxed);
+        }
+    }
+
+    fn advance(&self, items: u64, _: u64) {
+        if self.learning.load(Ordering::Relaxed) {
+            let learned = self.learned.fetch_add(items, Ordering::Relaxed) + items;
+            self.stop.fetch_or(self.rows_max.is_some_and(|max| max <= learned), Ordering::Relaxed);
+        }
+    }
+
+    fn end(&self) {
+        self.learning.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Watch {
+    fn context(&self, threads: usize) -> Context<'_> {
+        Context { threads, stop: &self.stop, budget_spent: &self.never, progress: self }
+    }
+
+    fn parts(&self, task: &TrainTask<'_>, parts: Range<usize>) -> Result<TrainPartsReport, StageError> {
+        train_parts(task, parts, self.context(2))
+    }
+}
+
+#[test]
+fn parts_in_any_order_make_the_model_of_one_training() {
+    let lesson = Lesson::new(&[]);
+    assert!(0 < lesson.train("whole"));
+    lesson.with("whole", 0, |task| {
+        let rounds = train_rounds(task);
+        assert_eq!((rounds.wide, rounds.phases), (WIDE, PHASES));
+    });
+    for (name, memory, threads, calls) in [
+        ("one by one", 1, 1, (WIDE.rev()).chain(PHASES.rev()).map(|part| part..part + 1).collect::<Vec<_>>()),
+        ("mixed", 100 << 10, 4, vec![0..1, 3..5, 5..6, 2..4, 1..2, 14..16, 6..14]),
+        ("both rounds", 1 << 30, 2, vec![0..15, 15..16]),
+    ] {
+        let (mut done, mut updates) = (BTreeSet::new(), 0);
+        for parts in calls {
+            let watch = Watch::default();
+            let report = lesson.with(name, memory, |task| train_parts(task, parts.clone(), watch.context(threads)));
+            let report = report.unwrap();
+            let missing = parts.clone().filter(|part| !done.contains(part)).count() as u64;
+            assert_eq!((report.skipped, report.parts), (false, missing), "{name} {parts:?}");
+            assert_eq!(
+                [watch.learned, watch.announced].map(AtomicU64::into_inner),
+                [report.updates; 2],
+                "{name} {parts:?}"
+            );
+            updates += report.updates;
+            done.extend(parts.clone());
+            assert_eq!(lesson.finished(name), done.iter().copied().collect::<Vec<_>>(), "{name}");
+            assert!(lesson.parts(name, parts.clone()).unwrap().skipped, "{name} {parts:?}");
+        }
+        assert_eq!(lesson.train(name), 0, "{name}: all parts were learned before");
+        check_same(&lesson.workspace.path("whole"), &lesson.workspace.path(name), name);
+        let document = Registry::new(&lesson.workspace.path(name)).documents().unwrap().remove(0);
+        assert_eq!(document.origin.metrics["updates"], updates, "{name}");
+        assert!(lesson.parts(name, WIDE).unwrap().skipped, "{name}: the model is published");
+        assert!(!lesson.workspace.path(name).join(".train.checkpoints").exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_learning_curve_is_left_to_the_end_of_the_training() {
+    let lesson = Lesson::new(&[("train.learning_curve", "true")]);
+    let all = lesson.train("whole");
+    let main = lesson.parts("parts", 0..PHASES.end).unwrap().updates;
+    let rest = lesson.train("parts");
+    assert!(0 < rest && main + rest == all, "{main} {rest} {all}");
+    check_same(&lesson.workspace.path("whole"), &lesson.workspace.path("parts"), "with a learning curve");
+}
+
+#[test]
+fn several_at_work_on_the_same_parts_and_a_kill_make_the_same_model() {
+    let lesson = Lesson::new(&[("train.epochs", "60")]);
+    lesson.train("whole");
+    let folder = lesson.part("shared", 0).parent().unwrap().to_owned();
+    let mut local = lesson.workspace.start(
+        "train --config configs/run.toml --dataset g1 --dataset g2 --parent parents/v0001 --models shared --threads 1",
+    );
+    let work = |memory: u64, rows_max: u64| {
+        let mut stops = 0;
+        for parts in [WIDE, PHASES] {
+            loop {
+                let watch = Watch { rows_max: Some(rows_max), ..Watch::default() };
+                match lesson.with("shared", memory, |task| watch.parts(task, parts.clone())) {
+                    Err(StageError::Interrupted) => stops += 1,
+                    other => break other.map(|_| ()).unwrap(),
+                }
+            }
+        }
+        stops
+    };
+    std::thread::scope(|scope| {
+        let steady = scope.spawn(|| work(1, u64::MAX));
+        let stopped = scope.spawn(|| work(1 << 30, 20_000));
+        let is_part = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("part-");
+        assert!(reached(&mut local, || all_paths(&folder).iter().any(is_part)), "the training ended before the kill");
+        local.kill().unwrap();
+        local.wait().unwrap();
+        assert_eq!(steady.join().unwrap(), 0);
+        assert!(0 < stopped.join().unwrap());
+    });
+    assert_eq!(lesson.finished("shared").len(), PHASES.end);
+    assert_eq!(lesson.train("shared"), 0, "all parts were learned before");
+    check_same(&lesson.workspace.path("whole"), &lesson.workspace.path("shared"), "several at once");
+}
+
+#[test]
+fn a_phase_needs_its_wide_part_and_finished_parts_need_no_rows() {
+    let lesson = Lesson::new(&[]);
+    lesson.parts("registry", 1..2).unwrap();
+    // Phases 3 to 7 begin from part 0, phases 8 to 12 from part 1.
+    match lesson.parts("registry", 5..9) {
+        Err(error @ StageError::TooEarly { part: 5, needed: 0, .. }) => {
+            let text = error.to_string();
+            assert!(
+                text.starts_with("cannot begin part 5: part 0 is missing in ") && text.contains("registry"),
+                "{text}"
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    lesson.parts("registry", 8..9).unwrap();
+    assert_eq!(lesson.finished("registry"), [1, 8]);
+    match lesson.with("registry", 0, |task| check_part(task, 1, Watch::default().context(1))) {
+        Err(StageError::Unfinished { part: 0, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    for range in [15..17, 16..17] {
+        let Err(StageError::Setting(text)) = lesson.parts("registry", range) else { panic!("there are 16 parts") };
+        assert!(text.starts_with("the training has 16 parts"), "{text}");
+    }
+    let positions = lesson.datasets[0].join("positions");
+    std::fs::rename(&positions, lesson.workspace.path("aside")).unwrap();
+    assert!(lesson.parts("registry", 8..9).unwrap().skipped);
+    let unread = lesson.parts("registry", 9..10);
+    assert!(matches!(unread, Err(StageError::Artifact(_))), "{unread:?}");
+}
+
+#[test]
+fn a_damaged_part_is_missing_and_a_false_one_is_found() {
+    let lesson = Lesson::new(&[]);
+    lesson.parts("registry", 0..PHASES.end).unwrap();
+    let check = |seed| lesson.with("registry", 1 << 30, |task| check_part(task, seed, Watch::default().context(2)));
+    let mut seeds = vec![None; PHASES.end];
+    for seed in 0..20 {
+        seeds[check(seed).unwrap().unwrap()] = Some(seed);
+    }
+    assert!(seeds[WIDE].iter().all(Option::is_none) && 8 < seeds.iter().flatten().count(), "any phase: {seeds:?}");
+    let step = lesson.with("registry", 0, |task| lesson.step(task)).to_string();
+    let phase = PHASES.rev().find(|&part| seeds[part].is_some()).unwrap();
+    let seed = seeds[phase].unwrap();
+    // The last phases begin from part 2.
+    for (part, remedy) in [(2, "phases began from it: remove "), (phase, "remove it and run its shard again")] {
+        let path = lesson.part("registry", part);
+        let honest = std::fs::read(&path).unwrap();
+        let mut bytes = honest.clone();
+        // The last byte of a visit.
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(!lesson.finished("registry").contains(&part), "its hash is wrong");
+        let mut hasher = FieldHasher::new("train checkpoint");
+        hasher.field("step", step.as_bytes()).field("part", &(part as u32).to_le_bytes()).field("bytes", &bytes[64..]);
+        bytes.splice(..64, hasher.finish().to_string().into_bytes());
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(lesson.finished("registry").contains(&part), "its hash is right");
+        match check(seed) {
+            Err(StageError::Artifact(error @ ArtifactError::Damaged { .. })) => {
+                let text = error.to_string();
+                let start =
+                    format!("cannot trust {}: learning part {part} again gives other weights\n", path.display());
+                assert!(text.starts_with(&start) && text[start.len()..].starts_with(remedy), "{text}");
+            }
+            other => panic!("{other:?}"),
+        }
+        std::fs::write(&path, &honest).unwrap();
+        assert_eq!(check(seed).unwrap(), Some(phase));
+    }
+    lesson.train("registry");
+    assert_eq!(check(0).unwrap(), None, "the model is published");
+}
+
+#[test]
+fn weights_of_parts_are_about_their_row_visits() {
+    let lesson = Lesson::new(&[("train.validation", "0.0"), ("train.empties_min", "8")]);
+    let datasets = lesson.datasets.each_ref().map(|folder| Dataset::open(folder).unwrap());
+    let weights = lesson.with("registry", 0, |task| part_weights(task, &datasets));
+    for (part, &weight) in weights.iter().enumerate() {
+        let updates = lesson.parts("registry", part..part + 1).unwrap().updates;
+        assert!(weight.abs_diff(updates) <= updates / 5 + 500, "part {part}: {weight} for {updates}");
+    }
+}
