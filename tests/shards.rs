@@ -151,7 +151,7 @@ fn a_stage_that_cannot_be_cut_says_so() {
         (format!("--stage gate --config {source} {MATCH} {model}"), 2, "--model is not an option of --stage gate"),
         (format!("--stage gate --config {source} --output out"), 2, "--candidate"),
         (format!("--config {source} {MATCH} --output out"), 2, "--candidate is not an option of --stage generate"),
-        (format!("--stage promote --config {source} --output out"), 2, "generate, fit-mpc, gate"),
+        (format!("--stage promote --config {source} --output out"), 2, "generate, train, fit-mpc, gate"),
     ] {
         check_refused(&workspace, &format!("shard plan plan.json {options}"), code, &[words]);
         assert!(!workspace.path("plan.json").exists(), "{options}");
@@ -171,6 +171,56 @@ fn a_changed_model_is_refused_by_every_shard() {
         check_refused(&workspace, arguments, 2, &words);
     }
     assert!(!Path::new(&workspace.path("samples")).exists());
+}
+
+/// A training of 15 phases after three wide parts.
+fn training(workspace: &Workspace) -> String {
+    let phases = (1..=15).map(|phase| (4 * phase).to_string()).rev().collect::<Vec<_>>().join(", ");
+    let features = workspace::shipped("features/es-cube.toml");
+    let features = features.replace("phase_empties_max = [60]", &format!("phase_empties_max = [{phases}]"));
+    assert!(features.contains(&phases), "{features}");
+    workspace.write("configs/many.toml", features);
+    let changes = [("run.features", "\"many.toml\""), ("train.epochs", "2"), ("generate.games", "40")];
+    let config = config(workspace, "train", &changes);
+    workspace.done(&format!("generate --config {config} --model builtin:disc-count --output data"));
+    format!("--config {config} --dataset data")
+}
+
+#[test]
+fn a_training_in_shards_is_that_of_one_machine() {
+    let workspace = Workspace::new();
+    let options = training(&workspace);
+    let id = workspace.done(&format!("train {options} --models local"));
+    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --memory 1MiB"));
+    let begun = status(&workspace, "plan.json", "");
+    assert_eq!(numbers(&begun["needed"]), [0, 1, 2], "{begun}");
+    check_refused(&workspace, "shard run plan.json 5", 75, &["cannot begin part 5: part 0 is missing"]);
+    workspace.done("shard run plan.json 2");
+    assert_eq!(numbers(&status(&workspace, "plan.json", "")["needed"]), [0, 1]);
+    assert_eq!(run_needed(&workspace, "plan.json", ""), 17);
+    check_refused(&workspace, "model show v0001 --models shared", 2, &["v0001"]);
+    assert_eq!(workspace.done("shard finish plan.json --seed 1"), id);
+    check_same_stage(&workspace, "local", "shared");
+    assert!(workspace.done("shard run plan.json 3 --json").contains("\"skipped\":true"));
+    assert_eq!(status(&workspace, "plan.json", "")["complete"], true, "the model is published");
+    assert_eq!(workspace.done("shard finish plan.json"), id);
+}
+
+#[test]
+fn fewer_shards_than_parts_keep_the_rounds_apart() {
+    let workspace = Workspace::new();
+    let options = training(&workspace);
+    workspace.done(&format!("train {options} --models local"));
+    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --shards 4"));
+    let rounds: Vec<usize> = std::iter::from_fn(|| {
+        let needed = numbers(&status(&workspace, "plan.json", "")["needed"]);
+        needed.iter().for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+        (!needed.is_empty()).then_some(needed.len())
+    })
+    .collect();
+    assert_eq!((rounds.len(), rounds[0] <= 3), (2, true), "{rounds:?}");
+    workspace.done("shard finish plan.json");
+    check_same_stage(&workspace, "local", "shared");
 }
 
 /// Changes the rows of a part and writes it as sound as before.

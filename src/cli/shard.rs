@@ -5,18 +5,20 @@ use super::failure::UsageError;
 use super::output::{Output, finding_text, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, fresh_seed};
 use super::stage::{StageEnd, run_stage};
-use super::{fit_mpc, gate, generate};
+use super::{fit_mpc, gate, generate, train};
 use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::cluster::progress::{check_complete, progress};
 use crate::cluster::stage::fit_mpc::FitMpcPlan;
 use crate::cluster::stage::gate::GatePlan;
 use crate::cluster::stage::generate::GeneratePlan;
+use crate::cluster::stage::train::TrainPlan;
 use crate::cluster::stage::{StagePlan, StageTask};
 use crate::exit_code;
 use crate::pipeline::fit_mpc::shards::{check_samples, fit_mpc_parts};
 use crate::pipeline::gate::shards::{check_batches, gate_batches};
 use crate::pipeline::generate::run::{finish_parts, generate_parts};
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::train::shards::{check_part, train_parts};
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,6 +41,9 @@ fn write_plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()>
     let stage = match arguments.into_stage()? {
         StageArguments::Generate(arguments, replace) => {
             generate::with_task(&arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))
+        }
+        StageArguments::Train(arguments) => {
+            train::with_task(&arguments, |task| Ok(StagePlan::Train(TrainPlan::new(&task)?)))
         }
         StageArguments::FitMpc(arguments) => {
             fit_mpc::with_task(&arguments, |task| Ok(StagePlan::FitMpc(FitMpcPlan::new(&task)?)))
@@ -76,6 +81,11 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
             let report = generate_parts(task, parts, session.context())?;
             let (games, positions) = (thousands(report.games_played), thousands(report.positions_written));
             (report.skipped, format!("{games} games, {positions} positions"), json!(report))
+        }
+        StageTask::Train(task) => {
+            let report = train_parts(&task, parts, session.context())?;
+            let (parts, updates) = (thousands(report.parts), thousands(report.updates));
+            (report.skipped, format!("{parts} parts, {updates} updates"), json!(report))
         }
         StageTask::FitMpc(task) => {
             let report = fit_mpc_parts(task, parts, session.context())?;
@@ -116,6 +126,11 @@ fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>) -> anyhow::Re
     let seed = seed.unwrap_or_else(fresh_seed);
     match plan.task() {
         StageTask::Generate(task) => finish_games(session, task, seed),
+        StageTask::Train(task) => {
+            let checked = check_part(&task, seed, session.context())?;
+            say_checked("parts", checked.map_or(0, |_| 1), seed);
+            train::learn(session, &task)
+        }
         StageTask::FitMpc(task) => {
             say_checked("games", check_samples(task, seed, session.context())?, seed);
             fit_mpc::fit(session, task)

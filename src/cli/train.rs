@@ -19,10 +19,14 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
     // A dataset that cannot be read has no generation, and the stage says why.
     let newest = arguments.dataset.last().and_then(|folder| Manifest::read_any(folder).ok());
     let generation = newest.map(|manifest| manifest.generation);
-    run_stage(session, "train", generation, &arguments.work, || work(session, arguments))
+    run_stage(session, "train", generation, &arguments.work, || with_task(arguments, |task| learn(session, &task)))
 }
 
-fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEnd> {
+/// Does something with the task of a call.
+pub(super) fn with_task<T>(
+    arguments: &TrainArguments,
+    act: impl FnOnce(TrainTask<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let config = load_config(&arguments.run.config)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
@@ -30,8 +34,7 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         // Of a dataset that cannot be read, the stage says why.
         Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
     }
-    let stopwatch = Stopwatch::start();
-    let task = TrainTask {
+    act(TrainTask {
         config: &config.config.train,
         seed: config.config.run.seed,
         features: Arc::clone(&config.features),
@@ -39,8 +42,13 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         parent: parent.as_ref(),
         registry: &Registry::new(&folder),
         memory: arguments.memory.as_u64(),
-    };
-    let report = train(&task, session.context())?;
+    })
+}
+
+/// Trains and says what was learned.
+pub(super) fn learn(session: &Session, task: &TrainTask<'_>) -> anyhow::Result<StageEnd> {
+    let stopwatch = Stopwatch::start();
+    let report = train(task, session.context())?;
     let metrics = &report.metrics;
     if report.skipped {
         say(&format!("train: {} is already trained on this", report.id));
@@ -49,7 +57,7 @@ fn work(session: &Session, arguments: &TrainArguments) -> anyhow::Result<StageEn
         say(&format!(
             "train: {} in {}: {updates} updates in {:.1} s",
             report.id,
-            folder.display(),
+            task.registry.folder().display(),
             stopwatch.seconds()
         ));
         if 0 < metrics.unlabeled {

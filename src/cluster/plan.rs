@@ -39,13 +39,17 @@ pub struct LoadedPlan {
 }
 
 impl Plan {
-    /// Cuts a stage into `shard_count` shards of whole pieces, as equal as can be, none empty.
+    /// Cuts a stage into `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
+    /// so that there may be more or fewer of them.
     #[must_use]
     pub fn new(stage: StagePlan, shard_count: usize) -> Self {
-        let pieces = stage.piece_count();
-        let count = shard_count.clamp(1, pieces.max(1));
-        let edge = |shard: usize| (pieces as u128 * shard as u128 / count as u128) as usize;
-        Self { stage, shards: (0..count).map(|shard| edge(shard)..edge(shard + 1)).collect() }
+        let all: u128 = (0..stage.piece_count()).map(|piece| u128::from(stage.weight(piece))).sum();
+        let shards = stage.rounds().into_iter().flat_map(|round| {
+            let work: u128 = round.clone().map(|piece| u128::from(stage.weight(piece))).sum();
+            let count = (shard_count as u128 * work).div_ceil(all.max(1)).clamp(1, round.len().max(1) as u128);
+            cut(round, count as usize, |piece| stage.weight(piece))
+        });
+        Self { shards: shards.collect(), stage }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
@@ -95,6 +99,23 @@ impl Plan {
         // What cannot be read is not this plan; writing it says what is wrong with the path.
         read_sealed::<Value>(path).is_ok_and(|plan| plan == self.value())
     }
+}
+
+/// Cuts pieces into `count` ranges of about equal weight, none empty.
+fn cut(pieces: Range<usize>, count: usize, weight: impl Fn(usize) -> u64) -> Vec<Range<usize>> {
+    let all: u128 = pieces.clone().map(|piece| u128::from(weight(piece))).sum();
+    let (mut ranges, mut begin, mut done) = (Vec::with_capacity(count), pieces.start, 0);
+    for piece in pieces.clone() {
+        done += u128::from(weight(piece));
+        let (cut, end) = (ranges.len() + 1, piece + 1);
+        let is_full = all * cut as u128 <= done * count as u128 || pieces.end - end == count - cut;
+        if cut < count && is_full {
+            ranges.push(begin..end);
+            begin = end;
+        }
+    }
+    ranges.push(begin..pieces.end);
+    ranges
 }
 
 impl LoadedPlan {
@@ -160,4 +181,28 @@ fn check_versions(path: &Path, plan: &Value) -> Result<&'static str, ArtifactErr
         return Err(ArtifactError::unfit(path, format!("{reason}\n{remedy}, or use the renma that made it")));
     }
     Ok(stage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_cover_all_pieces_and_none_is_empty() {
+        for pieces in 1..40 {
+            for count in 1..=pieces {
+                for weights in [|_| 1, |piece| 1 + piece as u64 * 7, |piece| if piece == 0 { 1000 } else { 1 }] {
+                    let ranges = cut(3..3 + pieces, count, weights);
+                    assert_eq!(ranges.len(), count);
+                    assert!(ranges.iter().all(|range| !range.is_empty()), "{ranges:?}");
+                    assert_eq!(
+                        ranges.iter().cloned().flatten().collect::<Vec<_>>(),
+                        (3..3 + pieces).collect::<Vec<_>>()
+                    );
+                }
+            }
+        }
+        assert_eq!(cut(0..10, 3, |_| 1), [0..4, 4..7, 7..10]);
+        assert_eq!(cut(0..5, 2, |piece| if piece == 0 { 100 } else { 1 }), [0..1, 1..5]);
+    }
 }

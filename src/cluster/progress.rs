@@ -5,6 +5,7 @@ use super::stage::StageTask;
 use crate::pipeline::fit_mpc::shards::fit_mpc_parts_done;
 use crate::pipeline::gate::shards::gate_progress;
 use crate::pipeline::generate::run::generate_parts_done;
+use crate::pipeline::train::shards::{train_parts_done, train_rounds};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::ops::Range;
@@ -32,6 +33,13 @@ pub struct PlanProgress {
 pub fn progress(plan: &LoadedPlan, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
     let (done, wanted) = match plan.task() {
         StageTask::Generate(task) => all_wanted(generate_parts_done(&task)?),
+        StageTask::Train(task) => {
+            let done = train_parts_done(&task)?;
+            let wide = train_rounds(&task).wide;
+            let is_early = done[wide.clone()].iter().any(|done| !done);
+            let wanted = if is_early { wide } else { 0..done.len() };
+            (done, wanted)
+        }
         StageTask::FitMpc(task) => all_wanted(fit_mpc_parts_done(&task)?),
         StageTask::Gate(task) => {
             let gate = gate_progress(&task, context)?;

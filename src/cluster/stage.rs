@@ -4,23 +4,32 @@ pub mod fit_mpc;
 pub mod gate;
 pub mod generate;
 mod inputs;
+pub mod train;
 
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate::task::GateTask;
 use crate::pipeline::generate::task::GenerateTask;
-use crate::pipeline::{StageError, fit_mpc as fit_mpc_stage, gate as gate_stage, generate as generate_stage};
+use crate::pipeline::train::task::TrainTask;
+use crate::pipeline::{
+    StageError, fit_mpc as fit_mpc_stage, gate as gate_stage, generate as generate_stage, train as train_stage,
+};
 use fit_mpc::{FitMpcInputs, FitMpcPlan};
 use gate::{GateInputs, GatePlan};
 use generate::{GenerateInputs, GeneratePlan};
 use serde_json::{Map, Value};
+use std::iter;
+use std::ops::Range;
 use std::path::Path;
+use train::{TrainInputs, TrainPlan};
 
 /// A stage with everything that determines its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StagePlan {
     /// Self-play; its pieces are parts of a dataset.
     Generate(GeneratePlan),
+    /// A training; its pieces are its parts, wide ones first.
+    Train(TrainPlan),
     /// MPC statistics; its pieces are parts of the samples.
     FitMpc(FitMpcPlan),
     /// A match; its pieces are batches of pairs.
@@ -31,15 +40,18 @@ pub enum StagePlan {
 #[derive(Debug)]
 pub(super) enum Inputs {
     Generate(GenerateInputs),
+    Train(TrainInputs),
     FitMpc(FitMpcInputs),
     Gate(Box<GateInputs>),
 }
 
 /// The task that a plan stands for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum StageTask<'a> {
     /// Self-play.
     Generate(GenerateTask<'a>),
+    /// A training.
+    Train(TrainTask<'a>),
     /// MPC statistics.
     FitMpc(FitMpcTask<'a>),
     /// A match.
@@ -47,8 +59,9 @@ pub enum StageTask<'a> {
 }
 
 /// The stages that can be cut, each with the version of its algorithm.
-pub(super) const ALGORITHMS: [(&str, u32); 3] = [
+pub(super) const ALGORITHMS: [(&str, u32); 4] = [
     ("generate", generate_stage::task::ALGORITHM),
+    ("train", train_stage::task::ALGORITHM),
     ("fit-mpc", fit_mpc_stage::task::ALGORITHM),
     ("gate", gate_stage::task::ALGORITHM),
 ];
@@ -59,6 +72,7 @@ impl StagePlan {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Generate(_) => "generate",
+            Self::Train(_) => "train",
             Self::FitMpc(_) => "fit-mpc",
             Self::Gate(_) => "gate",
         }
@@ -69,6 +83,7 @@ impl StagePlan {
     pub const fn generation(&self) -> u32 {
         match self {
             Self::Generate(plan) => plan.generation,
+            Self::Train(plan) => plan.generation,
             Self::FitMpc(plan) => plan.generation,
             Self::Gate(plan) => plan.generation,
         }
@@ -79,6 +94,7 @@ impl StagePlan {
     pub fn output(&self) -> &Path {
         match self {
             Self::Generate(plan) => &plan.output,
+            Self::Train(plan) => &plan.registry,
             Self::FitMpc(plan) => &plan.output,
             Self::Gate(plan) => &plan.output,
         }
@@ -89,15 +105,27 @@ impl StagePlan {
     pub fn piece_count(&self) -> usize {
         match self {
             Self::Generate(plan) => plan.config.part_count(),
+            Self::Train(plan) => plan.weights.len(),
             Self::FitMpc(plan) => plan.config.games.div_ceil(plan.config.part_games) as usize,
             Self::Gate(plan) => plan.piece_count(),
         }
+    }
+
+    /// The pieces that can be made at the same time, one round after another.
+    pub(super) fn rounds(&self) -> Vec<Range<usize>> {
+        if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..self.piece_count()).collect() }
+    }
+
+    /// How much work a piece is, beside others of its stage.
+    pub(super) fn weight(&self, piece: usize) -> u64 {
+        if let Self::Train(plan) = self { plan.weights[piece].max(1) } else { 1 }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
             Self::Generate(plan) => plan.check()?,
+            Self::Train(plan) => plan.config.check().map_err(|error| error.to_string())?,
             Self::FitMpc(plan) => plan.config.check().map_err(|error| error.to_string())?,
             Self::Gate(plan) => plan.config.check().map_err(|error| error.to_string())?,
         }
@@ -108,6 +136,7 @@ impl StagePlan {
     pub(super) fn fields(&self) -> Map<String, Value> {
         let value = match self {
             Self::Generate(plan) => serde_json::to_value(plan),
+            Self::Train(plan) => serde_json::to_value(plan),
             Self::FitMpc(plan) => serde_json::to_value(plan),
             Self::Gate(plan) => serde_json::to_value(plan),
         };
@@ -121,6 +150,7 @@ impl StagePlan {
     pub(super) fn of_fields(stage: &str, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
         let fields = Value::Object(fields);
         match stage {
+            "train" => serde_json::from_value(fields).map(Self::Train),
             "fit-mpc" => serde_json::from_value(fields).map(Self::FitMpc),
             "gate" => serde_json::from_value(fields).map(Self::Gate),
             _ => serde_json::from_value(fields).map(Self::Generate),
@@ -131,6 +161,7 @@ impl StagePlan {
     pub(super) fn load(&self, path: &Path) -> Result<Inputs, ArtifactError> {
         match self {
             Self::Generate(plan) => plan.load(path).map(Inputs::Generate),
+            Self::Train(plan) => plan.load(path).map(Inputs::Train),
             Self::FitMpc(plan) => plan.load(path).map(Inputs::FitMpc),
             Self::Gate(plan) => plan.load(path).map(|inputs| Inputs::Gate(Box::new(inputs))),
         }
@@ -140,6 +171,7 @@ impl StagePlan {
     pub(super) fn task<'a>(&'a self, inputs: &'a Inputs) -> StageTask<'a> {
         match (self, inputs) {
             (Self::Generate(plan), Inputs::Generate(inputs)) => StageTask::Generate(plan.task(inputs)),
+            (Self::Train(plan), Inputs::Train(inputs)) => StageTask::Train(plan.task(inputs)),
             (Self::FitMpc(plan), Inputs::FitMpc(inputs)) => StageTask::FitMpc(plan.task(inputs)),
             (Self::Gate(plan), Inputs::Gate(inputs)) => StageTask::Gate(plan.task(inputs)),
             _ => unreachable!("a plan loads its own inputs"),

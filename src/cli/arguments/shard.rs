@@ -1,8 +1,9 @@
 //! The arguments of the `shard` commands.
 
 use super::folder;
-use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, WorkArguments};
+use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, TrainArguments, WorkArguments};
 use crate::cli::failure::UsageError;
+use bytesize::ByteSize;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -50,10 +51,14 @@ pub(in crate::cli) enum ShardCommand {
     },
 }
 
+/// As that of `renma train`.
+const MEMORY: ByteSize = ByteSize::gib(4);
+
 /// A stage that can be divided.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(in crate::cli) enum ShardStage {
     Generate,
+    Train,
     FitMpc,
     Gate,
 }
@@ -80,9 +85,18 @@ pub(in crate::cli) struct PlanArguments {
     /// The generation, counted from 1
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     generation: u32,
-    /// The dataset folder
+    /// generate, fit-mpc, gate: the dataset folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
-    output: PathBuf,
+    output: Option<PathBuf>,
+    /// train: dataset folders, oldest first
+    #[arg(long, num_args = 1.., value_name = "DIR", required_if_eq("stage", "train"))]
+    dataset: Vec<PathBuf>,
+    /// train: the model to start from [default: zero weights]
+    #[arg(long, value_name = "MODEL")]
+    parent: Option<String>,
+    /// train: memory for the rows of a shard [default: 4GiB]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
     /// fit-mpc: draw the fit in this folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
     report: Option<PathBuf>,
@@ -103,6 +117,7 @@ pub(in crate::cli) struct PlanArguments {
 /// The arguments of the stage that a plan divides.
 pub(in crate::cli) enum StageArguments {
     Generate(GenerateArguments, bool),
+    Train(TrainArguments),
     FitMpc(FitMpcArguments),
     Gate(GateArguments),
 }
@@ -115,6 +130,7 @@ impl PlanArguments {
     /// An option that the stage does not have, or lacks.
     pub(in crate::cli) fn into_stage(self) -> Result<StageArguments, UsageError> {
         let Self { stage, run, model, generation, output, report, candidate, baseline, avoid, replace, .. } = self;
+        let (dataset, parent, memory) = (self.dataset, self.parent, self.memory);
         let work = WorkArguments { budget: None, since: None, log: None };
         let given = [
             ("--model", model.is_some()),
@@ -122,11 +138,16 @@ impl PlanArguments {
             ("--candidate", candidate.is_some()),
             ("--baseline", baseline.is_some()),
             ("--avoid", !avoid.is_empty()),
+            ("--output", output.is_some()),
+            ("--dataset", !dataset.is_empty()),
+            ("--parent", parent.is_some()),
+            ("--memory", memory.is_some()),
         ];
         let (name, known): (_, &[&str]) = match stage {
-            ShardStage::Generate => ("generate", &["--model"]),
-            ShardStage::FitMpc => ("fit-mpc", &["--model", "--report"]),
-            ShardStage::Gate => ("gate", &["--candidate", "--baseline", "--avoid"]),
+            ShardStage::Generate => ("generate", &["--model", "--output"]),
+            ShardStage::Train => ("train", &["--dataset", "--parent", "--memory"]),
+            ShardStage::FitMpc => ("fit-mpc", &["--model", "--output", "--report"]),
+            ShardStage::Gate => ("gate", &["--candidate", "--baseline", "--avoid", "--output"]),
         };
         if let Some((option, _)) = given.iter().find(|(option, given)| *given && !known.contains(option)) {
             return Err(UsageError(format!("{option} is not an option of --stage {name}")));
@@ -134,17 +155,21 @@ impl PlanArguments {
         let needed = |option: &str| UsageError(format!("--stage {name} needs {option}"));
         Ok(match stage {
             ShardStage::Generate => {
+                let output = output.ok_or_else(|| needed("--output"))?;
                 StageArguments::Generate(GenerateArguments { run, model, generation, output }, replace)
+            }
+            ShardStage::Train => {
+                let memory = memory.unwrap_or(MEMORY);
+                StageArguments::Train(TrainArguments { run, dataset, parent, memory, work })
             }
             ShardStage::FitMpc => {
                 let model = model.ok_or_else(|| needed("--model"))?;
-                let output = Some(output);
                 StageArguments::FitMpc(FitMpcArguments { run, model, generation, output, report, replace, work })
             }
             ShardStage::Gate => {
                 let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
                 let baseline = baseline.ok_or_else(|| needed("--baseline"))?;
-                let remake = false;
+                let (output, remake) = (output.ok_or_else(|| needed("--output"))?, false);
                 StageArguments::Gate(GateArguments {
                     run,
                     candidate,

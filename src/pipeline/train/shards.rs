@@ -41,6 +41,19 @@ pub fn finished_parts(task: &TrainTask<'_>, step: ContentHash) -> Result<Vec<boo
     plan.parts().iter().map(|part| Ok(checkpoint.finished(part.number, slots)?.is_some())).collect()
 }
 
+/// Which parts need not be learned: those that are finished, or all if the model is published.
+///
+/// # Errors
+///
+/// A bad setting, a missing or damaged dataset, or whatever the system refuses.
+pub fn train_parts_done(task: &TrainTask<'_>) -> Result<Vec<bool>, StageError> {
+    let work = Work::new(task)?;
+    if work.is_published()? {
+        return Ok(vec![true; work.plan.parts().len()]);
+    }
+    Ok(finished_parts(task, work.step)?)
+}
+
 /// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
 #[must_use]
 pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
