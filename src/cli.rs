@@ -5,6 +5,7 @@ mod arguments;
 mod bench;
 mod config;
 mod dataset;
+mod drive;
 mod errors;
 mod eval;
 mod failure;

@@ -1,5 +1,9 @@
-//! A stage cut into shards that any machines make in any order; the bytes are those of one machine.
+//! A stage cut into shards that any machines make in any order; the bytes are those of one machine. Which machines they are
+//! is known to the runners only, and nothing but the numbers of shards travels to them.
 
+pub mod command;
+pub mod dask;
+pub mod drive;
 pub mod plan;
 pub mod progress;
 pub mod stage;

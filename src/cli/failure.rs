@@ -1,6 +1,7 @@
 //! Errors as people read them, and as exit codes.
 
 use crate::artifact::error::ArtifactError;
+use crate::cluster::drive::DriveError;
 use crate::config::ConfigError;
 use crate::exit_code;
 use crate::pipeline::StageError;
@@ -72,6 +73,12 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
             | StageError::Thread(_)
             | StageError::Threads(_) => Some(exit_code::TRY_AGAIN),
             StageError::BudgetSpent => Some(exit_code::BUDGET_SPENT),
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<DriveError>() {
+        return match error {
+            DriveError::Stage(error) => code_of_cause(error),
+            DriveError::Shard { code, .. } | DriveError::Runner { code, .. } => Some(*code),
         };
     }
     cause.is::<UsageError>().then_some(exit_code::USAGE)

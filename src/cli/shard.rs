@@ -1,6 +1,7 @@
 //! `renma shard`.
 
 use super::arguments::shard::{PlanArguments, ShardCommand, StageArguments};
+use super::drive;
 use super::failure::UsageError;
 use super::output::{Output, finding_text, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, fresh_seed};
@@ -28,6 +29,7 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
         ShardCommand::Plan(arguments) => write_plan(session, *arguments)?,
         ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard)?,
         ShardCommand::Status { plan, ahead } => show_progress(session, &plan, ahead)?,
+        ShardCommand::Drive(arguments) => drive::run(session, &arguments)?,
         ShardCommand::Finish { plan, seed, work } => {
             let plan = LoadedPlan::read(&plan)?;
             return run_stage(session, plan.stage(), Some(plan.generation()), &work, || finish(session, &plan, seed));

@@ -36,10 +36,7 @@ pub(super) fn run_stage(
     act: impl FnOnce() -> anyhow::Result<StageEnd>,
 ) -> anyhow::Result<ExitCode> {
     let began = unix_seconds();
-    if let Some(budget) = arguments.budget {
-        let spent = Duration::from_secs(began.saturating_sub(arguments.since.unwrap_or(began)));
-        session.limit(budget.saturating_sub(spent));
-    }
+    limit(session, arguments.budget, arguments.since);
     let stopwatch = Stopwatch::start();
     let result = act();
     if let Some(log) = &arguments.log {
@@ -68,6 +65,15 @@ pub(super) fn run_stage(
         }
     }
     result.map(|end| ExitCode::from(end.code))
+}
+
+/// Ends the work when a budget is spent that counts from a moment, or from now.
+pub(super) fn limit(session: &Session, budget: Option<Duration>, since: Option<u64>) {
+    if let Some(budget) = budget {
+        let now = unix_seconds();
+        let spent = Duration::from_secs(now.saturating_sub(since.unwrap_or(now)));
+        session.limit(budget.saturating_sub(spent));
+    }
 }
 
 /// Checks the dataset folder of a stage before its work; with `replace`, also clears it.

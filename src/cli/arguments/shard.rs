@@ -6,6 +6,7 @@ use crate::cli::failure::UsageError;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The `shard` commands.
 #[derive(Debug, Subcommand)]
@@ -35,6 +36,11 @@ pub(in crate::cli) enum ShardCommand {
         #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
         ahead: u32,
     },
+    /// Run the shards of a plan on Dask workers or by a command, until it is ready to finish; repeat it to resume
+    #[command(
+        after_help = "The command runs in this folder, without a shell, as often at once as --threads says. Exit code 75 and deaths by signal are retried.\n\nExample: renma shard drive plan.json --on 'srun --ntasks=1 renma shard run {plan} {shard}' --threads 64"
+    )]
+    Drive(DriveArguments),
     /// Check the shards, and make the rest of the stage: manifest, statistics or verdict
     #[command(
         after_help = "It prints what the stage itself prints, and has its exit code.\n\nExample: renma shard finish plan.json"
@@ -184,4 +190,27 @@ impl PlanArguments {
             }
         })
     }
+}
+
+/// Where the shards of a plan run.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct DriveArguments {
+    /// The plan
+    #[arg(value_name = "PLAN")]
+    pub(in crate::cli) plan: PathBuf,
+    /// `dask`, or a command with {plan} and {shard} in it
+    #[arg(long, value_name = "HOW")]
+    pub(in crate::cli) on: String,
+    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine, with --threads workers]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(in crate::cli) scheduler: Option<String>,
+    /// Permit a scheduler on another machine without TLS
+    #[arg(long, requires = "scheduler")]
+    pub(in crate::cli) insecure: bool,
+    /// Time limit (90s, 30m, 2h, 1h30m): end with exit code 12; shards at work are made again by the next call
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub(in crate::cli) budget: Option<Duration>,
+    /// Count the budget from this moment, in seconds since 1970 [default: now]
+    #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
+    pub(in crate::cli) since: Option<u64>,
 }

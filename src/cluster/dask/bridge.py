@@ -1,0 +1,244 @@
+"""Carries the shards of `renma shard drive` to Dask workers.
+
+Shard numbers come in on stdin, one per line, and events go out on stdout, one JSON object per line. What to run and what to
+retry is decided by renma. When stdin ends, so does this process, with everything that it started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import signal
+import sys
+import traceback
+import uuid
+from collections.abc import Coroutine
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn
+
+import dask
+import distributed
+from distributed.scheduler import KilledWorker
+
+USAGE = 2
+TRY_AGAIN = 75
+
+# A worker that sends no heartbeat for this long is given up, and its shard runs elsewhere.
+WORKER_TTL = "30s"
+
+# How often workers and running shards are counted, how long an answer may take, and how long workers may be absent before a
+# message and before the end. In seconds.
+COUNT_EVERY = 2
+ANSWER_WITHIN = 30
+ABSENT_NOTE = 60
+ABSENT_END = 600
+
+# What must be the same on both sides for a function to travel.
+PACKAGES = ("python", "dask", "distributed", "cloudpickle", "msgpack")
+
+
+class Failure(Exception):
+    """The end of the bridge, with renma's exit code."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+def emit(event: str, **fields: object) -> None:
+    print(json.dumps({"event": event, **fields}), flush=True)
+
+
+def run_shard(shard: int, job: dict[str, Any]) -> dict[str, object]:
+    """Runs on a worker, which first proves that it sees the driver's files. It needs no module of renma's."""
+    import hashlib
+    import socket
+    import subprocess
+    import sys
+    import time
+    from importlib.metadata import version
+
+    import distributed
+
+    began = time.monotonic()
+    worker: Any = distributed.get_worker()
+
+    def ended(code: int | None, stderr: str) -> dict[str, object]:
+        seconds = round(time.monotonic() - began, 3)
+        host = socket.gethostname()
+        return {"worker": worker.address, "host": host, "seconds": seconds, "code": code, "stderr": stderr}
+
+    if getattr(worker, "renma_proof", None) != job["proof"]:
+        here = [version("distributed"), *sys.version_info[:2]]
+        if here != job["versions"]:
+            return ended(2, f"it has distributed and Python {here}, the driver has {job['versions']}")
+        for what, (path, expected) in job["proof"].items():
+            try:
+                with open(path, "rb") as file:
+                    found = hashlib.sha256(file.read()).hexdigest()
+            except OSError as error:
+                return ended(65, f"it cannot read {what}, {path}: {error.strerror}\nshare the folder with this worker")
+            if found != expected:
+                reason = f"{what}, {path}, is {found[:12]} there and {expected[:12]} where the driver runs"
+                return ended(65, f"{reason}\ngive this worker the same files")
+        worker.renma_proof = job["proof"]
+    arguments = [job["renma"], "--progress", "none", "--threads", "1", "shard", "run", job["plan"], str(shard)]
+    try:
+        done = subprocess.run(arguments, cwd=job["folder"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    except OSError as error:
+        return ended(65, f"it cannot start {job['renma']} in {job['folder']}: {error.strerror}")
+    stderr = done.stderr[-4000:].decode(errors="replace")
+    return ended(None if done.returncode < 0 else done.returncode, stderr)
+
+
+class Bridge:
+    def __init__(self, client: Any, job: dict[str, Any]) -> None:
+        self.client = client
+        self.job = job
+        self.token = uuid.uuid4().hex
+        self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.workers: dict[str, int] = {}
+        self.places: dict[int, str] = {}
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.note_end)
+
+    def note_end(self, task: asyncio.Task[None]) -> None:
+        self.tasks.discard(task)
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if error is None or self.failure.done():
+            return
+        if isinstance(error, (OSError, asyncio.CancelledError, asyncio.TimeoutError)):
+            error = Failure(TRY_AGAIN, "the scheduler is gone\nstart it again, then repeat the command to resume")
+        self.failure.set_exception(error)
+
+    async def read(self) -> None:
+        """Starts every shard that stdin names."""
+        reader = asyncio.StreamReader()
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        while line := await reader.readline():
+            self.start(self.follow(int(line)))
+        os.killpg(0, signal.SIGKILL)
+
+    async def follow(self, shard: int) -> None:
+        """Runs a shard once, as far as Dask lets it: after a lost worker of an own cluster Dask may run it again."""
+        key = f"renma-{self.token}-{uuid.uuid4().hex}-{shard}"
+        future = self.client.submit(run_shard, shard, self.job, key=key, pure=False)
+        try:
+            result = await future
+        except KilledWorker as error:
+            result = {"worker": error.last_worker.address, "code": None, "stderr": "the worker was lost"}
+        except Exception as error:
+            result = {"worker": None, "code": None, "stderr": f"Dask: {error!r}"}
+        self.places.pop(shard, None)
+        emit("ended", shard=shard, **result)
+
+    async def count(self) -> None:
+        """Says how many workers there are and how many shards run, and which shards lost their worker."""
+        absent = 0
+        while True:
+            self.workers = await asyncio.wait_for(self.client.nthreads(), ANSWER_WITHIN)
+            processing = await asyncio.wait_for(self.client.processing(), ANSWER_WITHIN)
+            for worker, keys in processing.items():
+                for key in keys:
+                    if str(key).startswith(f"renma-{self.token}-"):
+                        self.note_place(int(str(key).rsplit("-", 1)[1]), worker)
+            emit("workers", count=sum(self.workers.values()), running=len(self.places))
+            absent = 0 if self.workers else absent + COUNT_EVERY
+            if absent == ABSENT_NOTE:
+                emit("note", text=f"no workers for {absent} s: start some, or wait until they are back")
+            if absent >= ABSENT_END:
+                raise Failure(TRY_AGAIN, f"no workers for {absent} s\nstart some, then repeat the command to resume")
+            await asyncio.sleep(COUNT_EVERY)
+
+    def note_place(self, shard: int, worker: str) -> None:
+        before = self.places.get(shard, worker)
+        self.places[shard] = worker
+        if before != worker and before not in self.workers:
+            emit("moved", shard=shard, worker=before)
+
+
+async def check_versions(client: Any) -> None:
+    """Workers that do not answer are checked when they run their first shard."""
+    try:
+        versions = await asyncio.wait_for(client.get_versions(), ANSWER_WITHIN)
+    except asyncio.TimeoutError:
+        return
+
+    def of(side: Any) -> dict[str, str]:
+        return {name: str(side["packages"].get(name)) for name in PACKAGES}
+
+    sides = {"the scheduler": versions["scheduler"], **versions["workers"]}
+    expected = of(versions["client"])
+    for name, side in sides.items():
+        if side and of(side) != expected:
+            other = [f"{package} {version}" for package, version in of(side).items() if version != expected[package]]
+            own = [f"{package} {expected[package]}" for package in PACKAGES if of(side)[package] != expected[package]]
+            reason = f"{name} has {', '.join(other)}, and {sys.executable} has {', '.join(own)}"
+            raise Failure(USAGE, f"{reason}\nname the Python of that cluster in RENMA_PYTHON")
+
+
+async def connect(scheduler: str | None, workers: int, scratch: str) -> Any:
+    address: Any = scheduler
+    if scheduler is None:
+        dask.config.set(
+            {
+                "distributed.scheduler.worker-ttl": WORKER_TTL,
+                "distributed.scheduler.allowed-failures": 0,
+                "distributed.scheduler.worker-saturation": 1.0,
+            }
+        )
+        address = await distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            memory_limit=0,
+            host="127.0.0.1",
+            dashboard_address=None,
+            local_directory=scratch,
+            asynchronous=True,
+        )
+    try:
+        client = await distributed.Client(address, asynchronous=True, timeout=ANSWER_WITHIN)
+    except (OSError, asyncio.TimeoutError) as error:
+        raise Failure(TRY_AGAIN, f"cannot reach the scheduler: {error}\nstart it, then repeat the command") from error
+    await check_versions(client)
+    return client
+
+
+def prove(files: dict[str, str]) -> dict[str, tuple[str, str]]:
+    return {what: (path, hashlib.sha256(Path(path).read_bytes()).hexdigest()) for what, path in files.items()}
+
+
+async def main() -> NoReturn:
+    parser = argparse.ArgumentParser()
+    for name in ("renma", "plan", "folder", "nonce", "scratch"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--workers", type=int, required=True)
+    parser.add_argument("--scheduler")
+    given = parser.parse_args()
+    client = await connect(given.scheduler, given.workers, given.scratch)
+    files = {"the folder's mark": given.nonce, "the plan": given.plan, "renma": given.renma}
+    versions = [version("distributed"), *sys.version_info[:2]]
+    job = {"renma": given.renma, "plan": given.plan, "folder": given.folder, "versions": versions}
+    bridge = Bridge(client, {**job, "proof": prove(files)})
+    bridge.start(bridge.read())
+    bridge.start(bridge.count())
+    await bridge.failure
+    raise AssertionError("the bridge ends with a failure only")
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except Failure as failure:
+        emit("failed", code=failure.code, text=str(failure))
+    except BaseException:
+        traceback.print_exc()
+    os.killpg(0, signal.SIGKILL)

@@ -1,0 +1,105 @@
+//! The Python that runs the bridge: the user's own beside a cluster of theirs, else one with the packages that are pinned here.
+
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::temporary::sweep;
+use crate::artifact::publish::{PendingFolder, exists, publish_bytes};
+use crate::cluster::drive::DriveError;
+use crate::exit_code;
+use crate::pipeline::{Context, StageError};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+const REQUIREMENTS: &str = include_str!("requirements.txt");
+
+/// The oldest Python that the bridge runs on.
+const CHECK: &str =
+    "import sys; assert sys.version_info >= (3, 10), 'Python 3.10 or newer is needed'; print(sys.version)";
+
+const REMEDY: &str =
+    "install Python 3.10 or newer with venv and connect to PyPI once, or name a scheduler of yours with --scheduler";
+
+/// `$RENMA_PYTHON`, else python3.
+fn named_python() -> OsString {
+    std::env::var_os("RENMA_PYTHON").filter(|name| !name.is_empty()).unwrap_or_else(|| "python3".into())
+}
+
+/// The user's Python, which has the same distributed as their cluster.
+pub(super) fn users_python() -> Result<PathBuf, DriveError> {
+    let python = named_python();
+    let check = format!("{CHECK}; import distributed");
+    let remedy = "name a Python in RENMA_PYTHON that has distributed, in the version of your cluster";
+    output(Command::new(&python).args(["-c", &check])).map_err(|reason| unusable(&python, &reason, remedy))?;
+    Ok(python.into())
+}
+
+/// A Python with the pinned packages, in the user's cache; it is made once.
+pub(super) fn python(say: &dyn Fn(&str), context: Context<'_>) -> Result<PathBuf, DriveError> {
+    let base = named_python();
+    let version = output(Command::new(&base).args(["-c", CHECK])).map_err(|reason| unusable(&base, &reason, REMEDY))?;
+    let hash = ContentHash::of(format!("{REQUIREMENTS}{}", String::from_utf8_lossy(&version)).as_bytes());
+    let (cache, name) = (cache_folder()?, format!("dask-{}", hash.short()));
+    let python = |folder: &Path| folder.join("bin/python");
+    let folder = cache.join(&name);
+    if exists(&python(&folder))? {
+        return Ok(python(&folder));
+    }
+    say(&format!("shard drive: installing Dask in {}, once", folder.display()));
+    sweep(&cache)?;
+    let mut pending = PendingFolder::new(&cache)?;
+    let requirements = pending.path().join("requirements.txt");
+    let make = |command: &mut Command| {
+        wait(command, context)?.map_err(|reason| unusable(&base, &format!("cannot install Dask: {reason}"), REMEDY))
+    };
+    make(Command::new(&base).args(["-m", "venv"]).arg(pending.path()))?;
+    publish_bytes(&requirements, REQUIREMENTS.as_bytes())?;
+    let pip = ["-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--only-binary=:all:"];
+    make(Command::new(python(pending.path())).args(pip).args(["--require-hashes", "-r"]).arg(&requirements))?;
+    // Another process may have been first; what it made is the same.
+    pending.publish(&name)?;
+    Ok(python(&folder))
+}
+
+fn cache_folder() -> Result<PathBuf, StageError> {
+    let named = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
+    let cache =
+        cache.ok_or_else(|| StageError::Setting("no cache folder for Dask\nset HOME or XDG_CACHE_HOME".into()))?;
+    Ok(cache.join("renma"))
+}
+
+/// What a quick command prints, or why it failed.
+fn output(command: &mut Command) -> Result<Vec<u8>, String> {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    result_of(output)
+}
+
+fn result_of(output: Output) -> Result<Vec<u8>, String> {
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(stderr.trim().lines().last().unwrap_or("it ended without a word").to_owned())
+}
+
+/// As [`output`], for a command that takes a while: an interruption ends it.
+fn wait(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, String>, DriveError> {
+    let failed = |source| ArtifactError::io("start", Path::new(OsStr::new("python3")), source);
+    let mut child =
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+    while child.try_wait().map_err(failed)?.is_none() {
+        if let Err(error) = context.check() {
+            child.kill().and_then(|()| child.wait()).map_err(failed)?;
+            return Err(error.into());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(result_of(child.wait_with_output().map_err(failed)?))
+}
+
+fn unusable(python: &OsStr, reason: &str, remedy: &str) -> DriveError {
+    let text = format!("cannot use {}: {reason}\n{remedy}", python.display());
+    DriveError::Runner { text, code: exit_code::USAGE }
+}

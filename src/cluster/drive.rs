@@ -1,0 +1,480 @@
+//! Runs the shards of a plan, wherever a runner takes them, until the plan needs no more.
+
+use super::progress::PlanProgress;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::lock::FolderLock;
+use crate::artifact::publish::append_line;
+use crate::exit_code;
+use crate::pipeline::{Context, StageError};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a runner is waited for at a time.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long a shard waits before each retry, in ticks: at most 1, 4 and 16 seconds. After the last retry it has failed.
+const RETRY_AFTER: [u64; 3] = [20, 80, 320];
+
+/// Of a match, how many batches beyond the last look at the score are wanted at once, at least.
+const AHEAD_MIN: usize = 32;
+
+/// The end of a run of a shard, as the log has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ended {
+    /// The shard.
+    pub shard: usize,
+    /// Who ran it, if the runner knows.
+    pub worker: Option<String>,
+    /// Where.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// How long it took.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// The exit code; none if a signal ended it or its worker was lost.
+    pub code: Option<i32>,
+    /// The end of what it wrote to stderr.
+    #[serde(skip_serializing, default)]
+    pub stderr: String,
+}
+
+/// What a runner reports.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// A shard has ended.
+    Ended(Ended),
+    /// A shard runs again elsewhere, because its worker was lost.
+    Moved {
+        /// The shard.
+        shard: usize,
+        /// The worker that was lost.
+        worker: String,
+    },
+    /// The shards that can run at once, and those that do.
+    Workers {
+        /// How many can run.
+        count: usize,
+        /// How many do.
+        running: usize,
+    },
+    /// Something to tell the user.
+    Note {
+        /// One line.
+        text: String,
+    },
+}
+
+/// Where shards run. Dropping a runner ends what it started on this machine.
+pub trait Runner {
+    /// Runs a shard as soon as there is room.
+    ///
+    /// # Errors
+    ///
+    /// A runner that has ended.
+    fn submit(&mut self, shard: usize) -> Result<(), DriveError>;
+
+    /// What has happened since the last call; waits as long as this if nothing has.
+    ///
+    /// # Errors
+    ///
+    /// A command that cannot be started, or a runner that has ended.
+    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, DriveError>;
+}
+
+/// Why a drive did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// As in a stage that runs on this machine.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// A shard failed for good.
+    #[error("shard {shard} of {}{place} {how}{stderr}", plan.display())]
+    Shard {
+        /// The plan.
+        plan: PathBuf,
+        /// The shard.
+        shard: usize,
+        /// Who ran it last, with a preposition.
+        place: String,
+        /// How it ended.
+        how: String,
+        /// Its last lines, with a line end before them.
+        stderr: String,
+        /// The exit code that says so.
+        code: u8,
+    },
+    /// The runner cannot go on.
+    #[error("{text}")]
+    Runner {
+        /// What happened and the remedy.
+        text: String,
+        /// The exit code that says so.
+        code: u8,
+    },
+}
+
+impl From<ArtifactError> for DriveError {
+    fn from(error: ArtifactError) -> Self {
+        Self::Stage(error.into())
+    }
+}
+
+/// What a drive has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DriveReport {
+    /// The shards of the plan.
+    pub shards: usize,
+    /// Runs of shards that ended well.
+    pub ran: usize,
+    /// Runs that were lost or failed, and were repeated.
+    pub retried: usize,
+}
+
+/// Held while a plan is driven.
+///
+/// # Errors
+///
+/// [`ArtifactError::Busy`] with the lock and its owner, or whatever the system refuses.
+pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
+    let (folder, name) = (folder_of(plan), format!(".{}.lock", name_of(plan)));
+    FolderLock::take_named(folder, &name).map_err(|error| match error {
+        ArtifactError::Busy { owner, .. } => ArtifactError::Busy { path: folder.join(name), owner },
+        error => error,
+    })
+}
+
+/// The side log beside a plan: one line per run of a shard.
+#[must_use]
+pub fn log_path(plan: &Path) -> PathBuf {
+    plan.with_file_name(format!("{}.workers.jsonl", name_of(plan)))
+}
+
+/// The folder of a file that is named relative to the current one.
+pub(super) fn folder_of(plan: &Path) -> &Path {
+    plan.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn name_of(plan: &Path) -> String {
+    plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Runs shards until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches;
+/// `say` tells the user something.
+///
+/// # Errors
+///
+/// A shard that failed for good, a runner that ended, an interruption, a spent budget, or whatever the system refuses. Shards
+/// that are done stay.
+pub fn drive(
+    plan: &Path,
+    runner: &mut dyn Runner,
+    mut progress: impl FnMut(usize) -> Result<PlanProgress, StageError>,
+    say: &dyn Fn(&str),
+    context: Context<'_>,
+) -> Result<DriveReport, DriveError> {
+    let first = progress(AHEAD_MIN)?;
+    context.progress.begin("shards", first.shards as u64, "shards");
+    context.progress.resume(first.done.len() as u64);
+    let mut drive = Drive { plan, runner, say, context, state: State::default() };
+    drive.state.shown = first.done.len();
+    let result = drive.run(first, &mut progress);
+    context.progress.end();
+    result
+}
+
+/// The shards that are on their way.
+#[derive(Debug, Default)]
+struct State {
+    report: DriveReport,
+    tick: u64,
+    /// Submitted and not yet ended.
+    submitted: BTreeSet<usize>,
+    /// The next try of a shard that failed, by tick.
+    waiting: BTreeMap<usize, u64>,
+    /// The failed runs of each shard.
+    failures: BTreeMap<usize, usize>,
+    /// Ended with 0; they fail if their pieces are not there.
+    unconfirmed: BTreeMap<usize, Ended>,
+    workers: usize,
+    running: usize,
+    shown: usize,
+}
+
+struct Drive<'a> {
+    plan: &'a Path,
+    runner: &'a mut dyn Runner,
+    say: &'a dyn Fn(&str),
+    context: Context<'a>,
+    state: State,
+}
+
+impl Drive<'_> {
+    fn run(
+        &mut self,
+        first: PlanProgress,
+        progress: &mut impl FnMut(usize) -> Result<PlanProgress, StageError>,
+    ) -> Result<DriveReport, DriveError> {
+        let mut now = first;
+        loop {
+            self.state.report.shards = now.shards;
+            self.show(&now);
+            if now.complete {
+                return Ok(self.state.report);
+            }
+            for (_, ended) in std::mem::take(&mut self.state.unconfirmed) {
+                if now.needed.contains(&ended.shard) {
+                    self.fail(&ended)?;
+                }
+            }
+            for &shard in &now.needed {
+                if !self.state.waiting.contains_key(&shard) && self.state.submitted.insert(shard) {
+                    self.runner.submit(shard)?;
+                }
+            }
+            if self.state.submitted.is_empty() && self.state.waiting.is_empty() {
+                let text = format!("cannot drive {}: it is not complete and needs no shard", self.plan.display());
+                return Err(DriveError::Runner { text, code: exit_code::OTHER });
+            }
+            self.wait()?;
+            now = progress(AHEAD_MIN.max(2 * self.state.workers))?;
+        }
+    }
+
+    /// Waits until so few shards are left with the runner that others may be needed.
+    fn wait(&mut self) -> Result<(), DriveError> {
+        let mut ended = false;
+        loop {
+            self.context.check_budget()?;
+            for event in self.runner.wait(TICK)? {
+                ended |= matches!(event, Event::Ended(_));
+                self.handle(event)?;
+            }
+            let tick = self.state.tick;
+            let due: Vec<usize> =
+                self.state.waiting.iter().filter(|(_, when)| **when <= tick).map(|(shard, _)| *shard).collect();
+            for shard in due {
+                self.state.waiting.remove(&shard);
+                self.state.submitted.insert(shard);
+                self.runner.submit(shard)?;
+            }
+            if ended && self.state.submitted.len() <= 2 * self.state.workers {
+                return Ok(());
+            }
+            self.state.tick += 1;
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), DriveError> {
+        match event {
+            Event::Ended(ended) => {
+                self.state.submitted.remove(&ended.shard);
+                self.log(&ended)?;
+                if ended.code == Some(0) {
+                    self.state.report.ran += 1;
+                    self.state.shown += 1;
+                    self.context.progress.advance(1, 0);
+                    self.state.unconfirmed.insert(ended.shard, ended);
+                } else {
+                    self.fail(&ended)?;
+                }
+            }
+            Event::Moved { shard, worker } => {
+                self.state.report.retried += 1;
+                let (host, seconds, code, stderr) = (None, None, None, String::new());
+                self.log(&Ended { shard, worker: Some(worker), host, seconds, code, stderr })?;
+            }
+            Event::Workers { count, running } => {
+                (self.state.workers, self.state.running) = (count, running);
+            }
+            Event::Note { text } => (self.say)(&text),
+        }
+        self.note();
+        Ok(())
+    }
+
+    /// Plans the next try of a shard that failed, if one can help.
+    fn fail(&mut self, ended: &Ended) -> Result<(), DriveError> {
+        let failures = self.state.failures.entry(ended.shard).or_default();
+        *failures += 1;
+        let may_pass = match ended.code {
+            None | Some(0) => true,
+            // A shell reports the death of a command by a signal as 128 and more, and so does an interrupted renma.
+            Some(code) => code == i32::from(exit_code::TRY_AGAIN) || 128 <= code,
+        };
+        if let (true, Some(ticks)) = (may_pass, RETRY_AFTER.get(*failures - 1)) {
+            self.state.waiting.insert(ended.shard, self.state.tick + ticks);
+            self.state.report.retried += 1;
+            return Ok(());
+        }
+        let times = if *failures == 1 { String::new() } else { format!(", failure {failures}") };
+        let how = match ended.code {
+            None => "was lost or killed".to_owned(),
+            Some(0) => "ended with 0, but its files are not in this folder".to_owned(),
+            Some(code) => format!("ended with {code}"),
+        };
+        let code = match ended.code {
+            Some(code) if code == i32::from(exit_code::USAGE) => exit_code::USAGE,
+            Some(code) if code == i32::from(exit_code::BAD_INPUT) => exit_code::BAD_INPUT,
+            Some(0) => exit_code::BAD_INPUT,
+            _ if may_pass => exit_code::TRY_AGAIN,
+            _ => exit_code::OTHER,
+        };
+        let stderr = ended.stderr.trim_end();
+        let stderr = if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") };
+        let place = match (&ended.worker, &ended.host) {
+            (Some(worker), Some(host)) => format!(" on {worker} ({host})"),
+            (Some(worker), None) => format!(" on {worker}"),
+            _ => String::new(),
+        };
+        let (plan, shard) = (self.plan.to_owned(), ended.shard);
+        Err(DriveError::Shard { plan, shard, place, how: how + &times, stderr, code })
+    }
+
+    fn log(&self, ended: &Ended) -> Result<(), DriveError> {
+        let line = serde_json::to_string(ended).expect("an event is plain data");
+        Ok(append_line(&log_path(self.plan), &line)?)
+    }
+
+    fn show(&mut self, now: &PlanProgress) {
+        let more = now.done.len().saturating_sub(self.state.shown);
+        self.state.shown += more;
+        self.context.progress.advance(more as u64, 0);
+    }
+
+    fn note(&self) {
+        let State { running, workers, report, .. } = &self.state;
+        self.context.progress.note(&format!("{running} running, {} retried, {workers} workers", report.retried));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+    use std::sync::atomic::AtomicBool;
+
+    struct Silent;
+
+    impl crate::pipeline::Progress for Silent {
+        fn begin(&self, _: &str, _: u64, _: &str) {}
+        fn advance(&self, _: u64, _: u64) {}
+        fn end(&self) {}
+    }
+
+    /// Shards with a script of exit codes each, after which they end with 0; those with 0 are done. A code of 99 never ends.
+    struct Stub<'a> {
+        codes: BTreeMap<usize, VecDeque<Option<i32>>>,
+        queue: VecDeque<usize>,
+        runs: &'a RefCell<Vec<usize>>,
+        done: &'a RefCell<BTreeSet<usize>>,
+    }
+
+    const HANGS: Option<i32> = Some(99);
+
+    impl Runner for Stub<'_> {
+        fn submit(&mut self, shard: usize) -> Result<(), DriveError> {
+            self.runs.borrow_mut().push(shard);
+            self.queue.push_back(shard);
+            Ok(())
+        }
+
+        fn wait(&mut self, _: Duration) -> Result<Vec<Event>, DriveError> {
+            let Some(shard) = self.queue.pop_front() else { return Ok(vec![Event::Workers { count: 1, running: 0 }]) };
+            let script = self.codes.get_mut(&shard).and_then(VecDeque::pop_front);
+            let code = script.unwrap_or_else(|| {
+                self.done.borrow_mut().insert(shard);
+                Some(0)
+            });
+            if code == HANGS {
+                return Ok(Vec::new());
+            }
+            let (host, stderr) = (Some("host".to_owned()), "last words".to_owned());
+            Ok(vec![Event::Ended(Ended { shard, worker: Some("it".into()), host, seconds: Some(1.0), code, stderr })])
+        }
+    }
+
+    /// Drives a plan whose rounds of shards follow one another; also gives the order in which shards were submitted.
+    fn check(rounds: &[&[usize]], codes: &[(usize, &[Option<i32>])]) -> (Result<DriveReport, DriveError>, Vec<usize>) {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, done) = (RefCell::default(), RefCell::new(BTreeSet::new()));
+        let codes = codes.iter().map(|(shard, codes)| (*shard, codes.iter().copied().collect())).collect();
+        let mut stub = Stub { codes, queue: VecDeque::new(), runs: &runs, done: &done };
+        let look = |_| {
+            let done = done.borrow();
+            let open = |round: &&[usize]| round.iter().filter(|shard| !done.contains(shard)).copied().collect();
+            let needed: Vec<usize> = rounds.iter().map(open).find(|open: &Vec<_>| !open.is_empty()).unwrap_or_default();
+            let complete = needed.is_empty();
+            let shards = rounds.iter().map(|round| round.len()).sum();
+            Ok(PlanProgress { stage: "stub", shards, done: done.iter().copied().collect(), needed, complete })
+        };
+        let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
+        let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
+        let result = drive(&folder.path().join("plan"), &mut stub, look, &|_| (), context);
+        (result, runs.into_inner())
+    }
+
+    fn code_of(result: Result<DriveReport, DriveError>) -> (u8, String) {
+        match result.unwrap_err() {
+            DriveError::Shard { code, how, .. } => (code, how),
+            error => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn rounds_follow_one_another_and_each_shard_runs_once() {
+        let (result, runs) = check(&[&[0, 1, 2], &[3, 4]], &[]);
+        assert_eq!(result.unwrap(), DriveReport { shards: 5, ran: 5, retried: 0 });
+        assert_eq!(runs, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_may_pass_is_retried_three_times() {
+        let lost = [None, Some(75), Some(137)];
+        let (result, runs) = check(&[&[0, 1]], &[(0, &lost)]);
+        assert_eq!(result.unwrap(), DriveReport { shards: 2, ran: 2, retried: 3 });
+        assert_eq!(runs, [0, 1, 0, 0, 0]);
+        let (result, runs) = check(&[&[0]], &[(0, &[Some(75); 4])]);
+        assert_eq!((code_of(result), runs.len()), ((75, "ended with 75, failure 4".into()), 4));
+    }
+
+    #[test]
+    fn other_codes_end_the_drive_at_once() {
+        for (code, expected) in [(65, 65), (2, 2), (1, 1), (7, 1)] {
+            let (result, runs) = check(&[&[0, 1]], &[(0, &[Some(code)])]);
+            assert_eq!(code_of(result), (expected, format!("ended with {code}")));
+            assert_eq!(runs, [0, 1]);
+        }
+        let (result, _) = check(&[&[0]], &[(0, &[Some(65)])]);
+        let text = result.unwrap_err().to_string();
+        assert!(text.ends_with("on it (host) ended with 65:\nlast words"), "{text}");
+    }
+
+    #[test]
+    fn success_without_files_is_a_failure() {
+        let (result, runs) = check(&[&[0, 1]], &[(1, &[Some(0); 9])]);
+        let how = "ended with 0, but its files are not in this folder, failure 4";
+        assert_eq!((code_of(result), runs), ((65, how.into()), vec![0, 1, 1, 1, 1]));
+    }
+
+    #[test]
+    fn a_shard_that_hangs_and_is_no_longer_needed_holds_nothing_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let (runs, done) = (RefCell::default(), RefCell::default());
+        let codes = BTreeMap::from([(0, VecDeque::from([HANGS]))]);
+        let mut stub = Stub { codes, queue: VecDeque::new(), runs: &runs, done: &done };
+        let look = |_| {
+            let complete = done.borrow().contains(&1);
+            Ok(PlanProgress { stage: "stub", shards: 2, done: Vec::new(), needed: vec![0, 1], complete })
+        };
+        let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
+        let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
+        // The stub says how many workers it has only when it has nothing to do.
+        stub.submit(2).unwrap();
+        let report = drive(&folder.path().join("plan"), &mut stub, look, &|_| (), context).unwrap();
+        assert_eq!(report.ran, 2);
+    }
+}

@@ -1,0 +1,143 @@
+//! A plan is driven to its end by commands: the bytes of one machine, retries, clear ends and resumption.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use serde_json::Value;
+use std::process::Command;
+use workspace::{Outcome, Workspace, check_same, reached};
+
+const RENMA: &str = env!("CARGO_BIN_EXE_renma");
+
+/// A workspace with a plan of six shards, and the same games made by one call.
+fn planned() -> Workspace {
+    let workspace = Workspace::new();
+    workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
+    let config = workspace.config("run", "smoke", &[("generate.part_games", "10")]);
+    let model = "--model builtin:square-weights";
+    workspace.done(&format!("generate --config {config} {model} --output whole"));
+    workspace.done(&format!("shard plan plan.json --config {config} {model} --shards 6 --output shards"));
+    workspace
+}
+
+/// Drives the plan by a shell script that knows `$plan`, `$shard` and `$renma`.
+fn drive_by(workspace: &Workspace, script: &str) -> Command {
+    workspace.write("shard.sh", format!("plan=$1 shard=$2 renma={RENMA}\n{script}\n"));
+    workspace.command(&["shard", "drive", "plan.json", "--json", "--on", "sh shard.sh {plan} {shard}"])
+}
+
+fn outcome(mut command: Command) -> Outcome {
+    command.output().unwrap().into()
+}
+
+/// The runs in the side log: shard and exit code.
+fn runs(workspace: &Workspace) -> Vec<(u64, Value)> {
+    let log = std::fs::read_to_string(workspace.path("plan.json.workers.jsonl")).unwrap_or_default();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|line| (line["shard"].as_u64().unwrap(), line["code"].clone())).collect()
+}
+
+fn check_finished(workspace: &Workspace) {
+    workspace.done("shard finish plan.json");
+    check_same(&workspace.path("shards"), &workspace.path("whole"), "driven shards");
+}
+
+const RUN: &str = "exec $renma --threads 1 shard run $plan $shard";
+
+#[test]
+fn shards_that_commands_make_have_the_bytes_of_one_machine() {
+    let workspace = planned();
+    let outcome = outcome(drive_by(&workspace, RUN));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(report, serde_json::json!({"shards": 6, "ran": 6, "retried": 0}));
+    let mut runs = runs(&workspace);
+    runs.sort_by_key(|(shard, _)| *shard);
+    assert_eq!(runs, (0..6).map(|shard| (shard, 0.into())).collect::<Vec<_>>());
+    check_finished(&workspace);
+}
+
+#[test]
+fn a_shard_that_is_busy_and_then_killed_is_run_again() {
+    let workspace = planned();
+    let flaky = "if [ $shard = 2 ]; then
+            [ -e busy ] || { touch busy; exit 75; }
+            [ -e dead ] || { touch dead; kill -9 $$; }
+        fi";
+    let outcome = outcome(drive_by(&workspace, &format!("{flaky}\n{RUN}")));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(report, serde_json::json!({"shards": 6, "ran": 6, "retried": 2}));
+    let codes: Vec<Value> =
+        runs(&workspace).into_iter().filter(|(shard, _)| *shard == 2).map(|(_, code)| code).collect();
+    assert_eq!(codes, [75.into(), Value::Null, 0.into()]);
+    check_finished(&workspace);
+}
+
+#[test]
+fn an_error_for_good_ends_the_drive_with_the_words_of_the_shard() {
+    let workspace = planned();
+    for (code, expected) in [(65, 65), (2, 2), (1, 1)] {
+        let script = format!("[ $shard != 1 ] || {{ echo the book is torn >&2; exit {code}; }}\n{RUN}");
+        let outcome = outcome(drive_by(&workspace, &script));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(expected), ""), "{}", outcome.stderr);
+        let message = format!("error: shard 1 of plan.json ended with {code}:\nthe book is torn\n");
+        assert!(outcome.stderr.ends_with(&message), "{}", outcome.stderr);
+    }
+    assert_eq!(runs(&workspace).iter().filter(|(shard, _)| *shard == 1).count(), 3);
+    assert_eq!(outcome(drive_by(&workspace, RUN)).code, Some(0));
+    check_finished(&workspace);
+}
+
+#[test]
+fn what_cannot_be_driven_is_said_before_anything_runs() {
+    let workspace = planned();
+    for (arguments, expected) in [
+        (&["plan.json", "--on", "renma {plan}"][..], "{shard} is missing"),
+        (&["plan.json", "--on", "renma '{plan} {shard}"], "a quotation mark is not closed"),
+        (&["plan.json", "--on", "./gone {plan} {shard}"], "cannot start `./gone`"),
+        (&["gone.json", "--on", "renma {plan} {shard}"], "cannot read gone.json: it does not exist"),
+        (&["plan.json", "--on", "renma {plan} {shard}", "--scheduler", "localhost:1"], "--scheduler needs --on dask"),
+        (&["plan.json", "--on", "dask", "--scheduler", "tcp://10.0.0.1:1"], "or say --insecure"),
+    ] {
+        let outcome = outcome(workspace.command(&[&["shard", "drive"], arguments].concat()));
+        assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(expected), "{arguments:?}: {}", outcome.stderr);
+    }
+    assert!(runs(&workspace).is_empty());
+    assert!(!workspace.path(".gone.json.lock").exists());
+}
+
+#[test]
+fn a_killed_driver_resumes_and_a_second_one_is_told_of_the_first() {
+    let workspace = planned();
+    let script = format!("while [ $shard -gt 1 ] && [ ! -e go ]; do sleep 0.05; done\n{RUN}");
+    let mut child = drive_by(&workspace, &script).args(["--threads", "6"]).spawn().unwrap();
+    assert!(reached(&mut child, || 2 <= runs(&workspace).len()));
+    let second = outcome(drive_by(&workspace, &script));
+    assert_eq!(second.code, Some(75), "{}", second.stderr);
+    assert!(second.stderr.contains("./.plan.json.lock is in use by process"), "{}", second.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    workspace.write("go", "");
+    let outcome = outcome(drive_by(&workspace, &script));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(report["ran"].as_u64().unwrap() <= 4, "{report}");
+    check_finished(&workspace);
+}
+
+#[test]
+fn an_interruption_ends_the_commands_too() {
+    let workspace = planned();
+    let mut child = drive_by(&workspace, "echo $$ >>pids\nexec sleep 600").args(["--threads", "3"]).spawn().unwrap();
+    let pids = || std::fs::read_to_string(workspace.path("pids")).unwrap_or_default();
+    assert!(reached(&mut child, || pids().lines().count() == 3));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    for pid in pids().lines() {
+        assert!(!std::path::Path::new("/proc").join(pid).exists(), "command {pid} still runs");
+    }
+}
