@@ -17,6 +17,9 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long a shard waits before each retry, in ticks: at most 1, 4 and 16 seconds. After the last retry it has failed.
 const RETRY_AFTER: [u64; 3] = [20, 80, 320];
 
+/// How long the last shards may take to end after their pieces are there, in ticks.
+const SETTLE_TICKS: u64 = 20;
+
 /// Of a match, how many batches beyond the last look at the score are wanted at once, at least.
 const AHEAD_MIN: usize = 32;
 
@@ -222,6 +225,7 @@ impl Drive<'_> {
             self.state.report.shards = now.shards;
             self.show(&now);
             if now.complete {
+                self.settle(&now)?;
                 return Ok(self.state.report);
             }
             for (_, ended) in std::mem::take(&mut self.state.unconfirmed) {
@@ -265,6 +269,23 @@ impl Drive<'_> {
             }
             self.state.tick += 1;
         }
+    }
+
+    /// Waits a moment for those whose pieces are there and who are about to say so; who hangs is not waited for.
+    fn settle(&mut self, now: &PlanProgress) -> Result<(), DriveError> {
+        for _ in 0..SETTLE_TICKS {
+            if !now.done.iter().any(|shard| self.state.submitted.contains(shard)) {
+                break;
+            }
+            for event in self.runner.wait(TICK)? {
+                if let Event::Ended(ended) = event {
+                    self.state.submitted.remove(&ended.shard);
+                    self.state.report.ran += usize::from(ended.code == Some(0));
+                    self.log(&ended)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn handle(&mut self, event: Event) -> Result<(), DriveError> {

@@ -99,10 +99,12 @@ class Bridge:
     def __init__(self, client: Any, job: dict[str, Any]) -> None:
         self.client = client
         self.job = job
-        self.token = uuid.uuid4().hex
+        self.prefix = f"renma-{uuid.uuid4().hex}-"
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.tasks: set[asyncio.Task[None]] = set()
         self.workers: dict[str, int] = {}
+        # The shards that have not ended, and the workers that have them.
+        self.open: set[int] = set()
         self.places: dict[int, str] = {}
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -129,7 +131,8 @@ class Bridge:
 
     async def follow(self, shard: int) -> None:
         """Runs a shard once, as far as Dask lets it: after a lost worker of an own cluster Dask may run it again."""
-        key = f"renma-{self.token}-{uuid.uuid4().hex}-{shard}"
+        self.open.add(shard)
+        key = f"{self.prefix}{uuid.uuid4().hex}-{shard}"
         future = self.client.submit(run_shard, shard, self.job, key=key, pure=False)
         try:
             result = await future
@@ -137,6 +140,7 @@ class Bridge:
             result = {"worker": error.last_worker.address, "code": None, "stderr": "the worker was lost"}
         except Exception as error:
             result = {"worker": None, "code": None, "stderr": f"Dask: {error!r}"}
+        self.open.discard(shard)
         self.places.pop(shard, None)
         emit("ended", shard=shard, **result)
 
@@ -144,25 +148,24 @@ class Bridge:
         """Says how many workers there are and how many shards run, and which shards lost their worker."""
         absent = 0
         while True:
-            self.workers = await asyncio.wait_for(self.client.nthreads(), ANSWER_WITHIN)
             processing = await asyncio.wait_for(self.client.processing(), ANSWER_WITHIN)
+            self.workers = await asyncio.wait_for(self.client.nthreads(), ANSWER_WITHIN)
+            running = 0
             for worker, keys in processing.items():
-                for key in keys:
-                    if str(key).startswith(f"renma-{self.token}-"):
-                        self.note_place(int(str(key).rsplit("-", 1)[1]), worker)
-            emit("workers", count=sum(self.workers.values()), running=len(self.places))
+                shards = [int(key.rsplit("-", 1)[1]) for key in map(str, keys) if key.startswith(self.prefix)]
+                self.places.update(dict.fromkeys(self.open.intersection(shards), worker))
+                running += min(len(shards), self.workers.get(worker, 0))
+            for shard, worker in [*self.places.items()]:
+                if worker not in self.workers:
+                    del self.places[shard]
+                    emit("moved", shard=shard, worker=worker)
+            emit("workers", count=sum(self.workers.values()), running=running)
             absent = 0 if self.workers else absent + COUNT_EVERY
             if absent == ABSENT_NOTE:
                 emit("note", text=f"no workers for {absent} s: start some, or wait until they are back")
             if absent >= ABSENT_END:
                 raise Failure(TRY_AGAIN, f"no workers for {absent} s\nstart some, then repeat the command to resume")
             await asyncio.sleep(COUNT_EVERY)
-
-    def note_place(self, shard: int, worker: str) -> None:
-        before = self.places.get(shard, worker)
-        self.places[shard] = worker
-        if before != worker and before not in self.workers:
-            emit("moved", shard=shard, worker=before)
 
 
 async def check_versions(client: Any) -> None:

@@ -46,7 +46,7 @@ pub(super) fn python(say: &dyn Fn(&str), context: Context<'_>) -> Result<PathBuf
     if exists(&python(&folder))? {
         return Ok(python(&folder));
     }
-    say(&format!("shard drive: installing Dask in {}, once", folder.display()));
+    say(&format!("installing Dask in {}, once", folder.display()));
     sweep(&cache)?;
     let mut pending = PendingFolder::new(&cache)?;
     let requirements = pending.path().join("requirements.txt");
