@@ -5,11 +5,14 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--from-next | --restart G] [--exit-verdict]
+usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--on HOW] [--from-next | --restart G]
+                     [--exit-verdict]
 
   --config FILE     the run (default configs/default.toml); its name is the file's stem
   --generations N   the last generation to make (default: run.generations of the config); +N: N more than are done
   --budget TIME     stop after this time (90s, 30m, 2h, 1h30m), between parts, epochs or gate batches, with code 12
+  --on HOW          where stages run: local (the default), dask, or a command with {plan} and {shard} in it for each shard
+  --scheduler ADDR  a Dask scheduler of yours; --insecure permits one on another machine without TLS
   --from-next       use a changed config from the next generation on; a generation that has begun keeps its own
   --restart G       remove generation G and all after it, after printing what is lost, and make them again
   --exit-verdict    end with the last gate's code: 0 promoted, 10 rejected, 11 inconclusive
@@ -25,12 +28,12 @@ fail() {
     exit 2
 }
 
-given= generations= exit_verdict= limit= budget=() change=()
+given= generations= exit_verdict= limit= on=local budget=() change=() scheduler=()
 while (($#)); do
     option=$1 value=
     case $option in
-        --config=* | --generations=* | --budget=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
-        --config | --generations | --budget | --restart)
+        --config=* | --generations=* | --budget=* | --on=* | --scheduler=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
+        --config | --generations | --budget | --on | --scheduler | --restart)
             (($# > 1)) || fail "$option needs a value"
             value=$2
             shift
@@ -38,10 +41,13 @@ while (($#)); do
     esac
     shift
     case $option in
-        --config | --generations | --budget | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
+        --config | --generations | --budget | --on | --scheduler | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
         --config) [[ $value == /* ]] || value=$PWD/$value; given=$value ;;
         --generations) [[ $value =~ ^\+?[0-9]+$ ]] || fail "--generations $value: expected a number, or + and a number"; generations=$value ;;
         --budget) limit=$value ;;
+        --on) on=$value ;;
+        --scheduler) scheduler+=(--scheduler "$value") ;;
+        --insecure) scheduler+=(--insecure) ;;
         --restart) [[ $value =~ ^[1-9][0-9]*$ ]] || fail "--restart $value: expected the number of a generation"; change+=(--restart "$value") ;;
         --from-next) change+=(--from-next) ;;
         --exit-verdict) exit_verdict=yes ;;
@@ -49,6 +55,7 @@ while (($#)); do
         *) usage >&2; fail "unknown option $option" ;;
     esac
 done
+[[ $on == dask || ${#scheduler[@]} == 0 ]] || fail "--scheduler and --insecure need --on dask"
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 [[ -n $given ]] || given=configs/default.toml
@@ -100,17 +107,30 @@ end=$last
 { while sleep 10 && kill -0 $$; do record; done } 9<&- >/dev/null 2>&1 &
 watcher=$!
 
+# stage NAME ARGUMENTS...: runs a stage here, or in shards elsewhere. The output and the exit code are the same.
+stage() {
+    local name=$1 plan=$data/plans/$folder/$1.json run=(--config "$config" --models "$models") work=(--log "$models/run.log" "${budget[@]}")
+    shift
+    if [[ $on != local && $name == fit-mpc && $("$renma" status --config "$config" --key fit_mpc.method) == source ]]; then
+        echo 'fit-mpc: fit_mpc.method = "source" runs on this machine: each of its searches uses the fits before it' >&2
+    elif [[ $on != local && $name != train ]]; then
+        "$renma" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
+            "$renma" shard drive "$plan" --on "$on" "${scheduler[@]}" "${budget[@]}" 9<&- &&
+            "$renma" shard finish "$plan" "${work[@]}"
+        return
+    fi
+    "$renma" "$name" "${run[@]}" "${work[@]}" "$@"
+}
+
 while ((generation <= end)); do
-    stage=(--config "$config" --models "$models")
-    work=(--log "$models/run.log" "${budget[@]}")
     folder=generation=$(printf '%04d' "$generation")
     gate=$data/gate/$folder
 
-    "$renma" generate "${stage[@]}" "${work[@]}" $replace --generation "$generation" --model "$champion" --output "$data/selfplay/$folder"
-    draft=$("$renma" train "${stage[@]}" "${work[@]}" --parent "$champion" --dataset "${datasets[@]}")
-    candidate=$("$renma" fit-mpc "${stage[@]}" "${work[@]}" $replace --generation "$generation" --model "$draft" --output "$data/mpc/$folder")
+    stage generate $replace --generation "$generation" --model "$champion" --output "$data/selfplay/$folder"
+    draft=$(stage train --parent "$champion" --dataset "${datasets[@]}")
+    candidate=$(stage fit-mpc $replace --generation "$generation" --model "$draft" --output "$data/mpc/$folder")
     code=0
-    "$renma" gate "${stage[@]}" "${work[@]}" $replace --generation "$generation" --candidate "$candidate" --baseline "$champion" --avoid "${datasets[@]}" --output "$gate" || code=$?
+    stage gate $replace --generation "$generation" --candidate "$candidate" --baseline "$champion" --avoid "${datasets[@]}" --output "$gate" || code=$?
     case $code in
         0) "$renma" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log" ;;
         10 | 11) ;; # the champion stays
