@@ -113,7 +113,7 @@ stage() {
     shift
     if [[ $on != local && $name == fit-mpc && $("$renma" status --config "$config" --key fit_mpc.method) == source ]]; then
         echo 'fit-mpc: fit_mpc.method = "source" runs on this machine: each of its searches uses the fits before it' >&2
-    elif [[ $on != local && $name != train ]]; then
+    elif [[ $on != local ]]; then
         "$renma" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
             "$renma" shard drive "$plan" --on "$on" "${scheduler[@]}" "${budget[@]}" 9<&- &&
             "$renma" shard finish "$plan" "${work[@]}"

@@ -191,7 +191,7 @@ fn a_training_in_shards_is_that_of_one_machine() {
     let workspace = Workspace::new();
     let options = training(&workspace);
     let id = workspace.done(&format!("train {options} --models local"));
-    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --memory 1MiB"));
+    workspace.done(&format!("shard plan plan.json --stage train {options} --models shared --memory 1MiB --shards 100"));
     let begun = status(&workspace, "plan.json", "");
     assert_eq!(numbers(&begun["needed"]), [0, 1, 2], "{begun}");
     check_refused(&workspace, "shard run plan.json 5", 75, &["cannot begin part 5: part 0 is missing"]);

@@ -39,7 +39,7 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
 }
 
 fn write_plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
-    let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shards as usize);
+    let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shard_count());
     let stage = match arguments.into_stage()? {
         StageArguments::Generate(arguments, replace) => {
             generate::with_task(&arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))

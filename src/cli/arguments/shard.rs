@@ -80,9 +80,9 @@ pub(in crate::cli) struct PlanArguments {
     /// The stage to divide
     #[arg(long, value_enum, default_value_t = ShardStage::Generate, value_name = "STAGE")]
     pub(in crate::cli) stage: ShardStage,
-    /// Number of shards; fewer if the stage has fewer parts
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(in crate::cli) shards: u32,
+    /// Number of shards; fewer if the stage has fewer parts [default: 100, for train 16]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    shards: Option<u32>,
     #[command(flatten)]
     pub(in crate::cli) run: StageRun,
     /// generate: the model that plays [default: champion, else run.start]; fit-mpc: the model to fit
@@ -129,6 +129,12 @@ pub(in crate::cli) enum StageArguments {
 }
 
 impl PlanArguments {
+    /// How many shards there are to be. Each shard of a training reads the whole dataset, so there are fewer.
+    pub(in crate::cli) fn shard_count(&self) -> usize {
+        let default = if let ShardStage::Train = self.stage { 16 } else { 100 };
+        self.shards.unwrap_or(default) as usize
+    }
+
     /// The arguments as those of the stage.
     ///
     /// # Errors
