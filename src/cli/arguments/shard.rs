@@ -38,7 +38,7 @@ pub(in crate::cli) enum ShardCommand {
     },
     /// Run the shards of a plan on Dask workers or by a command, until it is ready to finish; repeat it to resume
     #[command(
-        after_help = "The command runs in this folder, without a shell, as often at once as --threads says. Exit code 75 and deaths by signal are retried.\n\nExample: renma shard drive plan.json --on 'srun --ntasks=1 renma shard run {plan} {shard}' --threads 64"
+        after_help = "A command, such as 'renma shard run {plan} {shard}', runs in this folder, without a shell, as many at once as --threads says. Exit code 75 and deaths by signal are retried.\n\nExample: renma shard drive plan.json --on dask"
     )]
     Drive(DriveArguments),
     /// Check the shards, and make the rest of the stage: manifest, statistics or verdict
