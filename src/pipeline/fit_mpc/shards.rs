@@ -22,7 +22,7 @@ const CHECKED_MIN: u64 = 4;
 ///
 /// # Errors
 ///
-/// `method = "source"`, which needs all samples before each; otherwise as [`fit_mpc`].
+/// `method = "source"`, which needs all samples before each; otherwise as [`fit_mpc`](super::run::fit_mpc).
 pub fn fit_mpc_parts(
     task: FitMpcTask<'_>,
     wanted: Range<usize>,

@@ -26,7 +26,7 @@ const BATCHES_PER_CHECK: u64 = 50;
 ///
 /// # Errors
 ///
-/// As [`gate`].
+/// As [`gate`](super::run::gate).
 pub fn gate_batches(
     task: &GateTask<'_>,
     wanted: Range<usize>,
@@ -57,7 +57,7 @@ pub fn gate_batches(
 ///
 /// # Errors
 ///
-/// As [`gate`].
+/// As [`gate`](super::run::gate).
 pub fn gate_progress(task: &GateTask<'_>, context: Context<'_>) -> Result<GateProgress, StageError> {
     let identity = GateIdentity::new(task, Avoided::open(task.avoid)?.contents());
     let rule = Rule::new(task.config);
@@ -81,9 +81,7 @@ pub fn gate_progress(task: &GateTask<'_>, context: Context<'_>) -> Result<GatePr
 ///
 /// # Errors
 ///
-/// A batch with other games, each with its file; otherwise as [`gate`].
-///
-/// [`gate`]: super::run::gate
+/// A batch with other games, each with its file; otherwise as [`gate`](super::run::gate).
 pub fn check_batches(task: &GateTask<'_>, seed: u64, context: Context<'_>) -> Result<u64, StageError> {
     let avoided = Avoided::open(task.avoid)?;
     let identity = GateIdentity::new(task, avoided.contents());
