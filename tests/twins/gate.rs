@@ -160,7 +160,7 @@ impl Gate<'_> {
         (found, counts)
     }
 
-    /// The positions with so many empty squares that are no openings.
+    /// The positions with this many empty squares that must not be openings.
     fn avoided(&self, empties: usize) -> BTreeSet<Board> {
         let mut boards = BTreeSet::new();
         for folder in self.avoided {

@@ -27,7 +27,7 @@ pub struct GatePlan {
     pub candidate: PlannedModel,
     /// The model that it plays.
     pub baseline: PlannedModel,
-    /// Datasets whose positions are no openings.
+    /// Datasets whose positions must not be openings.
     pub avoid: Vec<PlannedDataset>,
     /// The dataset folder of the games.
     pub output: PathBuf,

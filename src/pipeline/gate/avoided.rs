@@ -1,4 +1,4 @@
-//! Datasets whose positions are no openings, so that no pair begins where the candidate was trained.
+//! Datasets whose positions must not be openings, so that no pair begins where the candidate was trained.
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::positions::POSITIONS;

@@ -158,7 +158,7 @@ pub struct GateTask<'a> {
     pub candidate: &'a LoadedModel,
     /// The model that it plays.
     pub baseline: &'a LoadedModel,
-    /// Datasets whose positions are no openings, in any order.
+    /// Datasets whose positions must not be openings, in any order.
     pub avoid: &'a [PathBuf],
     /// The dataset folder of the games.
     pub output: &'a Path,
