@@ -14,6 +14,7 @@ pub mod picture;
 pub mod recipe;
 pub mod rows;
 pub mod run;
+mod schedule;
 pub mod shards;
 mod slots;
 mod targets;

@@ -8,6 +8,7 @@ use crate::engine::eval::pattern_set::PatternSet;
 use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -43,38 +44,71 @@ pub fn table_of(format: ModelFormat) -> &'static Table {
     if format == ModelFormat::CURRENT { &WEIGHTS } else { &WEIGHTS_2 }
 }
 
-/// The phase, pattern and configuration of every canonical feature, in file order.
-fn canonical_features(set: &PatternSet) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
-    (0..set.phase_count()).flat_map(move |phase| {
-        set.patterns().iter().enumerate().flat_map(move |(pattern, kind)| {
+/// A canonical feature of a phase.
+#[derive(Clone, Copy)]
+struct CanonicalFeature {
+    pattern: usize,
+    index: usize,
+    /// Among all features of a phase.
+    feature: usize,
+}
+
+/// The rows of a file: the canonical features of each phase, phase after phase.
+struct Rows<'a> {
+    set: &'a PatternSet,
+    features: Vec<CanonicalFeature>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(set: &'a PatternSet) -> Self {
+        let features = set.patterns().iter().enumerate().flat_map(|(pattern, kind)| {
             let offset = set.offset(pattern);
-            (0..kind.configuration_count())
-                .filter(move |index| set.canonical()[offset + index] as usize == offset + index)
-                .map(move |index| (phase, pattern, index))
-        })
-    })
+            let features = (0..kind.configuration_count()).map(move |index| CanonicalFeature {
+                pattern,
+                index,
+                feature: offset + index,
+            });
+            features.filter(|canonical| set.canonical()[canonical.feature] as usize == canonical.feature)
+        });
+        Self { features: features.collect(), set }
+    }
+
+    fn count(&self) -> usize {
+        self.set.phase_count() * self.features.len()
+    }
+
+    /// The phase and the feature of a row.
+    fn at(&self, row: usize) -> (usize, CanonicalFeature) {
+        (row / self.features.len(), self.features[row % self.features.len()])
+    }
+
+    fn pattern_name(&self, feature: CanonicalFeature) -> &'a str {
+        &self.set.patterns()[feature.pattern].name
+    }
+
+    /// Its place in a table `[phase][feature]`.
+    fn place(&self, phase: usize, feature: CanonicalFeature) -> usize {
+        phase * self.set.feature_count() + feature.feature
+    }
 }
 
 /// The weights and visits, `[phase][feature]`, as rows, a row group at a time.
 pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Iterator<Item = RecordBatch> + 'a {
-    let mut features = canonical_features(evaluation.set());
-    std::iter::from_fn(move || {
-        let some: Vec<_> = features.by_ref().take(ROW_GROUP_ROWS).collect();
-        (!some.is_empty()).then(|| to_batch(evaluation, visits, &some))
-    })
+    let rows = Rows::new(evaluation.set());
+    let groups = (0..rows.count()).step_by(ROW_GROUP_ROWS);
+    groups.map(move |begin| to_batch(evaluation, visits, &rows, begin..rows.count().min(begin + ROW_GROUP_ROWS)))
 }
 
-fn to_batch(evaluation: &Evaluation, visits: &[u32], features: &[(usize, usize, usize)]) -> RecordBatch {
-    let set = evaluation.set();
-    let place = |phase: usize, pattern: usize, index: usize| phase * set.feature_count() + set.offset(pattern) + index;
-    let weight = |&(phase, pattern, index): &_| i32::from(evaluation.weights()[place(phase, pattern, index)]);
-    let visits = |&(phase, pattern, index): &_| visits[place(phase, pattern, index)];
+fn to_batch(evaluation: &Evaluation, visits: &[u32], rows: &Rows<'_>, group: Range<usize>) -> RecordBatch {
+    let features: Vec<(usize, CanonicalFeature)> = group.map(|row| rows.at(row)).collect();
+    let places: Vec<usize> = features.iter().map(|&(phase, feature)| rows.place(phase, feature)).collect();
+    let weight = |&place: &usize| i32::from(evaluation.weights()[place]);
     WEIGHTS.batch(vec![
-        Arc::new(Int16Array::from_iter_values(features.iter().map(|feature| feature.0 as i16))),
-        Arc::new(StringArray::from_iter_values(features.iter().map(|feature| &set.patterns()[feature.1].name))),
-        Arc::new(UInt32Array::from_iter_values(features.iter().map(|feature| feature.2 as u32))),
-        Arc::new(Int32Array::from_iter_values(features.iter().map(weight))),
-        Arc::new(UInt32Array::from_iter_values(features.iter().map(visits))),
+        Arc::new(Int16Array::from_iter_values(features.iter().map(|(phase, _)| *phase as i16))),
+        Arc::new(StringArray::from_iter_values(features.iter().map(|(_, feature)| rows.pattern_name(*feature)))),
+        Arc::new(UInt32Array::from_iter_values(features.iter().map(|(_, feature)| feature.index as u32))),
+        Arc::new(Int32Array::from_iter_values(places.iter().map(weight))),
+        Arc::new(UInt32Array::from_iter_values(places.iter().map(|&place| visits[place]))),
     ])
 }
 
@@ -90,29 +124,28 @@ pub fn from_batches(
     batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
 ) -> Result<(Evaluation, Vec<u32>), ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    let mut features = canonical_features(set);
+    let rows = Rows::new(set);
     let mut table = vec![0_i16; set.phase_count() * set.feature_count()];
     let mut visits = vec![0; table.len()];
     let mut first = 0;
     for batch in batches {
         let batch = batch?;
-        fill(set, &mut features, &mut table, &mut visits, (first, &batch)).map_err(damaged)?;
+        fill(&rows, &mut table, &mut visits, (first, &batch)).map_err(damaged)?;
         first += batch.num_rows();
     }
-    if let Some((phase, pattern, index)) = features.next() {
-        let name = &set.patterns()[pattern].name;
+    if first < rows.count() {
+        let (phase, feature) = rows.at(first);
+        let (name, index) = (rows.pattern_name(feature), feature.index);
         return Err(damaged(format!("it ends before phase {phase}, pattern {name}, index {index}")));
     }
-    drop(features);
     spread(set, &mut table);
     let evaluation = Evaluation::new(Arc::clone(set), table).map_err(|error| damaged(error.to_string()))?;
     Ok((evaluation, visits))
 }
 
-/// Puts the rows of a batch, which begins with row `first` of its file, in the places of the next features.
+/// Puts the rows of a batch, which begins with row `first` of its file, in their places.
 fn fill(
-    set: &PatternSet,
-    features: &mut impl Iterator<Item = (usize, usize, usize)>,
+    rows: &Rows<'_>,
     table: &mut [i16],
     visits: &mut [u32],
     (first, batch): (usize, &RecordBatch),
@@ -125,15 +158,15 @@ fn fill(
     let counts = batch.column(4).as_primitive::<UInt32Type>().values();
     for row in 0..batch.num_rows() {
         let number = first + row;
-        let Some((phase, pattern, index)) = features.next() else {
+        if rows.count() <= number {
             return Err(format!("row {number} and those after it belong to no feature"));
-        };
-        let name = &set.patterns()[pattern].name;
+        }
+        let (phase, feature) = rows.at(number);
+        let (name, index) = (rows.pattern_name(feature), feature.index);
         if usize::try_from(phases[row]) != Ok(phase) || patterns.value(row) != name || indices[row] as usize != index {
             return Err(format!("row {number} is not phase {phase}, pattern {name}, index {index}"));
         }
-        let weight = weights[row];
-        let place = phase * set.feature_count() + set.offset(pattern) + index;
+        let (weight, place) = (weights[row], rows.place(phase, feature));
         table[place] = i16::try_from(weight).map_err(|_| format!("row {number}: weight {weight} is beyond ±32767"))?;
         visits[place] = counts[row];
     }

@@ -7,22 +7,37 @@ use super::delta::{Delta, Weights};
 use super::order::{Order, Shuffle};
 use super::parts::{Learned, Part, Plan};
 use super::rows::TrainingRow;
+use super::schedule::run_when_ready;
 use super::slots::SlotMap;
 use super::task::{EpochLoss, Rule, TrainConfig, TrainTask};
 use crate::artifact::model::version::Model;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::pipeline::{Context, StageError};
-use rayon::prelude::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows between two checks of the stop flag.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
 
 /// A checkpoint is written at the end of the first epoch after so many rows.
 const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
+
+/// A part that is ready to be learned.
+struct Step<'p> {
+    part: &'p Part,
+    /// The weights of the wide part from which it begins.
+    begin: Option<Arc<[i32]>>,
+    /// What is ready when it is learned.
+    then: Vec<&'p Part>,
+}
+
+/// Phases that begin from the same weights.
+fn steps<'p>(phases: &[&'p Part], begin: Option<&[i32]>) -> Vec<Step<'p>> {
+    let begin: Option<Arc<[i32]>> = if phases.is_empty() { None } else { begin.map(Arc::from) };
+    phases.iter().map(|part| Step { part, begin: begin.clone(), then: Vec::new() }).collect()
+}
 
 /// A training at work.
 pub(super) struct Learner<'a> {
@@ -49,35 +64,50 @@ impl<'a> Learner<'a> {
     pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {
         let map = SlotMap::new(self.set);
         let plan = Plan::new(self.set, self.config);
-        let mut learned = self.learn_parts(initial, (&plan, &map), &plan.parts(), BTreeMap::new())?;
+        let mut learned = self.learn_parts(initial, (&plan, &map), &plan.parts(), &BTreeMap::new())?;
         let phases: Vec<Learned> = learned.split_off(&(plan.wide.len() as u32)).into_values().collect();
         Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
     }
 
-    /// Trains some parts of a plan as [`Learner::run`] does, wide ones first: what each has learned, by its number. `learned` has
-    /// the wide parts from which the others begin, unless they are among `parts`.
+    /// Trains some parts of a plan as [`Learner::run`] does: what each has learned, by its number. `finished` has the wide parts
+    /// from which the others begin, unless they are among `parts`.
     pub(super) fn learn_parts(
         &self,
         initial: &Model,
         (plan, map): (&Plan, &SlotMap<'_>),
         parts: &[&Part],
-        mut learned: BTreeMap<u32, Learned>,
+        finished: &BTreeMap<u32, Learned>,
     ) -> Result<BTreeMap<u32, Learned>, StageError> {
-        let inherited = |part: &Part| self.inherited_weights(initial, part.middle(), map);
-        let (wide, phases) = plan.separated(parts);
-        learned.extend(self.learn_all(&wide, map, |part| Learned {
-            weights: inherited(part),
-            visits: vec![0; map.len()],
-            errors: Vec::new(),
-        })?);
-        let begin = |part: &Part| Learned {
-            weights: plan.wide_of(part).map_or_else(|| inherited(part), |wide| learned[&wide.number].weights.clone()),
-            visits: map.gather(&initial.visits[self.features(part.middle())]),
-            errors: Vec::new(),
-        };
-        let phases = self.learn_all(&phases, map, begin)?;
-        learned.extend(phases);
-        Ok(learned)
+        // Wide parts come first; their phases are ready when they end.
+        let (mut ready, mut phases) = (Vec::new(), Vec::new());
+        for group in plan.groups(parts) {
+            match group.wide {
+                Some(wide) if parts.contains(&wide) => {
+                    ready.push(Step { part: wide, begin: None, then: group.phases });
+                }
+                wide => {
+                    let begin = wide.and_then(|wide| finished.get(&wide.number));
+                    phases.extend(steps(&group.phases, begin.map(|begin| begin.weights.as_slice())));
+                }
+            }
+        }
+        ready.append(&mut phases);
+        let learned = Mutex::new(BTreeMap::new());
+        run_when_ready(ready, |Step { part, begin, then }| {
+            let made = self.learn(part, map, || Learned {
+                weights: begin
+                    .map_or_else(|| self.inherited_weights(initial, part.middle(), map), |begin| begin.to_vec()),
+                visits: match plan.is_wide(part) {
+                    true => vec![0; map.len()],
+                    false => map.gather(&initial.visits[self.features(part.middle())]),
+                },
+                errors: Vec::new(),
+            })?;
+            let next = steps(&then, Some(&made.weights));
+            learned.lock().unwrap_or_else(PoisonError::into_inner).insert(part.number, made);
+            Ok::<_, StageError>(next)
+        })?;
+        Ok(learned.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Row visits of the whole training.
@@ -99,18 +129,8 @@ impl<'a> Learner<'a> {
         weights.into_iter().map(|weight| i32::from(weight) << self.config.fraction_bits).collect()
     }
 
-    fn learn_all(
-        &self,
-        parts: &[&Part],
-        map: &SlotMap<'_>,
-        begin: impl Fn(&Part) -> Learned + Sync,
-    ) -> Result<Vec<(u32, Learned)>, StageError> {
-        let learn = |part: &&Part| Ok((part.number, self.learn(part, map, begin(part))?));
-        parts.par_iter().with_max_len(1).map(learn).collect()
-    }
-
     /// Learns the rows of a part as often as there are epochs.
-    fn learn(&self, part: &Part, map: &SlotMap<'_>, begin: Learned) -> Result<Learned, StageError> {
+    fn learn(&self, part: &Part, map: &SlotMap<'_>, begin: impl FnOnce() -> Learned) -> Result<Learned, StageError> {
         assert!(self.rows.keeps(&part.empties), "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
         let begin =
@@ -119,7 +139,7 @@ impl<'a> Learner<'a> {
                     self.context.progress.resume(count * resumed.errors.len() as u64);
                     resumed
                 }
-                None => begin,
+                None => begin(),
             };
         let rule = match self.config.rule {
             Rule::Delta => Delta::new(self.config),

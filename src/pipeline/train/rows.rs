@@ -184,29 +184,34 @@ pub(super) fn read_some_rows(
     Ok(set)
 }
 
-/// Decodes the parts of datasets, several at a time, and gives their rows to `add` in order.
+/// Decodes the parts of datasets, several at a time, and gives their rows to `add` in order while the next are decoded.
 fn read_parts(
     task: &TrainTask<'_>,
     datasets: &[Dataset],
     context: Context<'_>,
-    mut add: impl FnMut(PartRows) -> Result<(), ArtifactError>,
+    mut add: impl FnMut(PartRows) -> Result<(), ArtifactError> + Send,
 ) -> Result<(), StageError> {
     let parts: Vec<(&Dataset, usize)> =
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
     let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
     let most = rows.max().unwrap_or(0).max(1);
     let together = (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, context.threads as u64) as usize;
-    for parts in parts.chunks(together) {
-        let read: Vec<PartRows> = parts
-            .par_iter()
-            .map(|(dataset, part)| read_part(task, dataset, *part, context))
-            .collect::<Result<_, StageError>>()?;
-        for part in read {
+    let read = |parts: &[(&Dataset, usize)]| -> Result<Vec<PartRows>, StageError> {
+        parts.par_iter().map(|(dataset, part)| read_part(task, dataset, *part, context)).collect()
+    };
+    let mut add_all = |parts: Vec<PartRows>| {
+        parts.into_iter().try_for_each(|part| {
             context.check()?;
-            add(part)?;
-        }
+            Ok::<_, StageError>(add(part)?)
+        })
+    };
+    let mut before = Vec::new();
+    for parts in parts.chunks(together) {
+        let (added, next) = rayon::join(|| add_all(before), || read(parts));
+        added?;
+        before = next?;
     }
-    Ok(())
+    add_all(before)
 }
 
 const fn curve_shares(config: &TrainConfig) -> &'static [f64] {

@@ -212,7 +212,7 @@ impl<'a> Work<'a> {
             let learner = Learner::new(self.task, &set.training, checkpoint, context);
             let visits = learner.visits_of(parts);
             context.progress.begin("train", visits, "rows");
-            let learned = learner.learn_parts(&initial_model(self.task), (&self.plan, &self.map), parts, wide);
+            let learned = learner.learn_parts(&initial_model(self.task), (&self.plan, &self.map), parts, &wide);
             context.progress.end();
             Ok((visits, learned?))
         })

@@ -1,0 +1,87 @@
+//! Work of which some can begin only when other work has ended, on the threads of the current pool.
+
+use rayon::Scope;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+/// Does the work in `first`, and the work that each piece of it makes ready, in the order in which it became ready.
+///
+/// # Errors
+///
+/// The first error of `act`; work that has not begun by then is dropped.
+pub(super) fn run_when_ready<W: Send, E: Send>(
+    first: Vec<W>,
+    act: impl Fn(W) -> Result<Vec<W>, E> + Sync,
+) -> Result<(), E> {
+    let queue = Queue { state: Mutex::new(State { ready: VecDeque::new(), error: None }), act };
+    rayon::scope(|scope| queue.add(first, scope));
+    let state = queue.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    state.error.map_or(Ok(()), Err)
+}
+
+struct Queue<W, E, A> {
+    state: Mutex<State<W, E>>,
+    act: A,
+}
+
+struct State<W, E> {
+    ready: VecDeque<W>,
+    error: Option<E>,
+}
+
+impl<W: Send, E: Send, A: Fn(W) -> Result<Vec<W>, E> + Sync> Queue<W, E, A> {
+    /// Adds work, and as many tasks: each does whatever has been ready for longest when a thread takes it.
+    fn add<'s>(&'s self, work: Vec<W>, scope: &Scope<'s>) {
+        let tasks = 0..work.len();
+        self.change(|state| state.ready.extend(work));
+        tasks.for_each(|_| scope.spawn(|scope| self.run_next(scope)));
+    }
+
+    fn run_next<'s>(&'s self, scope: &Scope<'s>) {
+        let next = self.change(|state| state.ready.pop_front().filter(|_| state.error.is_none()));
+        match next.map(&self.act) {
+            Some(Ok(more)) => self.add(more, scope),
+            Some(Err(error)) => self.change(|state| state.error = state.error.take().or(Some(error))),
+            None => (),
+        }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State<W, E>) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::ThreadPoolBuilder;
+
+    /// Of a tree with three children per node, the nodes in the order in which they were visited.
+    fn visit(threads: usize, fails_at: Option<u32>) -> (Vec<u32>, Result<(), u32>) {
+        let visited = Mutex::new(Vec::new());
+        let act = |node: u32| {
+            visited.lock().unwrap().push(node);
+            let children = (1..=3).map(|child| 3 * node + child).filter(|child| *child < 100);
+            if fails_at == Some(node) { Err(node) } else { Ok(children.collect()) }
+        };
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let result = pool.install(|| run_when_ready(vec![0], act));
+        (visited.into_inner().unwrap(), result)
+    }
+
+    #[test]
+    fn work_begins_in_the_order_in_which_it_becomes_ready() {
+        let (visited, result) = visit(1, None);
+        assert_eq!((visited, result), ((0..100).collect(), Ok(())));
+        let (mut visited, result) = visit(4, None);
+        visited.sort_unstable();
+        assert_eq!((visited, result), ((0..100).collect(), Ok(())));
+    }
+
+    #[test]
+    fn after_an_error_nothing_begins() {
+        assert_eq!(visit(1, Some(7)), ((0..=7).collect(), Err(7)));
+        assert_eq!(visit(4, Some(99)).1, Err(99));
+        assert_eq!(visit(4, Some(100)).1, Ok(()));
+    }
+}
