@@ -5,13 +5,14 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--on HOW] [--from-next | --restart G]
-                     [--exit-verdict]
+usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--from-next | --restart G] [--exit-verdict]
+                     [--on HOW [--workers N | --scheduler ADDRESS [--insecure]]]
 
   --config FILE     the run (default configs/default.toml); its name is the file's stem
   --generations N   the last generation to make (default: run.generations of the config); +N: N more than are done
   --budget TIME     stop after this time (90s, 30m, 2h, 1h30m), between parts, epochs or gate batches, with code 12
   --on HOW          where stages run: local (the default), dask, or a command with {plan} and {shard} in it for each shard
+  --workers N       how many commands or Dask workers run at once (default: one per core of this machine)
   --scheduler ADDR  a Dask scheduler of yours; --insecure permits one on another machine without TLS
   --from-next       use a changed config from the next generation on; a generation that has begun keeps its own
   --restart G       remove generation G and all after it, after printing what is lost, and make them again
@@ -28,12 +29,12 @@ fail() {
     exit 2
 }
 
-given= generations= exit_verdict= limit= on=local budget=() change=() scheduler=()
+given= generations= exit_verdict= limit= on=local budget=() change=() where=()
 while (($#)); do
     option=$1 value=
     case $option in
-        --config=* | --generations=* | --budget=* | --on=* | --scheduler=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
-        --config | --generations | --budget | --on | --scheduler | --restart)
+        --config=* | --generations=* | --budget=* | --on=* | --workers=* | --scheduler=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
+        --config | --generations | --budget | --on | --workers | --scheduler | --restart)
             (($# > 1)) || fail "$option needs a value"
             value=$2
             shift
@@ -41,13 +42,13 @@ while (($#)); do
     esac
     shift
     case $option in
-        --config | --generations | --budget | --on | --scheduler | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
+        --config | --generations | --budget | --on | --workers | --scheduler | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
         --config) [[ $value == /* ]] || value=$PWD/$value; given=$value ;;
         --generations) [[ $value =~ ^\+?[0-9]+$ ]] || fail "--generations $value: expected a number, or + and a number"; generations=$value ;;
         --budget) limit=$value ;;
         --on) on=$value ;;
-        --scheduler) scheduler+=(--scheduler "$value") ;;
-        --insecure) scheduler+=(--insecure) ;;
+        --workers | --scheduler) where+=("$option" "$value") ;;
+        --insecure) where+=(--insecure) ;;
         --restart) [[ $value =~ ^[1-9][0-9]*$ ]] || fail "--restart $value: expected the number of a generation"; change+=(--restart "$value") ;;
         --from-next) change+=(--from-next) ;;
         --exit-verdict) exit_verdict=yes ;;
@@ -55,7 +56,8 @@ while (($#)); do
         *) usage >&2; fail "unknown option $option" ;;
     esac
 done
-[[ $on == dask || ${#scheduler[@]} == 0 ]] || fail "--scheduler and --insecure need --on dask"
+[[ $on != local || ${#where[@]} == 0 ]] || fail "--workers, --scheduler and --insecure need --on"
+[[ $on == dask || "${where[*]}" != *--scheduler* ]] || fail "--scheduler needs --on dask"
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 [[ -n $given ]] || given=configs/default.toml
@@ -115,7 +117,7 @@ stage() {
         echo 'fit-mpc: fit_mpc.method = "source" runs on this machine: each of its searches uses the fits before it' >&2
     elif [[ $on != local ]]; then
         "$renma" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
-            "$renma" shard drive "$plan" --on "$on" "${scheduler[@]}" "${budget[@]}" 9<&- &&
+            "$renma" shard drive "$plan" --on "$on" "${where[@]}" "${work[@]}" 9<&- &&
             "$renma" shard finish "$plan" "${work[@]}"
         return
     fi

@@ -17,6 +17,7 @@ mod input;
 mod model;
 mod nboard;
 mod output;
+mod plan;
 mod progress;
 mod promote;
 mod session;

@@ -4,6 +4,8 @@
 pub mod command;
 pub mod dask;
 pub mod drive;
+pub mod estimate;
 pub mod plan;
 pub mod progress;
+pub mod runs;
 pub mod stage;

@@ -76,6 +76,14 @@ pub enum StageError {
         /// The folder of the parts.
         folder: PathBuf,
     },
+    /// Parts that come out differently when their games are played again.
+    #[error("cannot trust {}: {} of its parts are false\n  {}\nremove them and run their shards again", folder.display(), parts.len(), listed(parts))]
+    FalseParts {
+        /// The folder of the parts.
+        folder: PathBuf,
+        /// The file of each, and what is false.
+        parts: Vec<(PathBuf, String)>,
+    },
     /// A part from which another begins is not there yet.
     #[error("cannot begin part {part}: part {needed} is missing in {}\nrun the shard that makes it first", folder.display())]
     TooEarly {
@@ -92,6 +100,18 @@ pub enum StageError {
     /// The threads could not be started.
     #[error("cannot start the threads")]
     Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// False parts that an error names; the others are counted.
+const NAMED_MAX: usize = 5;
+
+fn listed(parts: &[(PathBuf, String)]) -> String {
+    let named = parts.iter().take(NAMED_MAX).map(|(path, reason)| format!("{}: {reason}", path.display()));
+    let mut text = named.collect::<Vec<_>>().join("\n  ");
+    if NAMED_MAX < parts.len() {
+        text += &format!("\n  and {} more parts", parts.len() - NAMED_MAX);
+    }
+    text
 }
 
 impl From<ArtifactError> for StageError {

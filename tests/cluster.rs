@@ -24,8 +24,13 @@ fn planned() -> Workspace {
 
 /// Drives the plan by a shell script that knows `$plan`, `$shard` and `$renma`.
 fn drive_by(workspace: &Workspace, script: &str) -> Command {
+    drive_on("2", workspace, script)
+}
+
+fn drive_on(workers: &str, workspace: &Workspace, script: &str) -> Command {
     workspace.write("shard.sh", format!("plan=$1 shard=$2 renma={RENMA}\n{script}\n"));
-    workspace.command(&["shard", "drive", "plan.json", "--json", "--on", "sh shard.sh {plan} {shard}"])
+    let on = "sh shard.sh {plan} {shard}";
+    workspace.command(&["shard", "drive", "plan.json", "--json", "--workers", workers, "--on", on])
 }
 
 fn outcome(mut command: Command) -> Outcome {
@@ -52,7 +57,8 @@ fn shards_that_commands_make_have_the_bytes_of_one_machine() {
     let outcome = outcome(drive_by(&workspace, RUN));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
-    assert_eq!(report, serde_json::json!({"shards": 6, "ran": 6, "retried": 0}));
+    assert_eq!([&report["shards"], &report["ran"], &report["retried"]], [6, 6, 0]);
+    assert_eq!((&report["workers"], &report["cpu_seconds"]), (&2.into(), &Value::Null), "no shard printed its report");
     let mut runs = runs(&workspace);
     runs.sort_by_key(|(shard, _)| *shard);
     assert_eq!(runs, (0..6).map(|shard| (shard, 0.into())).collect::<Vec<_>>());
@@ -69,11 +75,24 @@ fn a_shard_that_is_busy_and_then_killed_is_run_again() {
     let outcome = outcome(drive_by(&workspace, &format!("{flaky}\n{RUN}")));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     let report: Value = serde_json::from_str(&outcome.stdout).unwrap();
-    assert_eq!(report, serde_json::json!({"shards": 6, "ran": 6, "retried": 2}));
+    assert_eq!([&report["shards"], &report["ran"], &report["retried"]], [6, 6, 2]);
     let codes: Vec<Value> =
         runs(&workspace).into_iter().filter(|(shard, _)| *shard == 2).map(|(_, code)| code).collect();
     assert_eq!(codes, [75.into(), Value::Null, 0.into()]);
     check_finished(&workspace);
+}
+
+#[test]
+fn a_shard_that_prints_its_report_tells_its_processor_time_which_the_run_s_log_has() {
+    let workspace = planned();
+    let mut command = drive_by(&workspace, &format!("{RUN} --json"));
+    command.args(["--log", "run.log"]);
+    let report: Value = serde_json::from_str(&outcome(command).stdout).unwrap();
+    let cpu_seconds = report["cpu_seconds"].as_f64().unwrap();
+    assert!(0.0 < cpu_seconds, "{report}");
+    let call: Value = serde_json::from_slice(&std::fs::read(workspace.path("run.log")).unwrap()).unwrap();
+    assert_eq!((&call["stage"], &call["outcome"], &call["threads"]), (&"generate".into(), &"done".into(), &2.into()));
+    assert_eq!(call["cpu_seconds"].as_f64(), Some(cpu_seconds));
 }
 
 #[test]
@@ -114,7 +133,7 @@ fn what_cannot_be_driven_is_said_before_anything_runs() {
 fn a_killed_driver_resumes_and_a_second_one_is_told_of_the_first() {
     let workspace = planned();
     let script = format!("while [ $shard -gt 1 ] && [ ! -e go ]; do sleep 0.05; done\n{RUN}");
-    let mut child = drive_by(&workspace, &script).args(["--threads", "6"]).spawn().unwrap();
+    let mut child = drive_on("6", &workspace, &script).spawn().unwrap();
     assert!(reached(&mut child, || 2 <= runs(&workspace).len()));
     let second = outcome(drive_by(&workspace, &script));
     assert_eq!(second.code, Some(75), "{}", second.stderr);
@@ -132,7 +151,7 @@ fn a_killed_driver_resumes_and_a_second_one_is_told_of_the_first() {
 #[test]
 fn an_interruption_ends_the_commands_too() {
     let workspace = planned();
-    let mut child = drive_by(&workspace, "echo $$ >>pids\nexec sleep 600").args(["--threads", "3"]).spawn().unwrap();
+    let mut child = drive_on("3", &workspace, "echo $$ >>pids\nexec sleep 600").spawn().unwrap();
     let pids = || std::fs::read_to_string(workspace.path("pids")).unwrap_or_default();
     assert!(reached(&mut child, || pids().lines().count() == 3));
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());

@@ -209,32 +209,48 @@ fn a_game_in_the_part_of_another_is_not_merged() {
     }
 }
 
+/// A side log in which shard 3 was run twice by the same worker, and last by another that failed; its last line is torn.
+const WORKERS: &str = r#"{"shard":1,"worker":null,"code":0}
+{"shard":3,"worker":"tcp://10.0.0.7:40001","host":"seven","code":75}
+{"shard":3,"worker":"tcp://10.0.0.7:40001","host":"seven","code":0}
+{"shard":3,"worker":"tcp://10.0.0.9:40001","host":"nine","code":null}
+{"sha"#;
+
 #[test]
-fn false_shards_are_named_and_nothing_is_published() {
+fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
     let workspace = Workspace::new();
     let config = quick(&workspace, "quick");
-    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output out"));
-    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
-    let out = workspace.path("out");
+    let (out, plan) = ("datasets/quick/selfplay/generation=0001", "datasets/quick/plans/generation=0001/generate.json");
+    workspace.write("datasets/quick/plans/generation=0001/README", "");
+    workspace.done(&format!("shard plan {plan} --config {config} --shards 5 --output {out}"));
+    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run {plan} {shard}"))));
+    workspace.write(&format!("{plan}.workers.jsonl"), WORKERS);
+    let out = workspace.path(out);
     rewrite(&out, 1, falsify, |_| ());
     rewrite(&out, 3, falsify, |_| ());
     let before = files(&out);
+    let makers = [1, 3].map(|shard| format!("; shard {shard} of {plan} made it"));
     for seed in ["", "--seed 5", "--threads 1 --seed 6"] {
         let parts = [
             "2 of its parts are false",
             "positions/part-00001.parquet: game 1",
+            &format!("{}\n", makers[0]),
             "positions/part-00003.parquet: game 3",
+            &format!("{} on tcp://10.0.0.7:40001 (seven)\n", makers[1]),
         ];
-        refused(&workspace, &format!("shard finish plan.json {seed}"), &parts);
+        refused(&workspace, &format!("shard finish {plan} {seed}"), &parts);
         assert!(files(&out) == before, "shard finish changed the folder");
     }
     for shard in [1, 3] {
         std::fs::remove_file(out.join(format!("positions/part-0000{shard}.parquet"))).unwrap();
-        workspace.done(&format!("shard run plan.json {shard}"));
+        workspace.done(&format!("shard run {plan} {shard}"));
     }
-    let report: Value = serde_json::from_str(&workspace.done("shard finish plan.json --json --seed 3")).unwrap();
+    let report: Value = serde_json::from_str(&workspace.done(&format!("shard finish {plan} --json --seed 3"))).unwrap();
     assert_eq!((&report["games_remade"], &report["sample_seed"]), (&16.into(), &3.into()), "{report}");
     check_same(&out, &RUN.path("data"), "shards and one run");
+    rewrite(&out, 3, falsify, |_| ());
+    let verify = format!("dataset verify {} --remake 100%", "datasets/quick/selfplay/generation=0001");
+    refused(&workspace, &verify, &["positions/part-00003.parquet: game 3", &makers[1], "(seven)"]);
 }
 
 #[test]

@@ -2,11 +2,13 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::cluster::drive::DriveError;
+use crate::cluster::runs::maker_of;
 use crate::config::ConfigError;
 use crate::exit_code;
 use crate::pipeline::StageError;
 use std::error::Error;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// A wrong argument that clap cannot find.
@@ -33,6 +35,27 @@ pub(super) fn report(error: &anyhow::Error) -> ExitCode {
     // Without stderr there is nowhere to report to.
     writeln!(stderr, "error: {text}").ok();
     ExitCode::from(code)
+}
+
+/// The same error; where it names files that shards of a plan made, it also says who made them.
+pub(super) fn naming_makers(error: anyhow::Error, plan: &Path) -> anyhow::Error {
+    let name = |path: &Path, reason: &mut String| {
+        if let Some(maker) = maker_of(plan, path) {
+            // The remedy, on the second line, stays last.
+            reason.insert_str(reason.find('\n').unwrap_or(reason.len()), &format!("; {maker}"));
+        }
+    };
+    error.downcast::<StageError>().map_or_else(
+        |other| other,
+        |mut error| {
+            match &mut error {
+                StageError::Artifact(ArtifactError::Damaged { path, reason }) => name(path, reason),
+                StageError::FalseParts { parts, .. } => parts.iter_mut().for_each(|(path, reason)| name(path, reason)),
+                _ => (),
+            }
+            error.into()
+        },
+    )
 }
 
 /// Causes follow what failed, on its line; the remedy, on the second line, stays last.
@@ -66,7 +89,7 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
         return match error {
             StageError::Artifact(error) => code_of_cause(error),
             StageError::Setting(_) => Some(exit_code::USAGE),
-            StageError::NoRows(_) => Some(exit_code::BAD_INPUT),
+            StageError::NoRows(_) | StageError::FalseParts { .. } => Some(exit_code::BAD_INPUT),
             StageError::Interrupted => Some(exit_code::INTERRUPTED),
             StageError::Unfinished { .. }
             | StageError::TooEarly { .. }

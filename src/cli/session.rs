@@ -37,10 +37,9 @@ impl Session {
             }
             say("stopping; press Ctrl-C again to abort at once");
         })?;
-        let cores = available_parallelism().map_or(1, usize::from);
         Ok(Self {
             json: arguments.json,
-            threads: arguments.threads.map_or(cores, usize::from),
+            threads: arguments.threads.map_or_else(cores, usize::from),
             watcher: Watcher::new(arguments.progress),
         })
     }
@@ -60,6 +59,11 @@ impl Session {
             BUDGET_SPENT.store(true, Ordering::Relaxed);
         });
     }
+}
+
+/// The number of cores that this process may use.
+pub(super) fn cores() -> usize {
+    available_parallelism().map_or(1, usize::from)
 }
 
 /// The registry that a command names, else that of the run.

@@ -1,19 +1,15 @@
 //! `renma shard`.
 
-use super::arguments::shard::{PlanArguments, ShardCommand, StageArguments};
+use super::arguments::shard::ShardCommand;
 use super::drive;
-use super::failure::UsageError;
-use super::output::{Output, finding_text, output_name, print, print_json, say, thousands};
+use super::failure::{UsageError, naming_makers};
+use super::output::{finding_text, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, fresh_seed};
 use super::stage::{StageEnd, run_stage};
-use super::{fit_mpc, gate, generate, train};
-use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
+use super::{fit_mpc, gate, plan, train};
+use crate::cluster::plan::LoadedPlan;
 use crate::cluster::progress::{check_complete, progress};
-use crate::cluster::stage::fit_mpc::FitMpcPlan;
-use crate::cluster::stage::gate::GatePlan;
-use crate::cluster::stage::generate::GeneratePlan;
-use crate::cluster::stage::train::TrainPlan;
-use crate::cluster::stage::{StagePlan, StageTask};
+use crate::cluster::stage::StageTask;
 use crate::exit_code;
 use crate::pipeline::fit_mpc::shards::{check_samples, fit_mpc_parts};
 use crate::pipeline::gate::shards::{check_batches, gate_batches};
@@ -26,49 +22,17 @@ use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<ExitCode> {
     match command {
-        ShardCommand::Plan(arguments) => write_plan(session, *arguments)?,
+        ShardCommand::Plan(arguments) => plan::run(session, *arguments)?,
         ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard)?,
         ShardCommand::Status { plan, ahead } => show_progress(session, &plan, ahead)?,
         ShardCommand::Drive(arguments) => drive::run(session, &arguments)?,
-        ShardCommand::Finish { plan, seed, work } => {
-            let plan = LoadedPlan::read(&plan)?;
-            return run_stage(session, plan.stage(), Some(plan.generation()), &work, || finish(session, &plan, seed));
+        ShardCommand::Finish { plan: path, seed, work } => {
+            let plan = LoadedPlan::read(&path)?;
+            let finish = || finish(session, &plan, seed).map_err(|error| naming_makers(error, &path));
+            return run_stage(session, plan.stage(), Some(plan.generation()), &work, finish);
         }
     }
     Ok(exit_code::DONE.into())
-}
-
-fn write_plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
-    let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shard_count());
-    let stage = match arguments.into_stage()? {
-        StageArguments::Generate(arguments, replace) => {
-            generate::with_task(&arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))
-        }
-        StageArguments::Train(arguments) => {
-            train::with_task(&arguments, |task| Ok(StagePlan::Train(TrainPlan::new(&task)?)))
-        }
-        StageArguments::FitMpc(arguments) => {
-            fit_mpc::with_task(&arguments, |task| Ok(StagePlan::FitMpc(FitMpcPlan::new(&task)?)))
-        }
-        StageArguments::Gate(arguments) => {
-            gate::with_task(&arguments, |task| Ok(StagePlan::Gate(GatePlan::new(&task)?)))
-        }
-    }?;
-    let plan = Plan::new(stage, shards);
-    if !plan.is_in(&path) {
-        let written = Output::open(session.json, &path, PLAN_FILE, force)?
-            .write(|writer| writer.write_all(plan.text().as_bytes()))?;
-        if !written {
-            return Ok(());
-        }
-    }
-    let (pieces, name) = (thousands(plan.stage.piece_count() as u64), plan.stage.name());
-    let (shards, output) = (plan.shards.len(), output_name(&path).display());
-    say(&format!("shard plan: {name}, {pieces} parts in {shards} shards: {output}"));
-    if !session.json {
-        return Ok(());
-    }
-    print_json(&json!({"plan": path.to_string_lossy(), "stage": name, "shards": shards}))
 }
 
 fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
@@ -104,7 +68,13 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
     } else {
         say(&format!("shard run: shard {shard}: {made}, {:.1} s", stopwatch.seconds()));
     }
-    if session.json { print_json(&report) } else { Ok(()) }
+    if !session.json {
+        return Ok(());
+    }
+    let mut report = report;
+    report["seconds"] = json!(stopwatch.seconds());
+    report["cpu_seconds"] = json!(stopwatch.processor_seconds());
+    print_json(&report)
 }
 
 fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use crate::artifact::error::ArtifactError;
 use crate::exit_code;
 use crate::run::claim::{Claim, Cleared, check_folder, clear_folder};
 use crate::run::log::{CallOutcome, CallRecord, append_call};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -35,12 +36,32 @@ pub(super) fn run_stage(
     arguments: &WorkArguments,
     act: impl FnOnce() -> anyhow::Result<StageEnd>,
 ) -> anyhow::Result<ExitCode> {
-    let began = unix_seconds();
     limit(session, arguments.budget, arguments.since);
-    let stopwatch = Stopwatch::start();
+    let call = Call::begin(stage, generation, arguments.log.as_deref());
     let result = act();
-    if let Some(log) = &arguments.log {
-        let (outcome, code) = match &result {
+    let (seconds, threads) = (call.stopwatch.processor_seconds(), session.threads);
+    call.end(result.as_ref(), Some((seconds, threads)));
+    result.map(|end| ExitCode::from(end.code))
+}
+
+/// A call of a stage, which is noted in the run's log when it ends.
+pub(super) struct Call<'a> {
+    stage: &'a str,
+    generation: Option<u32>,
+    log: Option<&'a Path>,
+    began: u64,
+    pub(super) stopwatch: Stopwatch,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn begin(stage: &'a str, generation: Option<u32>, log: Option<&'a Path>) -> Self {
+        Self { stage, generation, log, began: unix_seconds(), stopwatch: Stopwatch::start() }
+    }
+
+    /// `work`: its processor seconds, and on how many threads, if both are known.
+    pub(super) fn end(self, result: Result<&StageEnd, &anyhow::Error>, work: Option<(f64, usize)>) {
+        let Some(log) = self.log else { return };
+        let (outcome, code) = match result {
             Ok(end) if end.skipped => (CallOutcome::Skipped, end.code),
             Ok(end) => (CallOutcome::Done, end.code),
             Err(error) => match code_of(error) {
@@ -49,22 +70,21 @@ pub(super) fn run_stage(
             },
         };
         let record = CallRecord {
-            stage: stage.to_owned(),
-            generation,
+            stage: self.stage.to_owned(),
+            generation: self.generation,
             outcome,
             code,
-            began,
-            seconds: stopwatch.seconds(),
-            cpu_seconds: stopwatch.processor_seconds(),
-            threads: Some(session.threads),
-            id: result.as_ref().ok().and_then(|end| end.id.clone()),
-            error: result.as_ref().err().map(|error| format!("{error:#}")),
+            began: self.began,
+            seconds: self.stopwatch.seconds(),
+            cpu_seconds: work.map_or(0.0, |(seconds, _)| seconds),
+            threads: work.map(|(_, threads)| threads),
+            id: result.ok().and_then(|end| end.id.clone()),
+            error: result.err().map(|error| format!("{error:#}")),
         };
         if let Err(error) = append_call(log, &record) {
-            say(&format!("{stage}: cannot log this call: {error}"));
+            say(&format!("{}: cannot log this call: {error}", self.stage));
         }
     }
-    result.map(|end| ExitCode::from(end.code))
 }
 
 /// Ends the work when a budget is spent that counts from a moment, or from now.

@@ -1,9 +1,11 @@
 //! Runs shards by any command: one process per shard, some at once.
 
-use super::drive::{DriveError, Ended, Event, Runner};
+use super::drive::{DriveError, Event, Runner};
+use super::runs::Ended;
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::StageError;
 use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,8 +17,8 @@ use std::time::Duration;
 const PLAN: &str = "{plan}";
 const SHARD: &str = "{shard}";
 
-/// As much of a stderr is shown.
-const STDERR_MAX: usize = 4000;
+/// As much of an output is read.
+const END_MAX: usize = 4000;
 
 /// How long commands have to end after SIGTERM: this many times this long.
 const WAITS: u32 = 100;
@@ -53,7 +55,7 @@ impl CommandLine {
     fn command(&self, shard: usize) -> Command {
         let mut words = self.words.iter().map(|word| word.replace(SHARD, &shard.to_string()));
         let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(words).process_group(0).stdin(Stdio::null());
         command
     }
 }
@@ -62,6 +64,7 @@ impl CommandLine {
 struct Running {
     shard: usize,
     child: Child,
+    stdout: File,
     stderr: File,
     began: f64,
 }
@@ -88,9 +91,10 @@ impl<'a> CommandRunner<'a> {
             StageError::Setting(format!("cannot start `{}` for shard {shard}: {source}", self.line.words[0]))
         };
         // A file takes all that a command and its own children write; a pipe would wait for the last of them.
-        let stderr = tempfile::tempfile().map_err(failed)?;
-        let child = self.line.command(shard).stderr(stderr.try_clone().map_err(failed)?).spawn().map_err(failed)?;
-        Ok(Running { shard, child, stderr, began: (self.clock)() })
+        let (stdout, stderr) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
+        let mut command = self.line.command(shard);
+        command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
+        Ok(Running { shard, child: command.spawn().map_err(failed)?, stdout, stderr, began: (self.clock)() })
     }
 }
 
@@ -113,6 +117,7 @@ impl Runner for CommandRunner<'_> {
                 worker: None,
                 host: None,
                 seconds: Some((self.clock)() - running.began),
+                cpu_seconds: processor_seconds(&running.stdout),
                 code: status.code(),
                 stderr: end_of(&running.stderr),
             }));
@@ -154,12 +159,19 @@ pub(super) fn signal_group(child: &Child, signal: Signal) {
     }
 }
 
-/// The last lines of a stderr; what cannot be read is left out.
-pub(super) fn end_of(stderr: &File) -> String {
-    let begin = stderr.metadata().map_or(0, |metadata| metadata.len()).saturating_sub(STDERR_MAX as u64);
-    let mut bytes = [0; STDERR_MAX];
+/// The processor seconds in the report that `renma shard run --json` prints last, if it did.
+fn processor_seconds(stdout: &File) -> Option<f64> {
+    let text = end_of(stdout);
+    let report: Value = serde_json::from_str(text.lines().last()?).ok()?;
+    report.get("cpu_seconds")?.as_f64()
+}
+
+/// The last lines of an output; what cannot be read is left out.
+pub(super) fn end_of(output: &File) -> String {
+    let begin = output.metadata().map_or(0, |metadata| metadata.len()).saturating_sub(END_MAX as u64);
+    let mut bytes = [0; END_MAX];
     // Whoever still writes to the file shares its place in it, so reading must not move that.
-    let size = stderr.read_at(&mut bytes, begin).unwrap_or_default();
+    let size = output.read_at(&mut bytes, begin).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[..size]);
     // A line that was cut at its beginning says nothing.
     let whole = if 0 < begin { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };

@@ -3,7 +3,8 @@
 mod environment;
 
 use super::command::{end_of, signal_group};
-use super::drive::{DriveError, Event, Runner, folder_of};
+use super::drive::{DriveError, Event, Runner};
+use super::plan::folder_of;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::publish_bytes;
 use crate::artifact::publish::temporary::temporary_file;
@@ -71,7 +72,7 @@ pub struct DaskRunner {
 }
 
 impl DaskRunner {
-    /// Starts a scheduler with a worker per thread of the context on this machine, or uses the one that is named.
+    /// Starts a scheduler with this many workers on this machine, or uses the one that is named.
     ///
     /// # Errors
     ///
@@ -80,6 +81,7 @@ impl DaskRunner {
         plan: &Path,
         scheduler: Option<&Scheduler>,
         say: &dyn Fn(&str),
+        workers: usize,
         context: Context<'_>,
     ) -> Result<Self, DriveError> {
         let python = match scheduler {
@@ -101,7 +103,7 @@ impl DaskRunner {
         let mut command = Command::new(&python);
         command.arg(&script).arg("--renma").arg(program).arg("--folder").arg(here);
         command.arg("--plan").arg(absolute(plan)?).arg("--nonce").arg(absolute(mark.path())?);
-        command.arg("--scratch").arg(folder.path()).arg("--workers").arg(context.threads.to_string());
+        command.arg("--scratch").arg(folder.path()).arg("--workers").arg(workers.to_string());
         if let Some(Scheduler(address)) = scheduler {
             command.arg("--scheduler").arg(address);
         }

@@ -1,9 +1,10 @@
 //! Runs the shards of a plan, wherever a runner takes them, until the plan needs no more.
 
+use super::plan::{ShardWork, folder_of, name_of};
 use super::progress::PlanProgress;
+use super::runs::{Ended, log};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
-use crate::artifact::publish::append_line;
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use serde::{Deserialize, Serialize};
@@ -22,26 +23,6 @@ const SETTLE_TICKS: u64 = 20;
 
 /// Of a match, how many batches beyond the last look at the score are wanted at once, at least.
 const AHEAD_MIN: usize = 32;
-
-/// The end of a run of a shard, as the log has it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ended {
-    /// The shard.
-    pub shard: usize,
-    /// Who ran it, if the runner knows.
-    pub worker: Option<String>,
-    /// Where.
-    #[serde(default)]
-    pub host: Option<String>,
-    /// How long it took.
-    #[serde(default)]
-    pub seconds: Option<f64>,
-    /// The exit code; none if a signal ended it or its worker was lost.
-    pub code: Option<i32>,
-    /// The end of what it wrote to stderr.
-    #[serde(skip_serializing, default)]
-    pub stderr: String,
-}
 
 /// What a runner reports.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -126,7 +107,7 @@ impl From<ArtifactError> for DriveError {
 }
 
 /// What a drive has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DriveReport {
     /// The shards of the plan.
     pub shards: usize,
@@ -134,6 +115,16 @@ pub struct DriveReport {
     pub ran: usize,
     /// Runs that were lost or failed, and were repeated.
     pub retried: usize,
+    /// The largest number of shards that could run at once.
+    pub workers: usize,
+    /// Processor seconds of the runs that ended well; `None` if one of them did not say.
+    pub cpu_seconds: Option<f64>,
+}
+
+impl Default for DriveReport {
+    fn default() -> Self {
+        Self { shards: 0, ran: 0, retried: 0, workers: 0, cpu_seconds: Some(0.0) }
+    }
 }
 
 /// Held while a plan is driven.
@@ -149,21 +140,6 @@ pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
     })
 }
 
-/// The side log beside a plan: one line per run of a shard.
-#[must_use]
-pub fn log_path(plan: &Path) -> PathBuf {
-    plan.with_file_name(format!("{}.workers.jsonl", name_of(plan)))
-}
-
-/// The folder of a file that is named relative to the current one.
-pub(super) fn folder_of(plan: &Path) -> &Path {
-    plan.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn name_of(plan: &Path) -> String {
-    plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// Runs shards until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches;
 /// `say` tells the user something.
 ///
@@ -173,16 +149,17 @@ fn name_of(plan: &Path) -> String {
 /// that are done stay.
 pub fn drive(
     plan: &Path,
+    work: &ShardWork,
     runner: &mut dyn Runner,
     mut progress: impl FnMut(usize) -> Result<PlanProgress, StageError>,
     say: &dyn Fn(&str),
     context: Context<'_>,
 ) -> Result<DriveReport, DriveError> {
     let first = progress(AHEAD_MIN)?;
-    context.progress.begin("shards", first.shards as u64, "shards");
-    context.progress.resume(first.done.len() as u64);
-    let mut drive = Drive { plan, runner, say, context, state: State::default() };
-    drive.state.shown = first.done.len();
+    context.progress.begin(first.stage, work.of_shards.iter().sum(), work.unit);
+    context.progress.resume(first.done.iter().map(|&shard| work.of_shards[shard]).sum());
+    let counted = first.done.iter().copied().collect();
+    let mut drive = Drive { plan, work, runner, say, context, state: State { counted, ..State::default() } };
     let result = drive.run(first, &mut progress);
     context.progress.end();
     result
@@ -203,11 +180,13 @@ struct State {
     unconfirmed: BTreeMap<usize, Ended>,
     workers: usize,
     running: usize,
-    shown: usize,
+    /// Shown as done.
+    counted: BTreeSet<usize>,
 }
 
 struct Drive<'a> {
     plan: &'a Path,
+    work: &'a ShardWork,
     runner: &'a mut dyn Runner,
     say: &'a dyn Fn(&str),
     context: Context<'a>,
@@ -280,8 +259,8 @@ impl Drive<'_> {
             for event in self.runner.wait(TICK)? {
                 if let Event::Ended(ended) = event {
                     self.state.submitted.remove(&ended.shard);
-                    self.state.report.ran += usize::from(ended.code == Some(0));
-                    self.log(&ended)?;
+                    self.note_success(&ended);
+                    log(self.plan, &ended)?;
                 }
             }
         }
@@ -292,11 +271,10 @@ impl Drive<'_> {
         match event {
             Event::Ended(ended) => {
                 self.state.submitted.remove(&ended.shard);
-                self.log(&ended)?;
+                log(self.plan, &ended)?;
                 if ended.code == Some(0) {
-                    self.state.report.ran += 1;
-                    self.state.shown += 1;
-                    self.context.progress.advance(1, 0);
+                    self.note_success(&ended);
+                    self.count(ended.shard);
                     self.state.unconfirmed.insert(ended.shard, ended);
                 } else {
                     self.fail(&ended)?;
@@ -304,16 +282,25 @@ impl Drive<'_> {
             }
             Event::Moved { shard, worker } => {
                 self.state.report.retried += 1;
-                let (host, seconds, code, stderr) = (None, None, None, String::new());
-                self.log(&Ended { shard, worker: Some(worker), host, seconds, code, stderr })?;
+                let (host, seconds, cpu_seconds, code, stderr) = (None, None, None, None, String::new());
+                log(self.plan, &Ended { shard, worker: Some(worker), host, seconds, cpu_seconds, code, stderr })?;
             }
             Event::Workers { count, running } => {
                 (self.state.workers, self.state.running) = (count, running);
+                self.state.report.workers = self.state.report.workers.max(count);
             }
             Event::Note { text } => (self.say)(&text),
         }
         self.note();
         Ok(())
+    }
+
+    fn note_success(&mut self, ended: &Ended) {
+        if ended.code == Some(0) {
+            let report = &mut self.state.report;
+            report.ran += 1;
+            report.cpu_seconds = report.cpu_seconds.zip(ended.cpu_seconds).map(|(sum, more)| sum + more);
+        }
     }
 
     /// Plans the next try of a shard that failed, if one can help.
@@ -345,29 +332,27 @@ impl Drive<'_> {
         };
         let stderr = ended.stderr.trim_end();
         let stderr = if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") };
-        let place = match (&ended.worker, &ended.host) {
-            (Some(worker), Some(host)) => format!(" on {worker} ({host})"),
-            (Some(worker), None) => format!(" on {worker}"),
-            _ => String::new(),
-        };
-        let (plan, shard) = (self.plan.to_owned(), ended.shard);
+        let (plan, shard, place) = (self.plan.to_owned(), ended.shard, ended.place());
         Err(DriveError::Shard { plan, shard, place, how: how + &times, stderr, code })
     }
 
-    fn log(&self, ended: &Ended) -> Result<(), DriveError> {
-        let line = serde_json::to_string(ended).expect("an event is plain data");
-        Ok(append_line(&log_path(self.plan), &line)?)
+    /// Counts what is done, also by others and by earlier drives.
+    fn show(&mut self, now: &PlanProgress) {
+        now.done.iter().for_each(|&shard| self.count(shard));
     }
 
-    fn show(&mut self, now: &PlanProgress) {
-        let more = now.done.len().saturating_sub(self.state.shown);
-        self.state.shown += more;
-        self.context.progress.advance(more as u64, 0);
+    fn count(&mut self, shard: usize) {
+        if self.state.counted.insert(shard) {
+            self.context.progress.advance(self.work.of_shards[shard], 0);
+        }
     }
 
     fn note(&self) {
-        let State { running, workers, report, .. } = &self.state;
-        self.context.progress.note(&format!("{running} running, {} retried, {workers} workers", report.retried));
+        let State { running, workers, report, counted, .. } = &self.state;
+        let shards = format!("{} of {} shards", counted.len(), report.shards);
+        self.context
+            .progress
+            .note(&format!("{shards}, {running} running, {} retried, {workers} workers", report.retried));
     }
 }
 
@@ -414,8 +399,18 @@ mod tests {
                 return Ok(Vec::new());
             }
             let (host, stderr) = (Some("host".to_owned()), "last words".to_owned());
-            Ok(vec![Event::Ended(Ended { shard, worker: Some("it".into()), host, seconds: Some(1.0), code, stderr })])
+            let (worker, seconds, cpu_seconds) = (Some("it".into()), Some(1.0), Some(0.5));
+            Ok(vec![Event::Ended(Ended { shard, worker, host, seconds, cpu_seconds, code, stderr })])
         }
+    }
+
+    fn work(shards: usize) -> ShardWork {
+        ShardWork { unit: "games", of_shards: vec![1; shards] }
+    }
+
+    /// The report of a drive by one worker at most, half a second per run.
+    fn report(shards: usize, ran: usize, retried: usize, workers: usize) -> DriveReport {
+        DriveReport { shards, ran, retried, workers, cpu_seconds: Some(ran as f64 / 2.0) }
     }
 
     /// Drives a plan whose rounds of shards follow one another; also gives the order in which shards were submitted.
@@ -434,7 +429,7 @@ mod tests {
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
         let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
-        let result = drive(&folder.path().join("plan"), &mut stub, look, &|_| (), context);
+        let result = drive(&folder.path().join("plan"), &work(8), &mut stub, look, &|_| (), context);
         (result, runs.into_inner())
     }
 
@@ -448,7 +443,7 @@ mod tests {
     #[test]
     fn rounds_follow_one_another_and_each_shard_runs_once() {
         let (result, runs) = check(&[&[0, 1, 2], &[3, 4]], &[]);
-        assert_eq!(result.unwrap(), DriveReport { shards: 5, ran: 5, retried: 0 });
+        assert_eq!(result.unwrap(), report(5, 5, 0, 0));
         assert_eq!(runs, [0, 1, 2, 3, 4]);
     }
 
@@ -456,7 +451,7 @@ mod tests {
     fn what_may_pass_is_retried_three_times() {
         let lost = [None, Some(75), Some(137)];
         let (result, runs) = check(&[&[0, 1]], &[(0, &lost)]);
-        assert_eq!(result.unwrap(), DriveReport { shards: 2, ran: 2, retried: 3 });
+        assert_eq!(result.unwrap(), report(2, 2, 3, 1));
         assert_eq!(runs, [0, 1, 0, 0, 0]);
         let (result, runs) = check(&[&[0]], &[(0, &[Some(75); 4])]);
         assert_eq!((code_of(result), runs.len()), ((75, "ended with 75, failure 4".into()), 4));
@@ -495,7 +490,7 @@ mod tests {
         let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
         // The stub says how many workers it has only when it has nothing to do.
         stub.submit(2).unwrap();
-        let report = drive(&folder.path().join("plan"), &mut stub, look, &|_| (), context).unwrap();
+        let report = drive(&folder.path().join("plan"), &work(3), &mut stub, look, &|_| (), context).unwrap();
         assert_eq!(report.ran, 2);
     }
 }

@@ -38,6 +38,15 @@ pub struct LoadedPlan {
     inputs: Inputs,
 }
 
+/// How much work the shards of a plan are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShardWork {
+    /// What is counted.
+    pub unit: &'static str,
+    /// How many of them each shard makes.
+    pub of_shards: Vec<u64>,
+}
+
 impl Plan {
     /// Cuts a stage into `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
     /// so that there may be more or fewer of them.
@@ -83,6 +92,13 @@ impl Plan {
         Value::Object(fields)
     }
 
+    /// Reads a plan without what it names.
+    pub(super) fn read(path: &Path) -> Result<Self, ArtifactError> {
+        let plan = Self::of_value(path, read_sealed(path)?)?;
+        plan.check().map_err(|reason| ArtifactError::unfit(path, reason))?;
+        Ok(plan)
+    }
+
     fn of_value(path: &Path, value: Value) -> Result<Self, ArtifactError> {
         let stage = check_versions(path, &value)?;
         let damaged = |error: serde_json::Error| ArtifactError::damaged(path, error.to_string());
@@ -93,11 +109,11 @@ impl Plan {
         Ok(Self { stage: StagePlan::of_fields(stage, fields).map_err(damaged)?, shards })
     }
 
-    /// Whether a file holds this very plan.
+    /// The plan of this very stage in a file, if there is one.
     #[must_use]
-    pub fn is_in(&self, path: &Path) -> bool {
+    pub fn found(stage: &StagePlan, path: &Path) -> Option<Self> {
         // What cannot be read is not this plan; writing it says what is wrong with the path.
-        read_sealed::<Value>(path).is_ok_and(|plan| plan == self.value())
+        Self::read(path).ok().filter(|plan| plan.stage == *stage)
     }
 }
 
@@ -125,8 +141,15 @@ impl LoadedPlan {
     ///
     /// A missing or damaged plan, one of another version, one that cannot be, or inputs that are not those it was made for.
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let plan = Plan::of_value(path, read_sealed(path)?)?;
-        plan.check().map_err(|reason| ArtifactError::unfit(path, reason))?;
+        Self::load(path, Plan::read(path)?)
+    }
+
+    /// Reads what a plan names; `path` is its file, for errors.
+    ///
+    /// # Errors
+    ///
+    /// Inputs that are not those it was made for.
+    pub fn load(path: &Path, plan: Plan) -> Result<Self, ArtifactError> {
         let inputs = plan.stage.load(path)?;
         Ok(Self { plan, inputs })
     }
@@ -155,11 +178,28 @@ impl LoadedPlan {
         self.plan.stage.output()
     }
 
+    /// How much work each shard is.
+    #[must_use]
+    pub fn work(&self) -> ShardWork {
+        let stage = &self.plan.stage;
+        let of_shard = |pieces: &Range<usize>| pieces.clone().map(|piece| stage.weight(piece)).sum();
+        ShardWork { unit: stage.unit(), of_shards: self.plan.shards.iter().map(of_shard).collect() }
+    }
+
     /// The pieces of each shard.
     #[must_use]
     pub fn shards(&self) -> &[Range<usize>] {
         &self.plan.shards
     }
+}
+
+/// The folder of a file that is named relative to the current one.
+pub(super) fn folder_of(plan: &Path) -> &Path {
+    plan.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+pub(super) fn name_of(plan: &Path) -> String {
+    plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn algorithm_of(stage: &str) -> Option<u32> {

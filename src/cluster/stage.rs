@@ -8,7 +8,7 @@ pub mod train;
 
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
-use crate::pipeline::gate::task::GateTask;
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
 use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::train::task::TrainTask;
 use crate::pipeline::{
@@ -116,9 +116,20 @@ impl StagePlan {
         if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..self.piece_count()).collect() }
     }
 
-    /// How much work a piece is, beside others of its stage.
+    /// How much work a piece is, in [`StagePlan::unit`]s; at least 1.
     pub(super) fn weight(&self, piece: usize) -> u64 {
-        if let Self::Train(plan) = self { plan.weights[piece].max(1) } else { 1 }
+        let games = |all: u64, of_piece: u64| of_piece.min(all.saturating_sub(piece as u64 * of_piece)).max(1);
+        match self {
+            Self::Generate(plan) => games(plan.config.games, plan.config.part_games),
+            Self::Train(plan) => plan.weights[piece].max(1),
+            Self::FitMpc(plan) => games(plan.config.games, plan.config.part_games),
+            Self::Gate(plan) => games(plan.config.games, 2 * BATCH_PAIRS),
+        }
+    }
+
+    /// What its work is counted in.
+    pub(super) const fn unit(&self) -> &'static str {
+        if let Self::Train(_) = self { "rows" } else { "games" }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.

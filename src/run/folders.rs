@@ -19,6 +19,14 @@ pub fn generation_folder(datasets: &Path, stage: &str, generation: u32) -> PathB
     datasets.join(stage).join(format!("generation={generation:04}"))
 }
 
+/// `datasets/RUN/plans/generation=NNNN/generate.json`, the plan of the dataset `datasets/RUN/selfplay/generation=NNNN`, if that
+/// was made in shards.
+#[must_use]
+pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
+    let run = dataset.ancestors().nth(2)?;
+    Some(run.join("plans").join(dataset.file_name()?).join("generate.json"))
+}
+
 /// `datasets/RUN` beside the registry `models/RUN`.
 #[must_use]
 pub fn datasets_beside(registry: &Path) -> PathBuf {

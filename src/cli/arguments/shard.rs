@@ -6,7 +6,6 @@ use crate::cli::failure::UsageError;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The `shard` commands.
 #[derive(Debug, Subcommand)]
@@ -38,7 +37,7 @@ pub(in crate::cli) enum ShardCommand {
     },
     /// Run the shards of a plan on Dask workers or by a command, until it is ready to finish; repeat it to resume
     #[command(
-        after_help = "A command, such as 'renma shard run {plan} {shard}', runs in this folder, without a shell, as many at once as --threads says. Exit code 75 and deaths by signal are retried.\n\nExample: renma shard drive plan.json --on dask"
+        after_help = "A command, such as 'renma shard run {plan} {shard}', runs in this folder, without a shell, as many at once as --workers says. Exit code 75 and deaths by signal are retried.\n\nExample: renma shard drive plan.json --on dask"
     )]
     Drive(DriveArguments),
     /// Check the shards, and make the rest of the stage: manifest, statistics or verdict
@@ -80,9 +79,9 @@ pub(in crate::cli) struct PlanArguments {
     /// The stage to divide
     #[arg(long, value_enum, default_value_t = ShardStage::Generate, value_name = "STAGE")]
     pub(in crate::cli) stage: ShardStage,
-    /// Number of shards; fewer if the stage has fewer parts [default: 100, for train 16]
+    /// Number of shards; fewer if the stage has fewer parts [default: one per 3 minutes of work, at least 32; train: at least 16; gate: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    shards: Option<u32>,
+    pub(in crate::cli) shards: Option<u32>,
     #[command(flatten)]
     pub(in crate::cli) run: StageRun,
     /// generate: the model that plays [default: champion, else run.start]; fit-mpc: the model to fit
@@ -129,12 +128,6 @@ pub(in crate::cli) enum StageArguments {
 }
 
 impl PlanArguments {
-    /// How many shards there are to be. Each shard of a training reads the whole dataset, so there are fewer.
-    pub(in crate::cli) fn shard_count(&self) -> usize {
-        let default = if let ShardStage::Train = self.stage { 16 } else { 100 };
-        self.shards.unwrap_or(default) as usize
-    }
-
     /// The arguments as those of the stage.
     ///
     /// # Errors
@@ -207,16 +200,15 @@ pub(in crate::cli) struct DriveArguments {
     /// `dask`, or a command with {plan} and {shard} in it
     #[arg(long, value_name = "HOW")]
     pub(in crate::cli) on: String,
-    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine, with --threads workers]
+    /// Number of shards that run at once: commands, or Dask workers on this machine [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "scheduler")]
+    pub(in crate::cli) workers: Option<u32>,
+    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine]
     #[arg(long, value_name = "ADDRESS")]
     pub(in crate::cli) scheduler: Option<String>,
     /// Permit a scheduler on another machine without TLS
     #[arg(long, requires = "scheduler")]
     pub(in crate::cli) insecure: bool,
-    /// Time limit (90s, 30m, 2h, 1h30m): end with exit code 12; shards at work are made again by the next call
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub(in crate::cli) budget: Option<Duration>,
-    /// Count the budget from this moment, in seconds since 1970 [default: now]
-    #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
-    pub(in crate::cli) since: Option<u64>,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
 }

@@ -1,10 +1,12 @@
 //! `renma dataset verify`.
 
 use crate::cli::arguments::dataset::VerifyArguments;
+use crate::cli::failure::naming_makers;
 use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
 use crate::cli::session::{Session, fresh_seed};
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
 use crate::pipeline::item_sample::share_found;
+use crate::run::folders::plan_of_selfplay;
 use serde_json::json;
 
 pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Result<()> {
@@ -12,7 +14,11 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
     let seed = (remake.is_some() || resolve.is_some()).then(|| arguments.seed.unwrap_or_else(fresh_seed));
     let models = arguments.models.as_deref();
     let task = VerifyTask { dataset, fast, remake, resolve, seed: seed.unwrap_or_default(), models };
-    let VerifyReport { checked, games_remade, rows_resolved } = verify(task, session.context())?;
+    let found = verify(task, session.context()).map_err(anyhow::Error::from);
+    let VerifyReport { checked, games_remade, rows_resolved } = match plan_of_selfplay(dataset) {
+        Some(plan) => found.map_err(|error| naming_makers(error, &plan))?,
+        None => found?,
+    };
     let (games, what) = describe(&checked);
     let mut text = format!("dataset verify: {} is sound: {what}", dataset.display());
     let samples = [("games", "remade", games_remade, games), ("exact rows", "solved again", rows_resolved, u64::MAX)];

@@ -56,6 +56,7 @@ def emit(event: str, **fields: object) -> None:
 def run_shard(shard: int, job: dict[str, Any]) -> dict[str, object]:
     """Runs on a worker, which first proves that it sees the driver's files. It needs no module of renma's."""
     import hashlib
+    import json
     import socket
     import subprocess
     import sys
@@ -67,10 +68,10 @@ def run_shard(shard: int, job: dict[str, Any]) -> dict[str, object]:
     began = time.monotonic()
     worker: Any = distributed.get_worker()
 
-    def ended(code: int | None, stderr: str) -> dict[str, object]:
+    def ended(code: int | None, stderr: str, **more: object) -> dict[str, object]:
         seconds = round(time.monotonic() - began, 3)
         host = socket.gethostname()
-        return {"worker": worker.address, "host": host, "seconds": seconds, "code": code, "stderr": stderr}
+        return {"worker": worker.address, "host": host, "seconds": seconds, "code": code, "stderr": stderr, **more}
 
     if getattr(worker, "renma_proof", None) != job["proof"]:
         here = [version("distributed"), *sys.version_info[:2]]
@@ -86,13 +87,16 @@ def run_shard(shard: int, job: dict[str, Any]) -> dict[str, object]:
                 reason = f"{what}, {path}, is {found[:12]} there and {expected[:12]} where the driver runs"
                 return ended(65, f"{reason}\ngive this worker the same files")
         worker.renma_proof = job["proof"]
-    arguments = [job["renma"], "--progress", "none", "--threads", "1", "shard", "run", job["plan"], str(shard)]
+    options = ["--json", "--progress", "none", "--threads", "1"]
+    arguments = [job["renma"], *options, "shard", "run", job["plan"], str(shard)]
     try:
         done = subprocess.run(arguments, cwd=job["folder"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError as error:
         return ended(65, f"it cannot start {job['renma']} in {job['folder']}: {error.strerror}")
     stderr = done.stderr[-4000:].decode(errors="replace")
-    return ended(None if done.returncode < 0 else done.returncode, stderr)
+    if done.returncode != 0:
+        return ended(None if done.returncode < 0 else done.returncode, stderr)
+    return ended(0, stderr, cpu_seconds=json.loads(done.stdout)["cpu_seconds"])
 
 
 class Bridge:

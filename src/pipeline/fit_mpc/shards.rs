@@ -58,6 +58,28 @@ pub fn fit_mpc_parts(
     made.map(|()| report)
 }
 
+/// Searches the positions of games until it is enough, of one game at least, and keeps nothing; gives of how many games. It shows
+/// how long they take.
+///
+/// # Errors
+///
+/// As [`fit_mpc_parts`].
+pub fn sample_until(
+    task: FitMpcTask<'_>,
+    is_enough: impl Fn() -> bool,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
+    task.config.check()?;
+    let one_thread = Context { threads: 1, ..context }.pool()?;
+    for game in 0..task.config.games {
+        one_thread.install(|| make_part(task, PartRange { index: 0, first: game, count: 1 }, context))?;
+        if is_enough() {
+            return Ok(game + 1);
+        }
+    }
+    Ok(task.config.games)
+}
+
 /// Which parts of the samples the output folder has; their rows are not read.
 ///
 /// # Errors

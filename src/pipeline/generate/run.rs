@@ -1,10 +1,12 @@
 //! Self-play from beginning to end: whole datasets, ranges of parts, and the finish of a dataset made in shards.
 
 use super::book::Book;
+use super::openings::Openings;
 use super::parts::Parts;
+use super::play::Player;
 use super::recipe::{origin_of, recipe};
 use super::remake::Remake;
-use super::task::{FinishReport, GeneratePartsReport, GenerateReport, GenerateTask, TABLES};
+use super::task::{FinishReport, Fixed, GeneratePartsReport, GenerateReport, GenerateTask, TABLES};
 use super::workers::{Written, play_missing};
 use crate::artifact::dataset::folder::{Dataset, sweep_dataset};
 use crate::artifact::dataset::games::GAMES;
@@ -68,6 +70,29 @@ pub fn generate_parts(
     Ok(GeneratePartsReport { skipped: missing.is_empty(), games_played, positions_written, nodes })
 }
 
+/// Plays games until it is enough, at least one, and keeps none of them; gives how many. It shows how long games take.
+///
+/// # Errors
+///
+/// As [`generate`].
+pub fn play_until(
+    task: GenerateTask<'_>,
+    is_enough: impl Fn() -> bool,
+    context: Context<'_>,
+) -> Result<u64, StageError> {
+    task.config.check()?;
+    let openings = Openings::new(task.config, task.book)?;
+    let settings = (task.config, Fixed::TODAY);
+    let mut player = Player::new(settings, &openings, task.seed, task.generation, &task.model.model, context.stop);
+    for game in 0..task.config.games {
+        player.play(game)?;
+        if is_enough() {
+            return Ok(game + 1);
+        }
+    }
+    Ok(task.config.games)
+}
+
 /// Which parts the folder has; their rows are not read.
 ///
 /// # Errors
@@ -120,9 +145,6 @@ const SAMPLE_MIN: u64 = 16;
 
 const SAMPLE_MAX: u64 = 256;
 
-/// False parts that an error names; the others are counted.
-const NAMED_MAX: usize = 5;
-
 /// Checks every part and plays the games of the sample again; gives how many.
 fn check_parts(
     task: GenerateTask<'_>,
@@ -154,22 +176,16 @@ fn check_parts(
             Ok(remade) => count += remade,
             Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => {
                 let path = path.strip_prefix(task.output).unwrap_or(&path).to_owned();
-                false_parts.push(format!("{}: {reason}", path.display()));
+                false_parts.push((path, reason));
             }
             Err(error) => return Err(error),
         }
     }
-    if false_parts.is_empty() { Ok(count) } else { Err(false_dataset(task, &false_parts)) }
-}
-
-fn false_dataset(task: GenerateTask<'_>, parts: &[String]) -> StageError {
-    let mut reason = parts[..parts.len().min(NAMED_MAX)].join("\n  ");
-    if NAMED_MAX < parts.len() {
-        reason += &format!("\n  and {} more parts", parts.len() - NAMED_MAX);
+    if false_parts.is_empty() {
+        Ok(count)
+    } else {
+        Err(StageError::FalseParts { folder: task.output.to_owned(), parts: false_parts })
     }
-    let count = parts.len();
-    let reason = format!("{count} of its parts are false\n  {reason}\nremove them and run their shards again");
-    ArtifactError::damaged(task.output, reason).into()
 }
 
 fn report(manifest: &Manifest, written: &Written) -> GenerateReport {
