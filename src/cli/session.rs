@@ -182,7 +182,8 @@ impl Stopwatch {
     }
 }
 
-fn processor_time() -> Duration {
+/// Processor time of all threads of this process, from its start.
+pub(super) fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }

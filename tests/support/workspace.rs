@@ -140,10 +140,14 @@ pub(crate) fn pipeline_from(workspace: &Workspace, folder: &str, options: &str) 
     pipeline_command(workspace, options, "").current_dir(workspace.path(folder)).output().unwrap().into()
 }
 
-/// Starts the loop in a process group of its own, to be killed by [`kill_group`].
+/// Starts the loop in a separate process group, to be killed by [`kill_group`].
 pub(crate) fn start_pipeline(workspace: &Workspace, options: &str) -> Child {
+    start_group(pipeline_command(workspace, options, ""))
+}
+
+/// Starts a command in a separate process group, to be killed by [`kill_group`].
+pub(crate) fn start_group(mut command: Command) -> Child {
     use std::os::unix::process::CommandExt;
-    let mut command = pipeline_command(workspace, options, "");
     command.process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -159,7 +163,8 @@ pub(crate) fn signal_group(child: &mut Child, signal: &str) {
     child.wait().unwrap();
 }
 
-fn pipeline_command(workspace: &Workspace, options: &str, program_options: &str) -> Command {
+/// The loop, to be started with these options, and others for every call of the program.
+pub(crate) fn pipeline_command(workspace: &Workspace, options: &str, program_options: &str) -> Command {
     let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
     workspace.write("pipeline.sh", script);
     workspace.write("bin/cargo", "#!/bin/sh\n");

@@ -6,8 +6,7 @@ use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
+use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt8Type, UInt32Type};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -150,8 +149,10 @@ fn fill(
     visits: &mut [u32],
     (first, batch): (usize, &RecordBatch),
 ) -> Result<(), String> {
-    let phases = cast(batch.column(0), &DataType::Int16).map_err(|error| error.to_string())?;
-    let phases = phases.as_primitive::<Int16Type>().values();
+    let phases: Vec<i16> = match batch.column(0).as_primitive_opt::<UInt8Type>() {
+        Some(phases) => phases.values().iter().map(|&phase| phase.into()).collect(),
+        None => batch.column(0).as_primitive::<Int16Type>().values().to_vec(),
+    };
     let patterns = batch.column(1).as_string::<i32>();
     let indices = batch.column(2).as_primitive::<UInt32Type>().values();
     let weights = batch.column(3).as_primitive::<Int32Type>().values();

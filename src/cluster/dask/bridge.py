@@ -15,6 +15,7 @@ import signal
 import sys
 import traceback
 import uuid
+from collections import Counter, deque
 from collections.abc import Coroutine
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +37,9 @@ COUNT_EVERY = 2
 ANSWER_WITHIN = 30
 ABSENT_NOTE = 60
 ABSENT_END = 600
+
+# So many failures in a row that may pass, such as a full disk, and a worker gets no more shards while there are others.
+FAILURES_MAX = 2
 
 # What must be the same on both sides for a function to travel.
 PACKAGES = ("python", "dask", "distributed", "cloudpickle", "msgpack")
@@ -106,9 +110,14 @@ class Bridge:
         self.prefix = f"renma-{uuid.uuid4().hex}-"
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.tasks: set[asyncio.Task[None]] = set()
+        # Threads by worker, and failures in a row.
         self.workers: dict[str, int] = {}
-        # The shards that have not ended, and the workers that have them.
-        self.open: set[int] = set()
+        self.failures: Counter[str] = Counter()
+        # Shards that Dask does not know yet; few are given to it at a time, so that they avoid workers that fail.
+        self.pending: deque[int] = deque()
+        # The shards that Dask has, where each may run if not anywhere, and the workers that have them.
+        self.open: dict[int, Any] = {}
+        self.allowed: dict[int, list[str]] = {}
         self.places: dict[int, str] = {}
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -130,23 +139,41 @@ class Bridge:
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         while line := await reader.readline():
-            self.start(self.follow(int(line)))
+            self.pending.append(int(line))
+            self.submit()
         os.killpg(0, signal.SIGKILL)
 
-    async def follow(self, shard: int) -> None:
+    def submit(self) -> None:
+        """Gives Dask as many shards as keep its workers busy."""
+        while self.pending and len(self.open) < 2 * sum(self.workers.values()):
+            shard = self.pending.popleft()
+            good = [worker for worker in self.workers if self.failures[worker] < FAILURES_MAX]
+            if good and len(good) < len(self.workers):
+                self.allowed[shard] = good
+            key = f"{self.prefix}{uuid.uuid4().hex}-{shard}"
+            where = self.allowed.get(shard)
+            self.open[shard] = self.client.submit(run_shard, shard, self.job, key=key, pure=False, workers=where)
+            self.start(self.follow(shard, self.open[shard]))
+
+    async def follow(self, shard: int, future: Any) -> None:
         """Runs a shard once, as far as Dask lets it: after a lost worker of an own cluster Dask may run it again."""
-        self.open.add(shard)
-        key = f"{self.prefix}{uuid.uuid4().hex}-{shard}"
-        future = self.client.submit(run_shard, shard, self.job, key=key, pure=False)
         try:
             result = await future
         except KilledWorker as error:
             result = {"worker": error.last_worker.address, "code": None, "stderr": "the worker was lost"}
         except Exception as error:
             result = {"worker": None, "code": None, "stderr": f"Dask: {error!r}"}
-        self.open.discard(shard)
-        self.places.pop(shard, None)
+        for of_shards in (self.open, self.allowed, self.places):
+            of_shards.pop(shard, None)
+        worker = result["worker"]
+        if result["code"] == 0:
+            del self.failures[worker]
+        elif worker is not None and result["code"] in (TRY_AGAIN, None):
+            self.failures[worker] += 1
+            if self.failures[worker] == FAILURES_MAX and worker in self.workers:
+                emit("note", text=f"{worker} gets no more shards while there are others: {result['stderr']}")
         emit("ended", shard=shard, **result)
+        self.submit()
 
     async def count(self) -> None:
         """Says how many workers there are and how many shards run, and which shards lost their worker."""
@@ -157,13 +184,17 @@ class Bridge:
             running = 0
             for worker, keys in processing.items():
                 shards = [int(key.rsplit("-", 1)[1]) for key in map(str, keys) if key.startswith(self.prefix)]
-                self.places.update(dict.fromkeys(self.open.intersection(shards), worker))
+                self.places.update(dict.fromkeys(self.open.keys() & shards, worker))
                 running += min(len(shards), self.workers.get(worker, 0))
             for shard, worker in [*self.places.items()]:
                 if worker not in self.workers:
                     del self.places[shard]
                     emit("moved", shard=shard, worker=worker)
+            for shard, allowed in [*self.allowed.items()]:
+                if self.workers.keys().isdisjoint(allowed):
+                    await self.open[shard].cancel()
             emit("workers", count=sum(self.workers.values()), running=running)
+            self.submit()
             absent = 0 if self.workers else absent + COUNT_EVERY
             if absent == ABSENT_NOTE:
                 emit("note", text=f"no workers for {absent} s: start some, or wait until they are back")
@@ -212,9 +243,12 @@ async def connect(scheduler: str | None, workers: int, scratch: str) -> Any:
             asynchronous=True,
         )
     try:
-        client = await distributed.Client(address, asynchronous=True, timeout=ANSWER_WITHIN)
+        # The timeout of a client is that of its connection; another program behind the port may say nothing.
+        client = distributed.Client(address, asynchronous=True, timeout=ANSWER_WITHIN)
+        await asyncio.wait_for(client, ANSWER_WITHIN)
     except (OSError, asyncio.TimeoutError) as error:
-        raise Failure(TRY_AGAIN, f"cannot reach the scheduler: {error}\nstart it, then repeat the command") from error
+        reason = str(error) or f"no answer for {ANSWER_WITHIN} s"
+        raise Failure(TRY_AGAIN, f"cannot reach the scheduler: {reason}\nstart it, then repeat the command") from error
     await check_versions(client)
     return client
 
