@@ -125,6 +125,7 @@ fn long_run(workspace: &Workspace) -> String {
         ("fit_mpc.part_games", "2"),
         ("gate.games", "400"),
         ("gate.depth", "5"),
+        ("gate.mode", "\"sprt\""),
         ("gate.nelo1", "1.0"),
     ];
     workspace.config("long", "smoke", &changes)

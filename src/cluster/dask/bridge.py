@@ -119,6 +119,8 @@ class Bridge:
         self.open: dict[int, Any] = {}
         self.allowed: dict[int, list[str]] = {}
         self.places: dict[int, str] = {}
+        # Shards that ended on another worker than the one that had them last.
+        self.left: list[tuple[int, str]] = []
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -163,9 +165,12 @@ class Bridge:
             result = {"worker": error.last_worker.address, "code": None, "stderr": "the worker was lost"}
         except Exception as error:
             result = {"worker": None, "code": None, "stderr": f"Dask: {error!r}"}
-        for of_shards in (self.open, self.allowed, self.places):
-            of_shards.pop(shard, None)
         worker = result["worker"]
+        place = self.places.pop(shard, worker)
+        if place != worker:
+            self.left.append((shard, place))
+        del self.open[shard]
+        self.allowed.pop(shard, None)
         if result["code"] == 0:
             del self.failures[worker]
         elif worker is not None and result["code"] in (TRY_AGAIN, None):
@@ -181,15 +186,16 @@ class Bridge:
         while True:
             processing = await asyncio.wait_for(self.client.processing(), ANSWER_WITHIN)
             self.workers = await asyncio.wait_for(self.client.nthreads(), ANSWER_WITHIN)
+            for shard, worker in [*self.places.items(), *self.left]:
+                if worker not in self.workers:
+                    self.places.pop(shard, None)
+                    emit("moved", shard=shard, worker=worker)
+            self.left.clear()
             running = 0
             for worker, keys in processing.items():
                 shards = [int(key.rsplit("-", 1)[1]) for key in map(str, keys) if key.startswith(self.prefix)]
                 self.places.update(dict.fromkeys(self.open.keys() & shards, worker))
                 running += min(len(shards), self.workers.get(worker, 0))
-            for shard, worker in [*self.places.items()]:
-                if worker not in self.workers:
-                    del self.places[shard]
-                    emit("moved", shard=shard, worker=worker)
             for shard, allowed in [*self.allowed.items()]:
                 if self.workers.keys().isdisjoint(allowed):
                     await self.open[shard].cancel()
