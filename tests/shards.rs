@@ -126,6 +126,28 @@ fn a_match_without_early_end_takes_shards_of_several_batches() {
 }
 
 #[test]
+fn a_plan_of_the_same_stage_keeps_its_shards_and_another_begins_a_new_log() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("generate.games", "400"), ("generate.part_games", "10")]);
+    let plan = |options: &str| {
+        let call =
+            format!("shard plan plan.json --force --config {config} --model builtin:disc-count --output out {options}");
+        workspace.done(&call);
+        serde_json::from_slice::<Value>(&std::fs::read(workspace.path("plan.json")).unwrap()).unwrap()
+    };
+    let shards = |plan: &Value| plan["shards"].as_array().unwrap().len();
+    let log = "plan.json.workers.jsonl";
+    assert_eq!(shards(&plan("")), 32, "little work is cut for a few workers");
+    let cut = plan("--shards 3");
+    assert_eq!(shards(&cut), 3);
+    workspace.write(log, "{}");
+    assert_eq!(plan(""), cut);
+    assert!(workspace.path(log).exists(), "its shards were run");
+    assert_eq!(shards(&plan("--generation 2")), 32);
+    assert!(!workspace.path(log).exists(), "other shards were run");
+}
+
+#[test]
 fn a_shard_run_by_several_processes_at_once_is_made_once() {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "64")]);
