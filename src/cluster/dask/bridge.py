@@ -183,7 +183,8 @@ class Bridge:
         elif worker is not None and result["code"] in (TRY_AGAIN, None):
             self.failures[worker] += 1
             if self.failures[worker] == FAILURES_MAX and worker in self.workers:
-                emit("note", text=f"{worker} gets no more shards while there are others: {result['stderr']}")
+                reason = str(result["stderr"]).strip()
+                emit("note", text=f"{worker} gets no more shards while there are others: {reason}")
         emit("ended", shard=shard, **result)
         self.submit()
 
