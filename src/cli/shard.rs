@@ -42,7 +42,7 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
         UsageError(format!("{} has no shard {shard}: choose one from 0 to {last}", path.display()))
     })?;
     let stopwatch = Stopwatch::start();
-    let (skipped, made, report) = match plan.task() {
+    let (skipped, made, mut report) = match plan.task() {
         StageTask::Generate(task) => {
             let report = generate_parts(task, parts, session.context())?;
             let (games, positions) = (thousands(report.games_played), thousands(report.positions_written));
@@ -71,7 +71,6 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
     if !session.json {
         return Ok(());
     }
-    let mut report = report;
     report["seconds"] = json!(stopwatch.seconds());
     // From the start of the process, so that loading the model counts, too.
     report["cpu_seconds"] = json!(processor_time().as_secs_f64());

@@ -5,6 +5,7 @@ use crate::cli::failure::naming_makers;
 use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
 use crate::cli::session::{Session, fresh_seed};
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
+use crate::pipeline::StageError;
 use crate::pipeline::item_sample::share_found;
 use crate::run::folders::plan_of_selfplay;
 use serde_json::json;
@@ -14,11 +15,11 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
     let seed = (remake.is_some() || resolve.is_some()).then(|| arguments.seed.unwrap_or_else(fresh_seed));
     let models = arguments.models.as_deref();
     let task = VerifyTask { dataset, fast, remake, resolve, seed: seed.unwrap_or_default(), models };
-    let found = verify(task, session.context()).map_err(anyhow::Error::from);
-    let VerifyReport { checked, games_remade, rows_resolved } = match plan_of_selfplay(dataset) {
-        Some(plan) => found.map_err(|error| naming_makers(error, &plan))?,
-        None => found?,
+    let name_makers = |error: StageError| match plan_of_selfplay(dataset) {
+        Some(plan) => naming_makers(error.into(), &plan),
+        None => error.into(),
     };
+    let VerifyReport { checked, games_remade, rows_resolved } = verify(task, session.context()).map_err(name_makers)?;
     let (games, what) = describe(&checked);
     let mut text = format!("dataset verify: {} is sound: {what}", dataset.display());
     let samples = [("games", "remade", games_remade, games), ("exact rows", "solved again", rows_resolved, u64::MAX)];
