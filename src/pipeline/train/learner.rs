@@ -93,7 +93,8 @@ impl<'a> Learner<'a> {
         }
         ready.append(&mut phases);
         let learned = Mutex::new(BTreeMap::new());
-        run_when_ready(ready, |Step { part, begin, then }| {
+        let rows = |step: &Step<'_>| self.rows.row_count(&step.part.empties);
+        run_when_ready(ready, rows, |Step { part, begin, then }| {
             let made = self.learn(part, map, || Learned {
                 weights: begin
                     .map_or_else(|| self.inherited_weights(initial, part.middle(), map), |begin| begin.to_vec()),

@@ -195,7 +195,7 @@ fn read_parts(
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
     let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
     let most = rows.max().unwrap_or(0).max(1);
-    let together = (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, context.threads as u64) as usize;
+    let together = (task.memory / 4 / (most * DECODED_SIZE)).clamp(1, 4 * context.threads as u64) as usize;
     let read = |parts: &[(&Dataset, usize)]| -> Result<Vec<PartRows>, StageError> {
         parts.par_iter().map(|(dataset, part)| read_part(task, dataset, *part, context)).collect()
     };

@@ -1,36 +1,38 @@
 //! Work of which some can begin only when other work has ended, on the threads of the current pool.
 
 use rayon::Scope;
-use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Does the work in `first`, and the work that each piece of it makes ready, in the order in which it became ready.
+/// Does the work in `first`, and the work that each piece of it makes ready: of what is ready the largest first, so that the
+/// threads end at about the same time.
 ///
 /// # Errors
 ///
 /// The first error of `act`; work that has not begun by then is dropped.
 pub(super) fn run_when_ready<W: Send, E: Send>(
     first: Vec<W>,
+    size: impl Fn(&W) -> u64 + Sync,
     act: impl Fn(W) -> Result<Vec<W>, E> + Sync,
 ) -> Result<(), E> {
-    let queue = Queue { state: Mutex::new(State { ready: VecDeque::new(), error: None }), act };
+    let queue = Queue { state: Mutex::new(State { ready: Vec::new(), error: None }), size, act };
     rayon::scope(|scope| queue.add(first, scope));
     let state = queue.state.into_inner().unwrap_or_else(PoisonError::into_inner);
     state.error.map_or(Ok(()), Err)
 }
 
-struct Queue<W, E, A> {
+struct Queue<W, E, S, A> {
     state: Mutex<State<W, E>>,
+    size: S,
     act: A,
 }
 
 struct State<W, E> {
-    ready: VecDeque<W>,
+    ready: Vec<W>,
     error: Option<E>,
 }
 
-impl<W: Send, E: Send, A: Fn(W) -> Result<Vec<W>, E> + Sync> Queue<W, E, A> {
-    /// Adds work, and as many tasks: each does whatever has been ready for longest when a thread takes it.
+impl<W: Send, E: Send, S: Fn(&W) -> u64 + Sync, A: Fn(W) -> Result<Vec<W>, E> + Sync> Queue<W, E, S, A> {
+    /// Adds work, and as many tasks: each does the largest work that is ready when a thread takes it.
     fn add<'s>(&'s self, work: Vec<W>, scope: &Scope<'s>) {
         let tasks = 0..work.len();
         self.change(|state| state.ready.extend(work));
@@ -38,7 +40,11 @@ impl<W: Send, E: Send, A: Fn(W) -> Result<Vec<W>, E> + Sync> Queue<W, E, A> {
     }
 
     fn run_next<'s>(&'s self, scope: &Scope<'s>) {
-        let next = self.change(|state| state.ready.pop_front().filter(|_| state.error.is_none()));
+        let next = self.change(|state| {
+            let largest = (0..state.ready.len()).max_by_key(|&place| (self.size)(&state.ready[place]))?;
+            let next = state.ready.swap_remove(largest);
+            state.error.is_none().then_some(next)
+        });
         match next.map(&self.act) {
             Some(Ok(more)) => self.add(more, scope),
             Some(Err(error)) => self.change(|state| state.error = state.error.take().or(Some(error))),
@@ -56,7 +62,7 @@ mod tests {
     use super::*;
     use rayon::ThreadPoolBuilder;
 
-    /// Of a tree with three children per node, the nodes in the order in which they were visited.
+    /// Of a tree in which a node n < 34 has the children 3n + 1 to 3n + 3, the nodes in the order in which they were visited.
     fn visit(threads: usize, fails_at: Option<u32>) -> (Vec<u32>, Result<(), u32>) {
         let visited = Mutex::new(Vec::new());
         let act = |node: u32| {
@@ -65,14 +71,20 @@ mod tests {
             if fails_at == Some(node) { Err(node) } else { Ok(children.collect()) }
         };
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let result = pool.install(|| run_when_ready(vec![0], act));
+        let result = pool.install(|| run_when_ready(vec![0], |node| u64::from(*node), act));
         (visited.into_inner().unwrap(), result)
     }
 
     #[test]
-    fn work_begins_in_the_order_in_which_it_becomes_ready() {
+    fn the_largest_of_what_is_ready_begins_first() {
         let (visited, result) = visit(1, None);
-        assert_eq!((visited, result), ((0..100).collect(), Ok(())));
+        let mut ready = vec![0];
+        for node in visited {
+            assert_eq!(Some(&node), ready.iter().max());
+            ready.retain(|other| *other != node);
+            ready.extend((1..=3).map(|child| 3 * node + child).filter(|child| *child < 100));
+        }
+        assert_eq!((ready, result), (vec![], Ok(())));
         let (mut visited, result) = visit(4, None);
         visited.sort_unstable();
         assert_eq!((visited, result), ((0..100).collect(), Ok(())));
@@ -80,7 +92,8 @@ mod tests {
 
     #[test]
     fn after_an_error_nothing_begins() {
-        assert_eq!(visit(1, Some(7)), ((0..=7).collect(), Err(7)));
+        let (all, _) = visit(1, None);
+        assert_eq!(visit(1, Some(all[7])), (all[..=7].to_vec(), Err(all[7])));
         assert_eq!(visit(4, Some(99)).1, Err(99));
         assert_eq!(visit(4, Some(100)).1, Ok(()));
     }
