@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 /// The keys that the default does not have, each with a value that it may have.
 const OPTIONAL: &str = "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n[gate]\nnode_cost = [1.25, 1.0]\n\
-    [train]\nlearning_curve = true\nlabel_noise = 1000\nconsistency = 1000\n";
+    [train]\nquantum = 8\nlearning_curve = true\nlabel_noise = 1000\nconsistency = 1000\n";
 
 /// A longer value is cut in messages.
 const SHOWN_MAX: usize = 60;

@@ -209,7 +209,10 @@ impl Learner {
             self.learn_part(lessons, (seed, part), phase, overlap, config);
             part += 1;
         }
-        let round = |weight: &mut i32| *weight = (f64::from(*weight) / f64::from(unit)).round() as i32;
+        let quantum = config.get("quantum").map_or(1, |_| whole(config, "quantum") as i32);
+        let round = |weight: &mut i32| {
+            *weight = (f64::from(*weight) / f64::from(unit * quantum)).round() as i32 * quantum;
+        };
         self.evaluation.weights.iter_mut().flatten().flatten().for_each(round);
     }
 
@@ -446,6 +449,7 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
         ("train.validation", "0.0"),
         ("train.batch", "64"),
         ("train.fraction_bits", "5"),
+        ("train.quantum", "20"),
         ("train.weight_scale", "11.0"),
     ];
     let begin = Begin { features: &small, parent: Some(&parent) };

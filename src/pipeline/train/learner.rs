@@ -205,13 +205,15 @@ impl<'a> Learner<'a> {
         Ok(checkpoint.write(part.number, &Learned { weights, visits, errors: errors.to_vec() })?)
     }
 
-    /// The model of learned phases: weights in millidiscs, halves rounded away from zero.
+    /// The model of learned phases: weights rounded to multiples of the quantum, halves away from zero.
     fn model(&self, phases: &[Learned], map: &SlotMap<'_>) -> Model {
-        let unit = f64::from(1_u32 << self.config.fraction_bits);
+        let quantum = self.config.quantum;
+        let unit = f64::from(quantum << self.config.fraction_bits);
+        let most = i32::from(i16::MAX) / quantum;
+        let round = |&weight: &i32| (((f64::from(weight) / unit).round() as i32).clamp(-most, most) * quantum) as i16;
         let (mut weights, mut visits) = (Vec::new(), Vec::new());
         for phase in phases {
-            let rounded: Vec<i16> =
-                phase.weights.iter().map(|&weight| (f64::from(weight) / unit).round() as i16).collect();
+            let rounded: Vec<i16> = phase.weights.iter().map(round).collect();
             weights.extend(map.spread(&rounded));
             visits.extend(map.at_canonical(&phase.visits, 0));
         }

@@ -19,6 +19,9 @@ const BATCH_MAX: u32 = 1 << 16;
 /// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32 bits.
 const FRACTION_BITS_MAX: u8 = 8;
 
+/// The coarsest weights, in millidiscs.
+const QUANTUM_MAX: i32 = 1000;
+
 /// The most positions that a diagnostic may search: some minutes of one core.
 const SAMPLE_MAX: u32 = 100_000;
 
@@ -142,6 +145,8 @@ pub struct TrainConfig {
     pub clip: i32,
     pub batch: u32,
     pub fraction_bits: u8,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub quantum: i32,
     #[serde(flatten)]
     pub target: Target,
     pub weight_scale: f64,
@@ -172,6 +177,7 @@ impl TrainConfig {
             clip: 20_000,
             batch: 1,
             fraction_bits: 0,
+            quantum: 1,
             target: Target::Result {},
             weight_scale: 0.0,
             start: Start::Zero,
@@ -199,6 +205,12 @@ impl TrainConfig {
         check_range("train.clip", self.clip, 1, i32::from(i16::MAX))?;
         check_range("train.batch", self.batch, 1, BATCH_MAX)?;
         check_range("train.fraction_bits", self.fraction_bits, 0, FRACTION_BITS_MAX)?;
+        check_range("train.quantum", self.quantum, 1, QUANTUM_MAX)?;
+        if self.clip % self.quantum != 0 {
+            let (clip, quantum) = (self.clip, self.quantum);
+            let reason = format!("train.clip = {clip}: expected a multiple of train.quantum = {quantum}");
+            return Err(StageError::Setting(reason));
+        }
         check_range("train.weight_scale", self.weight_scale, 0.0, 1000.0)?;
         check_range("train.epochs", self.epochs, 1, 100_000)?;
         check_range("train.validation", self.validation, 0.0, 0.9)?;
@@ -425,6 +437,15 @@ impl TrainMetrics {
         });
         biases.filter(|(_, _, bias)| DEPTH_BIAS_MAX < bias.abs())
     }
+}
+
+const fn one() -> i32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_one(value: &i32) -> bool {
+    *value == 1
 }
 
 /// Whether a key has the value that changes nothing, which is then not written.
