@@ -24,6 +24,9 @@ const ASPIRATION_DEPTH_MIN: Depth = Depth(4);
 /// Half the width of the first exact window; odd, so that no score lies on its edge.
 const SOLVE_ASPIRATION: Discs = Discs(3);
 
+/// Selective searches with different windows may contradict each other; after so many turns the whole window decides.
+const SOLVE_TURNS_MAX: u32 = 8;
+
 /// A finished iteration.
 #[derive(Clone, Copy)]
 pub(super) struct Iteration {
@@ -170,29 +173,100 @@ fn solve_body<K: Kernel>(
     window: OpenWindow<Discs>,
     guess: Score,
 ) -> Option<Iteration> {
-    let (alpha, beta) = (window.alpha(), window.beta());
     run.accumulators[0] = run.incremental.accumulator(position);
     let node = EndNode::root::<K>(position);
-    // Scores are even, so a window around an even number has odd bounds.
-    let center = Discs(Discs::truncated(guess).0 & !1);
-    let mut low = (center - SOLVE_ASPIRATION).clamp(alpha, beta - Discs(1));
-    let mut high = (center + SOLVE_ASPIRATION).clamp(low + Discs(1), beta);
     let mut first = run.table.get(Key::new(position)).and_then(|known| known.best);
+    let mut aspiration = Aspiration::new(window, guess);
     loop {
-        let window = OpenWindow::new(Alpha(low), Beta(high));
-        let (value, best) = endgame::root_window::<K>(run, &node, window, first);
+        let (value, best) = endgame::root_window::<K>(run, &node, aspiration.window(), first);
         if run.stopped {
             return None;
         }
         first = best;
-        // A value beyond the bounds settles the question, and nothing is left to ask.
-        let is_within = alpha <= value && value <= beta;
-        if is_within && value <= low && alpha < low {
-            (low, high) = ((value - SOLVE_ASPIRATION * 2).max(alpha), value + Discs(1));
-        } else if is_within && high <= value && high < beta {
-            (low, high) = (value - Discs(1), (value + SOLVE_ASPIRATION * 2).min(beta));
-        } else {
+        if !aspiration.moves_to(value) {
             return best.map(|best| Iteration { value: value.into(), best, depth: node.depth() });
+        }
+    }
+}
+
+/// The windows of a search to the end, inside the one that was asked for, until a value lies within one.
+struct Aspiration {
+    whole: OpenWindow<Discs>,
+    low: Discs,
+    high: Discs,
+    /// Whether the last window was below the value, or above it.
+    rises: Option<bool>,
+    turns: u32,
+}
+
+impl Aspiration {
+    /// Around a guess.
+    fn new(whole: OpenWindow<Discs>, guess: Score) -> Self {
+        // Scores are even, so a window around an even number has odd bounds.
+        let center = Discs(Discs::truncated(guess).0 & !1);
+        let low = (center - SOLVE_ASPIRATION).clamp(whole.alpha(), whole.beta() - Discs(1));
+        let high = (center + SOLVE_ASPIRATION).clamp(low + Discs(1), whole.beta());
+        Self { whole, low, high, rises: None, turns: 0 }
+    }
+
+    fn window(&self) -> OpenWindow<Discs> {
+        OpenWindow::new(Alpha(self.low), Beta(self.high))
+    }
+
+    /// Moves the window to a value outside it; false if it is within, or if nothing is left to ask.
+    fn moves_to(&mut self, value: Discs) -> bool {
+        let (alpha, beta) = (self.whole.alpha(), self.whole.beta());
+        let is_below = value <= self.low && alpha < self.low;
+        let is_above = self.high <= value && self.high < beta;
+        // A value beyond the bounds settles the question.
+        if !(alpha..=beta).contains(&value) || !(is_below || is_above) {
+            return false;
+        }
+        self.turns += u32::from(self.rises == Some(is_below));
+        self.rises = Some(is_above);
+        (self.low, self.high) = if SOLVE_TURNS_MAX < self.turns {
+            (alpha, beta)
+        } else if is_below {
+            ((value - SOLVE_ASPIRATION * 2).max(alpha), value + Discs(1))
+        } else {
+            (value - Discs(1), (value + SOLVE_ASPIRATION * 2).min(beta))
+        };
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_that_contradict_each_other_end() {
+        // Always above the window, always below it, and in turns.
+        for pattern in 0..8_u32 {
+            let mut aspiration = Aspiration::new(OpenWindow::full(), Score(0));
+            let mut windows = 0;
+            loop {
+                let is_above = pattern >> (windows % 3) & 1 == 1;
+                let window = aspiration.window();
+                let value = if is_above { window.beta() } else { window.alpha() };
+                if !aspiration.moves_to(value) {
+                    break;
+                }
+                windows += 1;
+                assert!(windows < 100, "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_window_comes_to_hold_any_value() {
+        for guess in (-64_000..=64_000).step_by(7_000).map(Score) {
+            for value in (-64..=64).step_by(2).map(Discs) {
+                let mut aspiration = Aspiration::new(OpenWindow::full(), guess);
+                let seen = |window: OpenWindow<Discs>| value.clamp(window.alpha(), window.beta());
+                while aspiration.moves_to(seen(aspiration.window())) {}
+                assert_eq!(seen(aspiration.window()), value);
+            }
         }
     }
 }
