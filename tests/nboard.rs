@@ -224,6 +224,18 @@ impl Talk {
 /// Searches that would take years.
 const ENDLESS: &str = "nboard --model builtin:square-weights --depth 40";
 
+/// A position with 14 empty squares: h6, which looks best, only draws; h5, a7 and g5 win.
+#[test]
+fn with_few_empty_squares_it_proves_which_move_wins() {
+    let board = "*OOOOO---OO-*O--O*******O*O**O*-OOO*O*--OO*O*OO--*O*O*--*******-";
+    let game = format!("set game (;GM[Othello]PC[NBoard]TY[8]BO[8 {board} *];)");
+    let player = "nboard --model builtin:square-weights --depth 1 --exact-empties 0";
+    let (by_depth, _) = played(&answers(player, &[&game, "go"]));
+    let (proven, score) = played(&answers(&format!("{player} --wld-empties 14"), &[&game, "go"]));
+    assert_eq!(by_depth, "H6");
+    assert!(["H5", "A7", "G5"].contains(&proven.as_str()) && 2.0 <= score, "{proven} {score}");
+}
+
 #[test]
 fn a_ping_ends_what_is_being_searched() {
     let mut talk = Talk::start(ENDLESS);

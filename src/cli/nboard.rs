@@ -22,7 +22,7 @@ pub(super) fn run(session: &Session, arguments: &NboardArguments) -> anyhow::Res
     let limits = Limits {
         depth: Depth(arguments.depth),
         exact_empties: arguments.exact_empties,
-        wld_empties: 0,
+        wld_empties: arguments.wld_empties,
         nodes: arguments.nodes,
         mpc,
         selective: Selective::NONE,

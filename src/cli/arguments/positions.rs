@@ -69,6 +69,9 @@ pub(in crate::cli) struct NboardArguments {
     /// Solve positions with at most this many empty squares
     #[arg(long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub(in crate::cli) exact_empties: u8,
+    /// Prove who wins with at most this many empty squares
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) wld_empties: u8,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
     #[arg(long, value_name = "LEVEL", default_value = "100")]
     pub(in crate::cli) mpc_level: LevelSetting,
