@@ -24,8 +24,9 @@ const ASPIRATION_DEPTH_MIN: Depth = Depth(4);
 /// Half the width of the first exact window; odd, so that no score lies on its edge.
 const SOLVE_ASPIRATION: Discs = Discs(3);
 
-/// Selective searches with different windows may contradict each other; after so many turns the whole window decides.
-const SOLVE_TURNS_MAX: u32 = 8;
+/// Selective searches with different windows may contradict each other. If the value has changed sides more often than this, the
+/// whole window is searched.
+const SIDE_CHANGES_MAX: u32 = 8;
 
 /// A finished iteration.
 #[derive(Clone, Copy)]
@@ -189,14 +190,14 @@ fn solve_body<K: Kernel>(
     }
 }
 
-/// The windows of a search to the end, inside the one that was asked for, until a value lies within one.
+/// The narrow windows of a search to the end, inside the whole one, until the value lies in one of them.
 struct Aspiration {
     whole: OpenWindow<Discs>,
     low: Discs,
     high: Discs,
-    /// Whether the last window was below the value, or above it.
-    rises: Option<bool>,
-    turns: u32,
+    /// Whether the last value was below its window; otherwise it was above.
+    was_below: Option<bool>,
+    side_changes: u32,
 }
 
 impl Aspiration {
@@ -206,25 +207,24 @@ impl Aspiration {
         let center = Discs(Discs::truncated(guess).0 & !1);
         let low = (center - SOLVE_ASPIRATION).clamp(whole.alpha(), whole.beta() - Discs(1));
         let high = (center + SOLVE_ASPIRATION).clamp(low + Discs(1), whole.beta());
-        Self { whole, low, high, rises: None, turns: 0 }
+        Self { whole, low, high, was_below: None, side_changes: 0 }
     }
 
     fn window(&self) -> OpenWindow<Discs> {
         OpenWindow::new(Alpha(self.low), Beta(self.high))
     }
 
-    /// Moves the window to a value outside it; false if it is within, or if nothing is left to ask.
+    /// Moves the window to a value outside it; false if the value is inside, or decides the whole window.
     fn moves_to(&mut self, value: Discs) -> bool {
         let (alpha, beta) = (self.whole.alpha(), self.whole.beta());
         let is_below = value <= self.low && alpha < self.low;
         let is_above = self.high <= value && self.high < beta;
-        // A value beyond the bounds settles the question.
         if !(alpha..=beta).contains(&value) || !(is_below || is_above) {
             return false;
         }
-        self.turns += u32::from(self.rises == Some(is_below));
-        self.rises = Some(is_above);
-        (self.low, self.high) = if SOLVE_TURNS_MAX < self.turns {
+        self.side_changes += u32::from(self.was_below == Some(!is_below));
+        self.was_below = Some(is_below);
+        (self.low, self.high) = if SIDE_CHANGES_MAX < self.side_changes {
             (alpha, beta)
         } else if is_below {
             ((value - SOLVE_ASPIRATION * 2).max(alpha), value + Discs(1))
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn searches_that_contradict_each_other_end() {
-        // Always above the window, always below it, and in turns.
+        // Above and below the window in every order of three.
         for pattern in 0..8_u32 {
             let mut aspiration = Aspiration::new(OpenWindow::full(), Score(0));
             let mut windows = 0;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_comes_to_hold_any_value() {
+    fn every_value_is_found() {
         for guess in (-64_000..=64_000).step_by(7_000).map(Score) {
             for value in (-64..=64).step_by(2).map(Discs) {
                 let mut aspiration = Aspiration::new(OpenWindow::full(), guess);

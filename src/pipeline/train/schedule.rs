@@ -3,8 +3,8 @@
 use rayon::Scope;
 use std::sync::{Mutex, PoisonError};
 
-/// Does the work in `first`, and the work that each piece of it makes ready: of what is ready the largest first, so that the
-/// threads end at about the same time.
+/// Does the work in `first`, and the work that each piece of it makes ready. The largest piece that is ready begins first, so that
+/// the threads end at about the same time.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_of_what_is_ready_begins_first() {
+    fn the_largest_ready_work_begins_first() {
         let (visited, result) = visit(1, None);
         let mut ready = vec![0];
         for node in visited {
