@@ -139,7 +139,8 @@ pub enum MpcTableError {
 /// The statistics of one model, found by empty squares and depth.
 #[derive(Clone, Debug)]
 pub struct MpcTable {
-    entries: Vec<MpcEntry>,
+    entries: Vec<MpcEntry>, // the fitted ones, then those of deeper searches
+    fitted: usize,
     order: Vec<u16>,        // indices into `entries`, grouped by cell
     cells: Vec<(u16, u16)>, // [empties][deep] -> range of `order`
 }
@@ -157,13 +158,17 @@ const SIDE: usize = DEEP_MAX as usize + 1;
 impl MpcTable {
     /// A table of these entries; the entries of one depth are tried in their order.
     ///
+    /// A search deeper than any entry uses those of the deepest search of its parity, and looks ahead as many plies more.
+    ///
     /// # Errors
     ///
     /// The first entry that is out of range.
-    pub fn new(entries: Vec<MpcEntry>) -> Result<Self, MpcTableError> {
+    pub fn new(mut entries: Vec<MpcEntry>) -> Result<Self, MpcTableError> {
         for entry in &entries {
             check(entry)?;
         }
+        let fitted = entries.len();
+        entries.extend(deeper(&entries));
         let mut order = Vec::new();
         let mut cells = Vec::with_capacity(SIDE * SIDE);
         for empties in 0..=DEEP_MAX {
@@ -176,19 +181,19 @@ impl MpcTable {
                 cells.push((begin as u16, order.len() as u16));
             }
         }
-        Ok(Self { entries, order, cells })
+        Ok(Self { entries, fitted, order, cells })
     }
 
     /// A table without statistics: every search is full width.
     #[must_use]
     pub fn empty() -> Self {
-        Self { entries: Vec::new(), order: Vec::new(), cells: vec![(0, 0); SIDE * SIDE] }
+        Self { entries: Vec::new(), fitted: 0, order: Vec::new(), cells: vec![(0, 0); SIDE * SIDE] }
     }
 
     /// The entries as they were given.
     #[must_use]
     pub fn entries(&self) -> &[MpcEntry] {
-        &self.entries
+        &self.entries[..self.fitted]
     }
 
     /// Whether there are no statistics.
@@ -202,18 +207,42 @@ impl MpcTable {
     #[inline]
     pub(super) fn end_probes(&self, empties: u8) -> impl Iterator<Item = &MpcEntry> {
         let mut deep = Depth(empties);
-        while DEEP_MIN + 2 <= deep.0 && self.probes(empties, deep).next().is_none() {
+        while DEEP_MIN + 2 <= deep.0 && self.indices(empties, deep).all(|index| self.fitted <= index) {
             deep = deep - 2;
         }
-        self.probes(empties, deep)
+        self.indices(empties, deep).filter(|&index| index < self.fitted).map(|index| &self.entries[index])
     }
 
     /// The entries for a search of depth `deep` with this many empty squares.
     #[inline]
     pub(super) fn probes(&self, empties: u8, deep: Depth) -> impl Iterator<Item = &MpcEntry> {
-        let (begin, end) = self.cells.get(usize::from(empties) * SIDE + usize::from(deep.0)).copied().unwrap_or((0, 0));
-        self.order[usize::from(begin)..usize::from(end)].iter().map(|&index| &self.entries[usize::from(index)])
+        self.indices(empties, deep).map(|index| &self.entries[index])
     }
+
+    #[inline]
+    fn indices(&self, empties: u8, deep: Depth) -> impl Iterator<Item = usize> {
+        let (begin, end) = self.cells.get(usize::from(empties) * SIDE + usize::from(deep.0)).copied().unwrap_or((0, 0));
+        self.order[usize::from(begin)..usize::from(end)].iter().map(|&index| usize::from(index))
+    }
+}
+
+/// The entries of searches deeper than any of `fitted`, from those of the two greatest depths. The end of the game is not among
+/// the depths: its statistics are of one number of empty squares each.
+fn deeper(fitted: &[MpcEntry]) -> Vec<MpcEntry> {
+    let by_depth = || fitted.iter().filter(|entry| entry.deep.0 < entry.empties_max);
+    let Some(deepest) = by_depth().map(|entry| entry.deep.0).max() else { return Vec::new() };
+    let mut deeper = Vec::new();
+    for plies in (2..=DEEP_MAX).step_by(2) {
+        for &entry in by_depth().filter(|entry| deepest <= entry.deep.0 + 1) {
+            let deep = entry.deep + plies;
+            let shallow = if entry.shallow == Depth(0) { entry.shallow } else { entry.shallow + plies };
+            let empties_min = entry.empties_min.max(deep.0.saturating_add(1));
+            if empties_min <= entry.empties_max {
+                deeper.push(MpcEntry { deep, shallow, empties_min, ..entry });
+            }
+        }
+    }
+    deeper
 }
 
 fn check(entry: &MpcEntry) -> Result<(), MpcTableError> {
@@ -254,8 +283,26 @@ mod tests {
         assert_eq!(shallow, [1, 2]);
         assert_eq!(table.probes(60, Depth(4)).count(), 1);
         assert_eq!(table.probes(9, Depth(3)).count(), 0);
-        assert_eq!(table.probes(10, Depth(5)).count(), 0);
+        assert_eq!(table.probes(10, Depth(2)).count(), 0);
         assert_eq!(MpcTable::empty().probes(10, Depth(3)).count(), 0);
+    }
+
+    #[test]
+    fn deeper_searches_use_the_deepest_entries() {
+        let end = MpcEntry { empties_min: 12, empties_max: 12, deep: Depth(12), ..ENTRY };
+        let fixed = MpcEntry { shallow: Depth(0), ..ENTRY };
+        let given = vec![fixed, ENTRY, MpcEntry { deep: Depth(4), shallow: Depth(2), ..ENTRY }, end];
+        let table = MpcTable::new(given.clone()).unwrap();
+        assert_eq!(table.entries(), given);
+        let shallow =
+            |empties, deep| table.probes(empties, Depth(deep)).map(|entry| entry.shallow.0).collect::<Vec<_>>();
+        assert_eq!((shallow(20, 5), shallow(20, 6)), (vec![0, 3], vec![4]));
+        assert_eq!((shallow(20, 17), shallow(20, 18)), (vec![0, 15], vec![16]));
+        // To the end there are only statistics of the end itself, or of a fitted depth.
+        assert_eq!((shallow(12, 12), shallow(20, 20), shallow(9, 5)), (vec![1], vec![], vec![]));
+        let depths =
+            |empties| table.end_probes(empties).map(|entry| (entry.deep.0, entry.shallow.0)).collect::<Vec<_>>();
+        assert_eq!((depths(12), depths(20)), (vec![(12, 1)], vec![(4, 2)]));
     }
 
     #[test]
