@@ -19,8 +19,21 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// A transposition table of 2^20 entries: 16 MiB.
-const TABLE_BITS: u8 = 20;
+/// A transposition table of 2^17 entries, 2 MiB, stays in the second cache: searches of 60,000 nodes take 5 to 8 % less time than
+/// with the 2^20 of deep ones.
+const TABLE_BITS: u8 = 17;
+const DEEP_TABLE_BITS: u8 = 20;
+
+/// Searches and solves beyond these limits are deep ones.
+const DEPTH_MAX: Depth = Depth(15);
+const SOLVED_EMPTIES_MAX: u8 = 21;
+
+const fn table_bits(limits: &Limits) -> u8 {
+    let is_deep = DEPTH_MAX.0 < limits.depth.0
+        || SOLVED_EMPTIES_MAX < limits.exact_empties
+        || SOLVED_EMPTIES_MAX < limits.wld_empties;
+    if is_deep { DEEP_TABLE_BITS } else { TABLE_BITS }
+}
 
 /// The name under which the engine plays; its depth follows.
 const NAME: &str = "renma";
@@ -38,7 +51,7 @@ pub fn serve(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let pings = commands.pings();
-    let searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(pings.stop());
+    let searcher = Searcher::new(&model.evaluation, &model.mpc, table_bits(&limits)).stopped_by(pings.stop());
     let record = Record::new(ColoredPosition::START);
     let mut engine = Engine { searcher, limits, record, version: 2, pings, output };
     let (over, watched) = bounded::<()>(0);
@@ -122,6 +135,7 @@ impl Engine<'_> {
         match (name, value.trim().parse()) {
             ("depth", Ok(depth)) => {
                 self.limits.depth = Depth(u8::clamp(depth, 1, Depth::MAX.0));
+                self.searcher.set_table_bits(table_bits(&self.limits));
                 self.say_name()
             }
             ("game", _) => self.set_game(value),

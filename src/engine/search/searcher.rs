@@ -71,6 +71,13 @@ impl<'m> Searcher<'m> {
         self
     }
 
+    /// Changes the size of the table to 2^`table_bits` entries; a table of another size is empty.
+    pub fn set_table_bits(&mut self, table_bits: u8) {
+        if self.table.bits() != table_bits {
+            self.table = Table::new(table_bits);
+        }
+    }
+
     /// Forgets all earlier searches, so that results are those of a new searcher.
     pub fn clear(&mut self) {
         self.table.clear();

@@ -145,6 +145,11 @@ impl Table {
         Self { buckets: vec![Bucket::default(); count].into_boxed_slice(), mask: count - 1, generation: 1 }
     }
 
+    /// The size, in bits of the number of entries.
+    pub(super) const fn bits(&self) -> u8 {
+        (self.buckets.len() * WAYS).trailing_zeros() as u8
+    }
+
     /// Forgets everything, as a new table would.
     pub(super) fn clear(&mut self) {
         self.generation += 1;
