@@ -45,10 +45,18 @@ fn old_dataset() -> (Workspace, String) {
     (workspace, config)
 }
 
+/// Another algorithm plays other games.
+fn not_played_again(workspace: &Workspace, dataset: &str) {
+    let outcome = workspace.run(&format!("dataset verify {dataset} --remake 100%"));
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("algorithm 1 made its games, this renma has algorithm 2"), "{}", outcome.stderr);
+}
+
 #[test]
 fn a_dataset_of_format_1_is_checked_rewritten_by_merge_and_trained_on() {
     let (workspace, config) = old_dataset();
-    workspace.done("dataset verify old --remake 100% --resolve 100%");
+    workspace.done("dataset verify old --resolve 100%");
+    not_played_again(&workspace, "old");
     workspace.done("dataset merge old --output new");
     workspace.done("dataset verify new");
     let new = Manifest::read(&workspace.path("new"), DatasetKind::Selfplay).unwrap();
@@ -111,7 +119,8 @@ fn a_run_in_older_formats_is_done_under_its_recorded_ids_and_continues() {
             let path = workspace.path(&format!("datasets/run-1/{folder}/{generation}"));
             Manifest::read_any(&path).unwrap();
             if folder == "selfplay" {
-                workspace.done(&format!("dataset verify {} --remake 100%", path.display()));
+                workspace.done(&format!("dataset verify {}", path.display()));
+                not_played_again(&workspace, &path.display().to_string());
             }
         }
     }
@@ -201,13 +210,13 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", recipe_in(2, gate::recipe::recipe(&gate_task).unwrap())),
     ];
     let expected = [
-        ("generate step", "392e42c2463e840dcfeaa4b8882cd4e647874ca26815c65747cc5884c4ba1ef4"),
-        ("generate recipe", "6778d5d65485ed1ca3f2a405f49ed2094be105946f6d533b1d16e91b34e77762"),
+        ("generate step", "f927f560299af98436a498b189229b1275cf93111aac3552a2a9c2203fb599fc"),
+        ("generate recipe", "f46fa385064ffc67b8f5111de8fb3e171404c53ad0a900ecc567e7d84005d437"),
         ("train step", "eb0d640881906cd6312184f5ddb333d9cdcd49e15674cb358885c7c8561f1c22"),
-        ("fit-mpc step", "46ab3758f02cb0b0e2551cdf4021f1db488863896395f2138c61ada038313632"),
-        ("fit-mpc recipe", "a1ab9b69e61b2987a9ae8b42dd924b07608b6bb7305890c41a64353768aa1dc8"),
-        ("gate step", "1dbe8a13a4fecdaa13beadf3d8d727a6beac56e5be6f56e0b1533030eb443f2a"),
-        ("gate recipe", "e7e129b881b44870283436a1f14906905d841087fd377008b1fb24f4c64b2cfc"),
+        ("fit-mpc step", "469a794e927e440b142d4f945def5d3c3cc1f3bb0f1ab2967088f81aed9063ae"),
+        ("fit-mpc recipe", "d08573a92cd9ebfbe618bad88ab186d3ba0a80fd24d1d75c180c07a26708ab2b"),
+        ("gate step", "b6987d593b2fd85fc5af4268c2f5e1c4e7f67824c637e4d5d84e35150d79b6f1"),
+        ("gate recipe", "2740e20e8d06500a4f6efcdfcfb0774793eb5fdc32a92db094b9641e7d5e6dc8"),
     ];
     assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
 }

@@ -20,6 +20,7 @@ use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
 use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
+use renma::pipeline::generate::task::ALGORITHM;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -86,7 +87,8 @@ fn reseal(path: &Path, change: impl Fn(&mut Value)) {
 /// The recipe of what a manifest says, as docs/formats.md describes it.
 fn recipe_of(manifest: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut settings = vec![("format".to_owned(), text(&manifest["format"])), ("algorithm".to_owned(), "1".to_owned())];
+    let mut settings =
+        vec![("format".to_owned(), text(&manifest["format"])), ("algorithm".to_owned(), ALGORITHM.to_string())];
     settings.extend(["rules", "seed", "generation"].map(|key| (key.to_owned(), text(&manifest[key]))));
     settings.push(("model".to_owned(), text(&manifest["models"]["player"])));
     let keys = manifest["config"].as_object().into_iter().flatten().filter(|(key, _)| *key != "games");
@@ -368,7 +370,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
         ("format 2, this renma reads format 3\nmake it again", |plan| plan["format"] = json!(2)),
         ("no format version", |plan| *plan = json!({"stage": "generate"})),
         ("a plan of \"promote\"", |plan| plan["stage"] = json!("promote")),
-        ("algorithm 7 of generate, this renma has 1\nmake it again", |plan| plan["algorithm"] = json!(7)),
+        ("algorithm 7 of generate, this renma has 2\nmake it again", |plan| plan["algorithm"] = json!(7)),
         ("generation is 0", |plan| plan["generation"] = json!(0)),
         ("generate.mpc_level = 42", |plan| plan["config"]["mpc_level"] = json!(42)),
         ("unknown field `table_bits`", |plan| plan["config"]["table_bits"] = json!(32)),

@@ -21,6 +21,7 @@ use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc_level::MpcLevel;
 use renma::engine::search::sampling::NodeRequest;
 use renma::engine::search::searcher::Searcher;
+use renma::pipeline::generate::task::ALGORITHM;
 use renma::random::{Stream, stream};
 use serde_json::Value;
 use std::path::Path;
@@ -189,7 +190,7 @@ fn say_depth_30(folder: &Path) {
     manifest.config["label_depth"] = 30.into();
     let text = |text: &dyn ToString| text.to_string();
     let mut settings =
-        vec![("format", text(&manifest.format)), ("algorithm", text(&1)), ("rules", text(&manifest.rules))];
+        vec![("format", text(&manifest.format)), ("algorithm", text(&ALGORITHM)), ("rules", text(&manifest.rules))];
     settings.extend([("seed", text(&manifest.seed)), ("generation", text(&manifest.generation))]);
     settings.push(("model", text(&manifest.models["player"])));
     let mut settings: Vec<(String, String)> =

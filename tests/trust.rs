@@ -167,7 +167,7 @@ fn a_footer_that_says_other_than_the_manifest_is_damaged() {
         ("seed", "99"),
         ("generation", "2"),
         ("model", "0"),
-        ("algorithm", "2"),
+        ("algorithm", "7"),
         ("generate.play_depth", "2"),
         ("generate.komi", "7"),
         ("first_game", "30"),

@@ -48,12 +48,29 @@ impl Candidate {
         Self { flips, replies, order: 0, value: StaticValue::UNKNOWN, square }
     }
 
+    /// An order without the evaluation: few replies, then the kind of the square.
+    #[inline(always)]
+    pub(super) const fn fast_order(&self) -> i32 {
+        let bit = self.square.bit();
+        let kind = if CORNERS & bit != 0 {
+            CORNER_ORDER
+        } else if NEXT_TO_CORNERS & bit != 0 {
+            NEXT_TO_CORNER_ORDER
+        } else {
+            0
+        };
+        kind - weighted_mobility(self.replies)
+    }
+
     /// The position after the move, seen by the opponent.
     #[inline(always)]
     pub(super) const fn play(&self, position: Position) -> Position {
         position.play_unchecked(self.square, self.flips)
     }
 }
+
+/// Above every order value: the move from the table.
+const FIRST: i32 = i32::MAX;
 
 /// The moves of a node, at most `ROOM`.
 pub(super) struct Candidates<const ROOM: usize = CANDIDATES_MAX>(ArrayVec<Candidate, ROOM>);
@@ -91,15 +108,25 @@ impl<const ROOM: usize> Candidates<ROOM> {
         &mut self.0
     }
 
+    /// Puts the move on `square` before all others, if it is one of them; the number of moves whose place is now known.
+    #[inline(always)]
+    pub(super) fn put_first(&mut self, square: Option<Square>) -> usize {
+        let first = self.0.iter_mut().find(|candidate| Some(candidate.square) == square);
+        first.map_or(0, |candidate| {
+            candidate.order = FIRST;
+            1
+        })
+    }
+
     /// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to the lower square.
     #[inline(always)]
     pub(super) fn pick(&mut self, from: usize) -> Candidate {
-        let mut best = from;
-        for index in from + 1..self.0.len() {
-            let (candidate, leader) = (&self.0[index], &self.0[best]);
-            if (leader.order, candidate.square) < (candidate.order, leader.square) {
-                best = index;
-            }
+        // One number to compare, so that the choice needs no branch.
+        let rank = |candidate: &Candidate| i64::from(candidate.order) << 6 | i64::from(63 - candidate.square.number());
+        let (mut best, mut best_rank) = (from, rank(&self.0[from]));
+        for (index, candidate) in self.0.iter().enumerate().skip(from + 1) {
+            let rank = rank(candidate);
+            (best, best_rank) = if best_rank < rank { (index, rank) } else { (best, best_rank) };
         }
         self.0.swap(from, best);
         self.0[from]
@@ -113,6 +140,13 @@ impl<const ROOM: usize> Candidates<ROOM> {
 
 /// The corner squares.
 pub(super) const CORNERS: u64 = 0x8100_0000_0000_0081;
+/// The squares next to them.
+pub(super) const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;
+
+/// What a corner, and a square next to one, are worth to [`Candidate::fast_order`] in replies; node counts change by 1 % if
+/// they are halved or doubled.
+const CORNER_ORDER: i32 = 4;
+const NEXT_TO_CORNER_ORDER: i32 = -2;
 
 /// The number of moves in a set, a corner counted twice.
 #[inline(always)]

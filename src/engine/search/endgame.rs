@@ -16,7 +16,7 @@ use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
 use cuts::{LOCAL_EMPTIES_MAX, bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
-use order::{fast_order, guided_order, order};
+use order::{fast_order, guided_order, order_by_mobility};
 use shallow::SHALLOW_EMPTIES_MAX;
 
 /// Open windows become a staircase of null windows at this many empty squares.
@@ -73,8 +73,7 @@ pub(super) fn root_window<K: Kernel>(
 ) -> (Discs, Option<Square>) {
     run.nodes += 1;
     let mut candidates = Candidates::new::<K>(node.position, node.moves);
-    root_order::<K>(run, node, &mut candidates, first);
-    let (value, best) = best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, window);
+    let (value, best) = best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, first, window);
     if !run.stopped {
         let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
         run.table.put(Key::new(node.position), &known);
@@ -82,18 +81,13 @@ pub(super) fn root_window<K: Kernel>(
     (value, best)
 }
 
-/// Orders the moves of a root.
+/// Orders moves by the means that the number of empty squares calls for.
 #[inline(always)]
-pub(super) fn root_order<K: Kernel>(
-    run: &mut Run<'_>,
-    node: &EndNode,
-    candidates: &mut Candidates,
-    first: Option<Square>,
-) {
+pub(super) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
     if GUIDED_EMPTIES_MIN <= node.empties {
-        guided_order::<K>(run, node, candidates, first);
+        guided_order::<K>(run, node, candidates);
     } else {
-        order(node, candidates, first);
+        order_by_mobility(node, candidates);
     }
 }
 
@@ -150,8 +144,7 @@ fn inner<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, 
     {
         return value;
     }
-    root_order::<K>(run, node, &mut candidates, first);
-    let (value, best) = best_child::<K, W>(run, node, &mut candidates, rest);
+    let (value, best) = best_child::<K, W>(run, node, &mut candidates, first, rest);
     if !run.stopped {
         let known = run.known(value.into(), best, in_millidiscs(rest), node.depth());
         run.table.put(key, &known);
@@ -159,15 +152,21 @@ fn inner<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, 
     value
 }
 
+/// As [`midgame::best_child`].
 #[inline(always)]
 fn best_child<K: Kernel, W: Window<Unit = Discs>>(
     run: &mut Run<'_>,
     node: &EndNode,
     candidates: &mut Candidates,
+    first: Option<Square>,
     window: W,
 ) -> (Discs, Option<Square>) {
     let (mut best_value, mut best) = (Discs::NOTHING, None);
+    let ordered = candidates.put_first(first);
     for turn in 0..candidates.len() {
+        if turn == ordered {
+            order::<K>(run, node, &mut candidates.as_mut_slice()[turn..]);
+        }
         let candidate = candidates.pick(turn);
         let rest = window.raised_to(best_value);
         let next = node.after(&candidate);

@@ -1,6 +1,6 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
-use super::candidates::{CORNERS, Candidate, Candidates, StaticValue, weighted_mobility};
+use super::candidates::{CORNERS, Candidate, Candidates, NEXT_TO_CORNERS, StaticValue, weighted_mobility};
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::node::Node;
@@ -16,15 +16,16 @@ use crate::engine::score::Score;
 const TABLE_DEPTH_MIN: Depth = Depth(2);
 /// From this depth on children are looked up before any is searched.
 const TRANSPOSITION_DEPTH_MIN: Depth = Depth(4);
-/// From this depth on moves are ordered by a search one ply deep instead of the static value.
-const PLY_ORDER_DEPTH_MIN: Depth = Depth(9);
+/// Up to this depth moves are ordered without the evaluation, by full width and with selective cuts: a static value costs about
+/// as much as the search that it would save.
+const FAST_ORDER_DEPTH_MAX: Depth = Depth(3);
+const SELECTIVE_FAST_ORDER_DEPTH_MAX: Depth = Depth(2);
 /// Order millidiscs per move that the opponent has left.
 const MOBILITY_ORDER: i32 = 1000;
 /// Corners, squares apart from them, and squares next to them: how often each sort is the best move.
 const SQUARE_CLASSES: [u64; 3] = [CORNERS, !(CORNERS | NEXT_TO_CORNERS), NEXT_TO_CORNERS];
-const NEXT_TO_CORNERS: u64 = 0x42C3_0000_0000_C342;
-/// Above every order value: the move from the table.
-const FIRST: i32 = i32::MAX;
+/// From this depth on probes search: below it they cost more than the cuts save.
+const PROBE_DEPTH_MIN: Depth = Depth(3);
 
 kernel_entry! {
     /// The fail-soft value of a node with a legal move against a null window.
@@ -100,10 +101,7 @@ fn inner<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     {
         return value;
     }
-    if order::<K, W>(run, node, &mut candidates, first, window, depth) {
-        return window.null().beta();
-    }
-    let (value, best) = best_child::<K, W, P>(run, node, &mut candidates, rest, depth);
+    let (value, best) = best_child::<K, W, P>(run, node, &mut candidates, first, rest, depth);
     if !run.stopped && TABLE_DEPTH_MIN <= depth {
         let known = run.known(value, best, rest, depth);
         run.table.put(key, &known);
@@ -132,18 +130,24 @@ fn transposition_cut(
     None
 }
 
-/// The first move gets the whole window; the others must first beat it in a null window.
+/// The first move gets the whole window; the others must first beat it in a null window. They are ordered only when the move
+/// from the table, `first`, has not cut.
 #[inline(always)]
 pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
     candidates: &mut Candidates,
+    first: Option<Square>,
     window: W,
     depth: Depth,
 ) -> (Score, Option<Square>) {
     let (mut best_value, mut best) = (Score::NOTHING, None);
     let node_value = P::HAS_EXTRAS.then(|| static_value::<K>(run, node));
+    let ordered = candidates.put_first(first);
     for turn in 0..candidates.len() {
+        if turn == ordered && order::<K, W>(run, node, &mut candidates.as_mut_slice()[turn..], window, depth) {
+            return (window.beta(), None);
+        }
         let candidate = candidates.pick(turn);
         if node_value.is_some_and(|value| is_pruned::<K>(run, node, &candidate, turn, value)) {
             continue;
@@ -319,28 +323,25 @@ pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
     value.clamp(Score::MIN, Score::MAX)
 }
 
-/// Orders moves by their values at depth 0 or 1, less the opponent's mobility. Returns true as soon as the static value after
-/// a move predicts a cut of a null window.
+/// Orders moves by their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
+/// Returns true as soon as the static value after a move predicts a cut of a null window.
 #[inline(always)]
 pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
     run: &mut Run<'_>,
     node: &Node,
-    candidates: &mut Candidates,
-    first: Option<Square>,
+    candidates: &mut [Candidate],
     window: W,
     depth: Depth,
 ) -> bool {
+    let is_selective = run.margin.is_finite();
+    let fast_depth_max = if is_selective { SELECTIVE_FAST_ORDER_DEPTH_MAX } else { FAST_ORDER_DEPTH_MAX };
+    if !W::OPEN && depth <= fast_depth_max {
+        candidates.iter_mut().for_each(|candidate| candidate.order = candidate.fast_order());
+        return false;
+    }
     let cut = if W::OPEN { None } else { static_cut_after(run, node, window.null(), depth) };
-    for candidate in candidates.as_mut_slice() {
-        if first == Some(candidate.square) {
-            candidate.order = FIRST;
-            continue;
-        }
-        let value = if PLY_ORDER_DEPTH_MIN <= depth {
-            value_after::<K>(run, node, candidate, Depth(1))
-        } else {
-            static_after::<K>(run, node, candidate)
-        };
+    for candidate in candidates {
+        let value = static_after::<K>(run, node, candidate);
         if cut.is_some_and(|cut| candidate.value.get().is_some_and(|value| value <= cut)) {
             return true;
         }
@@ -391,6 +392,9 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
                 return Some(window.alpha());
             }
             (try_low, try_high) = entry.may_cut(value, window, PROBE_MARGIN);
+            continue;
+        }
+        if entry.deep < PROBE_DEPTH_MIN {
             continue;
         }
         let Cuts { low, high } = entry.cuts(window, run.margin.sigmas(&entry.quantiles));

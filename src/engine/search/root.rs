@@ -18,6 +18,9 @@ use crate::engine::score::{Discs, Score};
 /// from one even depth to the next in about nine of ten cases.
 const ASPIRATION: Score = Score(3_000);
 
+/// From this depth on iterations deepen by two plies.
+const STEP_DEPTH_MIN: Depth = Depth(5);
+
 /// From this depth on the first window is a narrow one.
 const ASPIRATION_DEPTH_MIN: Depth = Depth(4);
 
@@ -49,7 +52,7 @@ fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Positi
     let value = if node.moves == 0 {
         passed::<K, P>(run, &node, OpenWindow::full(), depth)
     } else {
-        for depth in (2..depth.0).map(Depth) {
+        for depth in steps_to(depth).filter(|&step| step < depth) {
             open_window::<K, P>(run, &node, OpenWindow::full(), depth);
         }
         open_window::<K, P>(run, &node, OpenWindow::full(), depth)
@@ -71,20 +74,19 @@ fn iterate_body<K: Kernel, P: Policy>(
     nodes_max: Option<u64>,
 ) -> Iteration {
     let node = root_node::<K>(run, position);
-    let mut values = Vec::with_capacity(usize::from(depth.0) + 1);
     let first = root_search::<K, P>(run, &node, OpenWindow::full(), Depth(1), None);
     let mut last = first.expect("nothing stops the first depth");
     if depth == Depth(0) {
         return Iteration { value: static_value::<K>(run, &node), depth, ..last };
     }
-    values.push(last.value);
+    // Odd and even depths differ by the value of a tempo, so a window centers on the last value of its parity.
+    let mut by_parity = [last.value; 2];
     run.allow_stop(nodes_max);
-    for depth in (2..=depth.0).map(Depth) {
+    for depth in steps_to(depth) {
         if run.must_stop() {
             return last;
         }
-        // Odd and even depths differ by the value of a tempo, so the window centers on the last but one.
-        let center = values[values.len().saturating_sub(2)];
+        let center = by_parity[usize::from(depth.0 % 2)];
         let (mut low, mut high) = ((center - ASPIRATION).max(Score::MIN), (center + ASPIRATION).min(Score::MAX));
         if depth < ASPIRATION_DEPTH_MIN {
             (low, high) = (Score::MIN, Score::MAX);
@@ -102,10 +104,17 @@ fn iterate_body<K: Kernel, P: Policy>(
                 break iteration;
             }
         };
-        values.push(iteration.value);
+        by_parity[usize::from(depth.0 % 2)] = iteration.value;
         last = iteration;
     }
     last
+}
+
+/// The depths of the iterations from 2 on: every one while they are cheap, then those of the target's parity. The others save
+/// less than they cost: without them a search of depth 11 takes 30 % fewer nodes.
+fn steps_to(target: Depth) -> impl Iterator<Item = Depth> {
+    let is_step = move |depth: &Depth| *depth < STEP_DEPTH_MIN || (target.0 - depth.0).is_multiple_of(2);
+    (2..=target.0).map(Depth).filter(is_step)
 }
 
 kernel_entry! {
@@ -121,11 +130,11 @@ fn root_orders_body<K: Kernel>(
     is_exact: bool,
 ) -> Vec<(Square, i32)> {
     let node = root_node::<K>(run, position);
-    let mut candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates: Candidates = Candidates::new::<K>(node.position, node.moves);
     if is_exact {
-        endgame::root_order::<K>(run, &EndNode::root::<K>(position), &mut candidates, None);
+        endgame::order::<K>(run, &EndNode::root::<K>(position), candidates.as_mut_slice());
     } else {
-        order::<K, OpenWindow>(run, &node, &mut candidates, None, OpenWindow::full(), depth);
+        order::<K, OpenWindow>(run, &node, candidates.as_mut_slice(), OpenWindow::full(), depth);
     }
     candidates.as_slice().iter().map(|candidate| (candidate.square, candidate.order)).collect()
 }
@@ -150,8 +159,7 @@ fn root_search_body<K: Kernel, P: Policy>(
 ) -> Option<Iteration> {
     run.nodes += 1;
     let mut candidates = Candidates::new::<K>(node.position, node.moves);
-    order::<K, OpenWindow>(run, node, &mut candidates, first, window, depth);
-    let (value, best) = best_child::<K, OpenWindow, P>(run, node, &mut candidates, window, depth);
+    let (value, best) = best_child::<K, OpenWindow, P>(run, node, &mut candidates, first, window, depth);
     if run.stopped {
         return None;
     }

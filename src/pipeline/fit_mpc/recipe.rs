@@ -7,7 +7,7 @@ use crate::artifact::step::{Step, table_settings};
 use std::collections::BTreeMap;
 
 /// Rises when the same config would give other samples.
-const SAMPLES_ALGORITHM: u32 = 1;
+const SAMPLES_ALGORITHM: u32 = 2;
 
 /// Keys on which no sample of `method = "line"` depends.
 const FREE_KEYS: [&str; 2] = ["games", "level"];

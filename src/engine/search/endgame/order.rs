@@ -3,8 +3,7 @@
 
 use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
-use crate::engine::board::square::Square;
-use crate::engine::search::candidates::{CORNERS, Candidate, Candidates, potential_moves, weighted_mobility};
+use crate::engine::search::candidates::{CORNERS, Candidate, potential_moves, weighted_mobility};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::midgame;
 use crate::engine::search::run::Run;
@@ -18,20 +17,14 @@ const PARITY_ORDER: i32 = 24;
 const CORNER_ORDER: i32 = 32;
 /// Order millidiscs per weighted reply where the evaluation guides.
 const GUIDED_REPLY_ORDER: i32 = 2_500;
-/// Above every order value: the move from the table.
-const FIRST: i32 = i32::MAX;
 
 /// Orders without the evaluation.
 #[inline(always)]
-pub(super) fn order(node: &EndNode, candidates: &mut Candidates, first: Option<Square>) {
+pub(super) fn order_by_mobility(node: &EndNode, candidates: &mut [Candidate]) {
     let odd = node.parity.odd_squares();
-    for candidate in candidates.as_mut_slice() {
+    for candidate in candidates {
         let next = node.after(candidate);
-        candidate.order = if first == Some(candidate.square) {
-            FIRST
-        } else {
-            fast_order(&next, candidate, odd, weighted_mobility(candidate.replies))
-        };
+        candidate.order = fast_order(&next, candidate, odd, weighted_mobility(candidate.replies));
     }
 }
 
@@ -47,20 +40,11 @@ pub(super) fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64, mobili
 
 /// Orders by a shallow search, replies against it.
 #[inline(always)]
-pub(super) fn guided_order<K: Kernel>(
-    run: &mut Run<'_>,
-    node: &EndNode,
-    candidates: &mut Candidates,
-    first: Option<Square>,
-) {
+pub(super) fn guided_order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
     let steps = GUIDE_DEPTH_EMPTIES.iter().filter(|&&empties| empties <= node.empties).count();
     let depth = Depth((steps - 1) as u8);
     let parent = node.midgame();
-    for candidate in candidates.as_mut_slice() {
-        if first == Some(candidate.square) {
-            candidate.order = FIRST;
-            continue;
-        }
+    for candidate in candidates {
         let value = midgame::value_after::<K>(run, &parent, candidate, depth);
         candidate.order = value.0 - weighted_mobility(candidate.replies) * GUIDED_REPLY_ORDER;
     }
