@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn every_shipped_config_is_sound() {
-        for name in ["smoke", "seed", "nightly", "workstation"] {
+        for name in ["smoke", "seed", "nightly", "champion"] {
             assert!(0 < load(&format!("{name}.toml")).config.generate.games, "{name}");
         }
         assert_eq!(load("default.toml").config, default_config().config);
