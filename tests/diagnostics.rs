@@ -132,7 +132,7 @@ fn a_training_that_is_stopped_in_its_learning_curve_resumes_there() {
     assert_eq!(undisturbed.total.into_inner(), total, "all visits are announced");
     let (mut done, mut stops, mut counted) = (0, 0, 0);
     while done < total {
-        let stopper = Stopper { rows_max: Some(total / 12), ..Stopper::default() };
+        let stopper = Stopper { rows_max: Some(1), ..Stopper::default() };
         match train_until(&workspace, &stopped, &stopper, 4) {
             Err(StageError::BudgetSpent) => stops += 1,
             other => panic!("{done} of {total} rows: {other:?}"),
