@@ -93,7 +93,7 @@ finish() {
 }
 trap finish EXIT
 
-# Reads what the next generation needs: generation, last, config, champion, replace, keep, verdict, and the datasets. From
+# Reads what the next generation needs: generation, last, config, champion, veteran, replace, keep, verdict, and the datasets. From
 # then on the run is given its own copy of the config, so that the original may be edited.
 next() {
     local lines name value
@@ -124,7 +124,16 @@ stage() {
     "$renma" "$name" "${run[@]}" "${work[@]}" "$@"
 }
 
-while ((generation <= end)); do
+# After every fifth generation the champion plays 100 pairs against a former one, so that the ladder does not drift.
+drift() {
+    local code=0 last=$((generation - 1))
+    [[ -n $veteran ]] || return 0
+    "$renma" gate --config "$config" --models "$models" --log "$models/run.log" "${budget[@]}" --replace --generation "$last" --pairs 100 \
+        --candidate "$champion" --baseline "$veteran" --output "$data/drift/generation=$(printf '%04d' "$last")" || code=$?
+    ((code == 0 || code == 10 || code == 11)) || exit "$code" # whoever wins, the champion stays
+}
+
+while drift && ((generation <= end)); do
     folder=generation=$(printf '%04d' "$generation")
     gate=$data/gate/$folder
 

@@ -6,8 +6,10 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::seal::{read_sealed, write_sealed};
+use renma::run::standings::standings;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -240,6 +242,41 @@ fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
         let folder = format!("datasets/run/{stage}/generation=0001");
         check_same(&workspace.path(&folder), &whole.path(&folder), "cut back and made so");
     }
+}
+
+#[test]
+fn after_every_fifth_generation_the_champion_plays_a_former_one() {
+    let workspace = Workspace::new();
+    let more = [("run.generations", "5"), ("generate.games", "60"), ("gate.games", "40")];
+    let config = tiny(&workspace, "run", &more);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    let folders = |stage: &str| workspace.path(&format!("datasets/run/{stage}/generation=0005"));
+    let verdict = read_verdict(&folders("drift")).unwrap();
+    assert_eq!(verdict.pairs_done, 100);
+    assert_eq!(Some(verdict.candidate.id.to_string()), champion(&workspace));
+    assert_ne!(verdict.baseline.content, verdict.candidate.content);
+    // The oldest player within 300 Elo of the champion by the gates alone.
+    let drift = folders("drift");
+    std::fs::rename(&drift, workspace.path("aside")).unwrap();
+    let ladder = standings(&workspace.path("datasets/run")).unwrap();
+    std::fs::rename(workspace.path("aside"), &drift).unwrap();
+    let elo =
+        |content: &str| ladder.iter().find(|standing| standing.content.to_string() == content).unwrap().rating.elo;
+    let best = elo(&verdict.candidate.content.to_string());
+    let lineage: Value = read_sealed(&workspace.path("models/run/lineage.json")).unwrap();
+    let players = lineage["generations"].as_array().unwrap().iter();
+    let mut players = players.map(|entry| entry["player"]["content"].as_str().unwrap());
+    let oldest = players.find(|content| best - elo(content) <= 300.0);
+    assert_eq!(oldest, Some(verdict.baseline.content.to_string().as_str()));
+    let before = data(&workspace);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(data(&workspace) == before, "a finished match is not played again");
+    // Cut short, it is resumed before the next generation; a restart removes it.
+    std::fs::remove_file(folders("drift").join("verdict.json")).unwrap();
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(data(&workspace) == before, "the match resumes to the same bytes");
+    check(&workspace, &format!("--config {config} --restart 5 --generations 4"), 0, &[]);
+    assert!(!folders("drift").exists() && !folders("gate").exists());
 }
 
 #[test]

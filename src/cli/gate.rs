@@ -11,7 +11,7 @@ use crate::config::load_config;
 use crate::exit_code;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::run::gate;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateReport, GateTask};
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig, GateMode, GateReport, GateTask};
 use crate::run::claim::Claim;
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
@@ -31,8 +31,13 @@ pub(super) fn with_task<T>(
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
     let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
+    let mut gate = config.config.gate.clone();
+    if let Some(pairs) = arguments.pairs {
+        gate = GateConfig { mode: GateMode::Games {}, games: pairs.saturating_mul(2), ..gate };
+        gate.check()?;
+    }
     let task = GateTask {
-        config: &config.config.gate,
+        config: &gate,
         seed: config.config.run.seed,
         generation: arguments.generation,
         candidate: &candidate,

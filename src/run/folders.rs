@@ -11,7 +11,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of a run's datasets, one per stage.
-pub const STAGE_FOLDERS: [&str; 3] = ["selfplay", "mpc", "gate"];
+pub const STAGE_FOLDERS: [&str; 4] = ["selfplay", "mpc", "gate", DRIFT];
+
+/// The matches that keep the ladder from drifting; they decide nothing.
+pub const DRIFT: &str = "drift";
 
 /// The folder of a stage's dataset of a generation.
 #[must_use]
@@ -73,9 +76,18 @@ pub struct RunGate {
 ///
 /// A damaged one.
 pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
+    matches(datasets, "gate")
+}
+
+/// The finished gates of a run, or its finished [`DRIFT`] matches.
+///
+/// # Errors
+///
+/// A damaged one.
+pub fn matches(datasets: &Path, stage: &str) -> Result<Vec<RunGate>, ArtifactError> {
     let mut gates = Vec::new();
-    for generation in generations(datasets, "gate")? {
-        let folder = generation_folder(datasets, "gate", generation);
+    for generation in generations(datasets, stage)? {
+        let folder = generation_folder(datasets, stage, generation);
         if exists(&folder.join("verdict.json"))? {
             let verdict = read_verdict(&folder)?;
             gates.push(RunGate { generation, folder, verdict });

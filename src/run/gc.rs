@@ -4,7 +4,7 @@
 //! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of them stay
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
-use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
+use super::folders::{DRIFT, RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
 use super::lineage::Lineage;
 use super::summary::{generation_line, measured};
 use crate::artifact::dataset::manifest::Manifest;
@@ -203,6 +203,7 @@ fn needless_generations<'a>(task: &Remains<'a>, gates: &[RunGate], closed: u32) 
                 || match stage {
                     "selfplay" => reached.is_some_and(|first| first <= generation),
                     "gate" => promoted(generation),
+                    DRIFT => true,
                     _ => false,
                 };
             if !needed {

@@ -1,9 +1,10 @@
 //! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
 
-use super::folders::generation_folder;
-use super::lineage::{Change, Lineage};
+use super::folders::{DRIFT, generation_folder};
+use super::lineage::{Change, Lineage, Player};
 use super::restart::Loss;
 use super::snapshot;
+use super::standings::standings;
 use super::state::{State, run_steps};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::publish::exists;
@@ -59,7 +60,14 @@ pub struct Next {
     pub datasets: Vec<PathBuf>,
     /// The verdict of the last finished generation, if there is one.
     pub verdict: Option<Verdict>,
+    /// A former champion that the champion is to play before, so that the ladder does not drift.
+    pub veteran: Option<String>,
 }
+
+/// After this number of generations the champion plays a former one.
+const DRIFT_GENERATIONS: u32 = 5;
+/// The oldest that the ladder puts this near: matches of players further apart say little.
+const DRIFT_ELO_MAX: f64 = 300.0;
 
 impl Lineage<'_> {
     /// Takes the config into the run and begins the next generation, which fixes its config and who plays it.
@@ -146,6 +154,25 @@ impl Lineage<'_> {
             keep: self.config.config.run.keep_generations,
             datasets,
             verdict: gate.or_else(|| closed.and_then(|line| line.verdict)),
+            veteran: self.veteran(finished)?,
         })
+    }
+
+    /// The opponent of the drift match that is due after the last finished generation.
+    fn veteran(&self, finished: u32) -> Result<Option<String>, StageError> {
+        let folder = generation_folder(self.datasets, DRIFT, finished);
+        if finished == 0 || !finished.is_multiple_of(DRIFT_GENERATIONS) || exists(&folder.join("verdict.json"))? {
+            return Ok(None);
+        }
+        let standings = standings(self.datasets)?;
+        let elo = |player: &Player| {
+            let standing = standings.iter().find(|standing| standing.content == player.content);
+            standing.map(|standing| standing.rating.elo)
+        };
+        let champion = self.player(finished + 1)?;
+        let Some(best) = elo(&champion) else { return Ok(None) };
+        let is_near = |player: &&Player| elo(player).is_some_and(|elo| best - elo <= DRIFT_ELO_MAX);
+        let oldest = self.file.generations.iter().map(|entry| &entry.player).find(is_near);
+        Ok(oldest.filter(|oldest| oldest.content != champion.content).map(|oldest| oldest.name.clone()))
     }
 }

@@ -1,6 +1,6 @@
 //! Restart: everything of a run from a generation on is removed, after it has been announced.
 
-use super::folders::{STAGE_FOLDERS, generation_folder, generations};
+use super::folders::{DRIFT, STAGE_FOLDERS, generation_folder, generations};
 use super::gc::check_idle;
 use super::lineage::Lineage;
 use super::log::{RUN_LOG_NAME, read_calls};
@@ -53,7 +53,7 @@ impl Lineage<'_> {
                     let done = Manifest::read_any(&folder)?.done;
                     match stage {
                         "selfplay" => loss.games += done,
-                        "gate" => loss.gate_games += 2 * done,
+                        "gate" | DRIFT => loss.gate_games += 2 * done,
                         _ => {}
                     }
                 }

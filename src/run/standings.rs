@@ -1,6 +1,6 @@
-//! The ladder of a run: Elo of all versions and built-ins that played in its gates.
+//! The ladder of a run: Elo of all versions and built-ins that played in its gates and drift matches.
 
-use super::folders::gates;
+use super::folders::{DRIFT, matches};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::builtin::Builtin;
@@ -31,13 +31,14 @@ impl Standing {
     }
 }
 
-/// The ladder of all finished gates, best first. Square weights have 0 Elo; without them, the first gate's baseline.
+/// The ladder of all finished gates and drift matches, best first. Square weights have 0 Elo; without them, the first gate's baseline.
 ///
 /// # Errors
 ///
 /// A damaged gate.
 pub fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
-    let gates = gates(datasets)?;
+    let mut gates = matches(datasets, "gate")?;
+    gates.extend(matches(datasets, DRIFT)?);
     let Some(first) = gates.first() else { return Ok(Vec::new()) };
     let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
     let anchor = players().find(|player| player.id == ModelName::Builtin(Builtin::SquareWeights));

@@ -182,6 +182,7 @@ impl PlanArguments {
                     avoid,
                     generation,
                     output,
+                    pairs: None,
                     remake,
                     replace,
                     work,

@@ -124,6 +124,9 @@ pub(in crate::cli) struct GateArguments {
     /// The generation, counted from 1; it determines the openings
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) generation: u32,
+    /// Play this number of pairs, without a sequential test [default: as the config says]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(in crate::cli) pairs: Option<u64>,
     /// The dataset folder of the games
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(in crate::cli) output: PathBuf,

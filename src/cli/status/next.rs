@@ -56,6 +56,7 @@ fn lines(next: &Next) -> String {
         format!("replace={}", if next.replace { "--replace" } else { "" }),
         format!("verdict={}", next.verdict.map_or("", Verdict::name)),
         format!("keep={}", next.keep),
+        format!("veteran={}", next.veteran.as_deref().unwrap_or_default()),
     ];
     lines.extend(next.datasets.iter().map(|folder| format!("dataset={}", folder.display())));
     lines.join("\n")
