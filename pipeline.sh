@@ -126,10 +126,10 @@ stage() {
 
 # After every fifth generation the champion plays 100 pairs against a former one, so that the ladder does not drift.
 drift() {
-    local code=0 last=$((generation - 1))
     [[ -n $veteran ]] || return 0
-    "$renma" gate --config "$config" --models "$models" --log "$models/run.log" "${budget[@]}" --replace --generation "$last" --pairs 100 \
-        --candidate "$champion" --baseline "$veteran" --output "$data/drift/generation=$(printf '%04d' "$last")" || code=$?
+    local code=0 last=$((generation - 1)) folder on=local # too short to be worth shards
+    folder=generation=$(printf '%04d' "$last")
+    stage gate --replace --generation "$last" --candidate "$champion" --baseline "$veteran" --pairs 100 --output "$data/drift/$folder" || code=$?
     ((code == 0 || code == 10 || code == 11)) || exit "$code" # whoever wins, the champion stays
 }
 
