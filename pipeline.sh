@@ -6,7 +6,7 @@ set -euo pipefail
 usage() {
     cat <<'TEXT'
 usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--from-next | --restart G] [--exit-verdict]
-                     [--on HOW [--workers N | --scheduler ADDRESS [--insecure]]]
+                     [--dry-run] [-v | -q] [--on HOW [--workers N | --scheduler ADDRESS [--insecure]]]
 
   --config FILE     the run (default configs/default.toml); its name is the file's stem
   --generations N   the last generation to make (default: run.generations of the config); +N: N more than are done
@@ -16,11 +16,13 @@ usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--fro
   --scheduler ADDR  a Dask scheduler of yours; --insecure permits one on another machine without TLS
   --from-next       use a changed config from the next generation on; a generation that has begun keeps its own
   --restart G       remove generation G and all after it, after printing what is lost, and make them again
+  --dry-run         print how long the run will take and what it needs, and write nothing
+  -v, --verbose     print the details of every stage; -q, --quiet: print errors only
   --exit-verdict    end with the last gate's code: 0 promoted, 10 rejected, 11 inconclusive
 
 The datasets go to datasets/RUN, the models to models/RUN, a summary for machines to models/RUN/run.json.
 Finished generations are never touched: a changed key ends the run with 2 unless one of the two options says what to do.
-Run it again to resume.
+Run it again to resume. The program is $RENMA if that is set, else it is built here.
 TEXT
 }
 
@@ -29,7 +31,12 @@ fail() {
     exit 2
 }
 
-given= generations= exit_verdict= limit= on=local budget=() change=() where=()
+# Prints a line unless only errors are wanted.
+say() {
+    [[ $verbosity == -q ]] || printf '%s\n' "$@" >&2
+}
+
+again=./pipeline.sh given= generations= exit_verdict= dry_run= verbosity= limit= on=local budget=() change=() where=()
 while (($#)); do
     option=$1 value=
     case $option in
@@ -43,7 +50,7 @@ while (($#)); do
     shift
     case $option in
         --config | --generations | --budget | --on | --workers | --scheduler | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
-        --config) [[ $value == /* ]] || value=$PWD/$value; given=$value ;;
+        --config) again+=" --config $value"; [[ $value == /* ]] || value=$PWD/$value; given=$value ;;
         --generations) [[ $value =~ ^\+?[0-9]+$ ]] || fail "--generations $value: expected a number, or + and a number"; generations=$value ;;
         --budget) limit=$value ;;
         --on) on=$value ;;
@@ -52,6 +59,9 @@ while (($#)); do
         --restart) [[ $value =~ ^[1-9][0-9]*$ ]] || fail "--restart $value: expected the number of a generation"; change+=(--restart "$value") ;;
         --from-next) change+=(--from-next) ;;
         --exit-verdict) exit_verdict=yes ;;
+        --dry-run) dry_run=yes ;;
+        -v | --verbose) verbosity=-v ;;
+        -q | --quiet) verbosity=-q ;;
         --help | -h) usage; exit 0 ;;
         *) usage >&2; fail "unknown option $option" ;;
     esac
@@ -61,27 +71,39 @@ done
 
 cd "$(dirname "${BASH_SOURCE[0]}")"
 [[ -n $given ]] || given=configs/default.toml
-if command -v cargo >/dev/null; then
-    cargo build --release --locked
-    renma=${CARGO_TARGET_DIR:-target}/release/renma
-else
-    renma=$(command -v renma) || fail "neither cargo nor renma is here; install Rust from https://rustup.rs and run this again"
-fi
 
-run=$("$renma" status --config "$given" --key run.name) # a bad config ends here, before anything is written
+# The program: $RENMA, else built here, else an installed one.
+if [[ -n ${RENMA:-} ]]; then
+    program=$RENMA
+elif command -v cargo >/dev/null; then
+    program=${CARGO_TARGET_DIR:-target}/release/renma
+    [[ -x $program ]] || say "building renma (once, about 4 min on 2 cores)"
+    build=(cargo build --release --locked)
+    [[ $verbosity == -v ]] || build+=(--quiet)
+    "${build[@]}"
+else
+    program=$(command -v renma) || fail "neither cargo nor renma is here; install Rust from https://rustup.rs and run this again"
+fi
+renma=("$program" ${verbosity:+"$verbosity"})
+
+run=$("${renma[@]}" status --config "$given" --key run.name) # a bad config ends here, before anything is written
 data=datasets/$run
 models=models/$run
 places=(--models "$models" --datasets "$data")
 
+# What the run will take; one that does not fit on the disk ends here, before anything is written.
+expected=$("${renma[@]}" status --forecast --config "$given" "${places[@]}" ${generations:+--generations "$generations"} "${change[@]}")
+[[ -z $dry_run ]] || exit 0
+
 # One pipeline at a time: the lock on this file lasts as long as the script and the stages that it starts.
 mkdir -p "$models"
 exec 9<>"$models/.run.lock"
-"$renma" status --lock --config "$given" "${places[@]}" <&9
+"${renma[@]}" status --lock --config "$given" "${places[@]}" <&9
 since=$(date +%s)
 
 # run.json says how far the run is, every few seconds and however it ends.
 record() {
-    "$renma" status --config "$given" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
+    "${renma[@]}" status --config "$given" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
 }
 record
 watcher= code=0 complete=
@@ -93,17 +115,17 @@ finish() {
 }
 trap finish EXIT
 
-# Reads what the next generation needs: generation, last, config, champion, veteran, replace, keep, verdict, and the datasets. From
+# Reads what the next generation needs: generation, last, config, champion, veteran, replace, keep, verdict, until, and the datasets. From
 # then on the run is given its own copy of the config, so that the original may be edited.
 next() {
     local lines name value
-    lines=$("$renma" status --next --begin --config "$given" "${places[@]}" "$@" <&9)
+    lines=$("${renma[@]}" status --next --begin --config "$given" "${places[@]}" "$@" <&9)
     datasets=()
     while IFS='=' read -r name value; do
         if [[ $name == dataset ]]; then datasets+=("$value"); else printf -v "$name" %s "$value"; fi
     done <<<"$lines"
 }
-next ${generations:+--generations "$generations"} "${change[@]}"
+next ${generations:+--generations "$generations"} "${change[@]}" --expect "$expected"
 end=$last
 [[ -z $limit ]] || budget=(--budget "$limit" --since "$(date +%s)")
 { while sleep 10 && kill -0 $$; do record; done } 9<&- >/dev/null 2>&1 &
@@ -111,17 +133,17 @@ watcher=$!
 
 # stage NAME ARGUMENTS...: runs a stage here, or in shards elsewhere. The output and the exit code are the same.
 stage() {
-    local name=$1 plan=$data/plans/$folder/$1.json run=(--config "$config" --models "$models") work=(--log "$models/run.log" "${budget[@]}")
+    local name=$1 plan=$data/plans/$folder/$1.json run=(--config "$config" --models "$models") work=(--log "$models/run.log" "${budget[@]}" ${until:+--until "$until"})
     shift
-    if [[ $on != local && $name == fit-mpc && $("$renma" status --config "$config" --key fit_mpc.method) == source ]]; then
+    if [[ $on != local && $name == fit-mpc && $("${renma[@]}" status --config "$config" --key fit_mpc.method) == source ]]; then
         echo 'fit-mpc: fit_mpc.method = "source" runs on this machine: each of its searches uses the fits before it' >&2
     elif [[ $on != local ]]; then
-        "$renma" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
-            "$renma" shard drive "$plan" --on "$on" "${where[@]}" "${work[@]}" 9<&- &&
-            "$renma" shard finish "$plan" "${work[@]}"
+        "${renma[@]}" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
+            "${renma[@]}" shard drive "$plan" --on "$on" "${where[@]}" "${work[@]}" 9<&- &&
+            "${renma[@]}" shard finish "$plan" "${work[@]}"
         return
     fi
-    "$renma" "$name" "${run[@]}" "${work[@]}" "$@"
+    "${renma[@]}" "$name" "${run[@]}" "${work[@]}" "$@"
 }
 
 # After every fifth generation the champion plays 100 pairs against a former one, so that the ladder does not drift.
@@ -143,15 +165,18 @@ while drift && ((generation <= end)); do
     code=0
     stage gate $replace --generation "$generation" --candidate "$candidate" --baseline "$champion" --avoid "${datasets[@]}" --output "$gate" || code=$?
     case $code in
-        0) "$renma" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log" ;;
+        0) "${renma[@]}" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log" ;;
         10 | 11) ;; # the champion stays
         *) exit "$code" ;;
     esac
-    ((keep == 0)) || "$renma" gc --config "$given" "${places[@]}"
+    ((keep == 0)) || "${renma[@]}" gc --config "$given" "${places[@]}"
     next --generations "$end"
 done
 
-"$renma" status --config "$given" "${places[@]}"
+if [[ $verbosity != -q ]]; then
+    "${renma[@]}" status --config "$given" "${places[@]}"
+    printf '%s\n' "play      $program play --models $models" "continue  $again --generations +5"
+fi
 case $verdict in
     rejected) code=10 ;;
     inconclusive) code=11 ;;

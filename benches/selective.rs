@@ -57,7 +57,7 @@ struct Silent;
 
 impl Progress for Silent {
     fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64, _: u64) {}
+    fn advance(&self, _: u64) {}
     fn end(&self) {}
 }
 

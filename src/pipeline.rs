@@ -27,8 +27,8 @@ pub trait Progress: Sync {
     /// Items of the task that were done before it began.
     fn resume(&self, _items: u64) {}
 
-    /// `items` are done and made `rows` rows; 0 where rows have no meaning.
-    fn advance(&self, items: u64, rows: u64);
+    /// Items that are done.
+    fn advance(&self, items: u64);
 
     /// The result of the task so far, in a few words.
     fn note(&self, _text: &str) {}

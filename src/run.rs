@@ -1,11 +1,12 @@
 //! A run as a whole: which config makes which generation, who plays it, and how far each stage is. Nothing here plays or
-//! learns, and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
+//! learns, but for the trial games of a [`forecast`], and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
 pub mod claim;
 mod defaults;
 pub mod efficiency;
 pub mod entry;
 pub mod folders;
+pub mod forecast;
 pub mod gc;
 pub mod lineage;
 pub mod log;

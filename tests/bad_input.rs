@@ -548,7 +548,7 @@ struct Nobody;
 
 impl Progress for Nobody {
     fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64, _: u64) {}
+    fn advance(&self, _: u64) {}
     fn end(&self) {}
 }
 

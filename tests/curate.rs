@@ -141,7 +141,7 @@ struct Nobody;
 
 impl Progress for Nobody {
     fn begin(&self, _task: &str, _total: u64, _unit: &str) {}
-    fn advance(&self, _items: u64, _rows: u64) {}
+    fn advance(&self, _items: u64) {}
     fn end(&self) {}
 }
 

@@ -81,7 +81,7 @@ impl Progress for Stopper {
         self.resumed.fetch_add(items, Ordering::Relaxed);
     }
 
-    fn advance(&self, items: u64, _: u64) {
+    fn advance(&self, items: u64) {
         let (count, max, flag) = match self.task.lock().unwrap().as_str() {
             "train" => (&self.learned, self.rows_max, &self.budget_spent),
             "solve" => (&self.solved, self.solved_max, &self.stop),
@@ -157,7 +157,7 @@ fn a_training_that_is_stopped_in_its_learning_curve_resumes_there() {
 #[test]
 fn tables_and_warnings_are_printed_by_train_and_by_model_show() {
     let workspace = workspace();
-    let trained = workspace.run("train --config configs/on.toml --dataset data --models registry");
+    let trained = workspace.run("train --verbose --config configs/on.toml --dataset data --models registry");
     let shown = workspace.done("model show registry/v0001");
     let metrics = &document(&workspace, "registry/v0001")["metrics"];
     let biases = metrics["consistency"].as_array().unwrap().iter().flat_map(|found| {

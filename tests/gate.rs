@@ -135,7 +135,7 @@ fn a_test_that_reaches_its_cap_is_inconclusive_and_forecasts_the_rest() {
     let found = check(&workspace, &format!("--config {config} {ALIKE}"), "cap", 11);
     assert_eq!((found.verdict, found.pairs_done), (Verdict::Inconclusive, 18));
     assert!(0 < found.test.unwrap().pairs_forecast.unwrap());
-    let outcome = workspace.run(&format!("gate --config {config} {ALIKE} --output cap"));
+    let outcome = workspace.run(&format!("gate --verbose --config {config} {ALIKE} --output cap"));
     assert!(outcome.stderr.contains("more pairs would decide"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("LLR"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("1.96 standard errors"), "{}", outcome.stderr);
@@ -317,7 +317,7 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     assert_eq!(counts.drawn, counts.repeated + counts.in_training + counts.unbalanced + 30, "{counts:?}");
     // The order of the datasets and a second mention mean nothing; to leave one out is another gate.
     let again = workspace.run(&format!("gate {arguments} --avoid train2 --avoid train1 train2 --output gate"));
-    assert!(again.stderr.contains("already decided"), "{}", again.stderr);
+    assert!(again.stderr.contains("made before"), "{}", again.stderr);
     refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
     refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
     refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "Gate"]);

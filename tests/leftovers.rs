@@ -205,7 +205,7 @@ struct Unwatched;
 
 impl Progress for Unwatched {
     fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64, _: u64) {}
+    fn advance(&self, _: u64) {}
     fn end(&self) {}
 }
 

@@ -435,7 +435,7 @@ fn the_record_says_how_much_of_a_stage_is_done() {
     let before = std::fs::read_dir(workspace.path(&format!("{output}/positions"))).unwrap().count() as u64;
     let resumed = workspace.command_with(&["--progress", "plain", "--threads", "1"], &format!("{stage} --budget 6s"));
     let line = resumed.stderr.lines().find(|line| line.contains(" of 40,000 games")).unwrap_or_default();
-    let count = line.trim_start_matches("generate: ").split(' ').next().unwrap_or_default().replace(',', "");
+    let count = line.trim_start_matches("generate").trim_start().split(' ').next().unwrap_or_default().replace(',', "");
     let count: u64 = count.parse().unwrap_or(0);
     assert!(before * 4 < count, "progress does not count from {before} parts: {line}\n{}", resumed.stderr);
 }

@@ -127,7 +127,7 @@ impl Progress for Watch {
         }
     }
 
-    fn advance(&self, items: u64, _: u64) {
+    fn advance(&self, items: u64) {
         if self.learning.load(Ordering::Relaxed) {
             let learned = self.learned.fetch_add(items, Ordering::Relaxed) + items;
             self.stop.fetch_or(self.rows_max.is_some_and(|max| max <= learned), Ordering::Relaxed);

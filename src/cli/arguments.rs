@@ -48,6 +48,12 @@ pub(super) struct GlobalArguments {
     #[arg(long, global = true, display_order = 101, value_enum, default_value = "auto", hide_possible_values = true)]
     #[arg(value_name = "HOW")]
     pub(super) progress: ProgressMode,
+    /// Print the details of what was done
+    #[arg(long, short, global = true, display_order = 103, conflicts_with = "quiet")]
+    pub(super) verbose: bool,
+    /// Print errors only
+    #[arg(long, short, global = true, display_order = 104)]
+    pub(super) quiet: bool,
     /// Number of worker threads; does not affect the output [default: all cores]
     #[arg(long, global = true, display_order = 102, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,

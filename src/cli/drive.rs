@@ -2,7 +2,7 @@
 
 use super::arguments::shard::DriveArguments;
 use super::failure::UsageError;
-use super::output::{print_json, say, thousands};
+use super::output::{detail, print_json, say, thousands};
 use super::session::{Session, cores};
 use super::stage::{Call, StageEnd, limit};
 use crate::cluster::command::{CommandLine, CommandRunner};
@@ -26,7 +26,7 @@ pub(super) fn run(session: &Session, arguments: &DriveArguments) -> anyhow::Resu
     let line = if is_dask { None } else { Some(CommandLine::new(&arguments.on, &std::path::absolute(plan)?)?) };
     let loaded = LoadedPlan::read(plan)?;
     let _lock = lock_plan(plan)?;
-    limit(session, arguments.work.budget, arguments.work.since);
+    limit(session, &arguments.work);
     let call = Call::begin(loaded.stage(), Some(loaded.generation()), arguments.work.log.as_deref());
     let clock = || call.stopwatch.seconds();
     let workers = arguments.workers.map_or(cores(), |workers| workers as usize);
@@ -44,8 +44,8 @@ pub(super) fn run(session: &Session, arguments: &DriveArguments) -> anyhow::Resu
     let report = result?;
     let (ran, retried) = (thousands(report.ran as u64), thousands(report.retried as u64));
     let (plan, log) = (plan.display(), log_path(plan));
-    tell(&format!(
-        "{plan} is ready to finish: {ran} shards in {seconds:.1} s, {retried} retried; who ran them is in {}",
+    detail(&format!(
+        "shard drive: {plan} is ready to finish: {ran} shards in {seconds:.1} s, {retried} retried; who ran them is in {}",
         log.display()
     ));
     if session.json { print_json(&report) } else { Ok(()) }

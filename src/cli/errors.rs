@@ -48,7 +48,7 @@ fn signed(value: Option<f64>) -> String {
 }
 
 /// What else a training reports, line by line: errors against each label, the loss of the epochs, coverage, and the diagnostics
-/// that were asked for, with warnings.
+/// that were asked for.
 pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(labels) = &metrics.labels {
@@ -73,12 +73,16 @@ pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     lines.extend(curve_table(metrics));
     lines.extend(metrics.label_noise.as_ref().map(noise_table));
     lines.extend((!metrics.consistency.is_empty()).then(|| consistency_table(&metrics.consistency)));
-    lines.extend(metrics.inconsistencies().map(|(depth, parity, bias)| {
+    lines
+}
+
+/// What is wrong with a training, line by line.
+pub(super) fn training_warnings(metrics: &TrainMetrics) -> impl Iterator<Item = String> {
+    metrics.inconsistencies().map(|(depth, parity, bias)| {
         format!(
             "warning: a search to depth {depth} changes the value of positions with an {parity} number of empty squares by {bias:+.2} discs on average, more than {DEPTH_BIAS_MAX}"
         )
-    }));
-    lines
+    })
 }
 
 /// The errors of trainings on fewer games, if there were any, and those of all games.

@@ -1,25 +1,26 @@
 //! `renma fit-mpc`.
 
-use super::arguments::stage::FitMpcArguments;
-use super::output::{print, print_json, say, table, thousands};
+use super::arguments::stage::{FitMpcArguments, WorkArguments};
+use super::output::{counted, detail, print, print_json, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::stage::{StageEnd, claim_folder, run_stage};
+use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
 use crate::engine::search::mpc_level::LEVELS;
-use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
+use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
 use crate::pipeline::fit_mpc::picture::check_places;
 use crate::pipeline::fit_mpc::recipe::{recipe, step};
 use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::search_settings::LevelSetting;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
     run_stage(session, "fit-mpc", Some(arguments.generation), &arguments.work, || {
-        with_task(arguments, |task| fit(session, task))
+        with_task(arguments, |task| fit(session, task, &arguments.work))
     })
 }
 
@@ -59,13 +60,13 @@ pub(super) fn with_task<T>(
 }
 
 /// Fits and says what was fitted.
-pub(super) fn fit(session: &Session, task: FitMpcTask<'_>) -> anyhow::Result<StageEnd> {
+pub(super) fn fit(session: &Session, task: FitMpcTask<'_>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
     let report = fit_mpc(task, session.context())?;
-    if report.skipped {
-        say(&format!("fit-mpc: {} already has the statistics of these weights", report.id));
-    } else {
-        say(&format!("fit-mpc: {} in {}", report.id, task.registry.folder().display()));
-        say(&fit_table(&report.metrics));
+    let made = format!("{} from {}", report.id, task.model.id);
+    let again = if report.skipped { ", made before" } else { "" };
+    summarize("fit-mpc", work, &format!("{made}: {}{again}", saving(&report.metrics)));
+    if !report.skipped {
+        detail(&fit_table(&report.metrics));
     }
     if session.json {
         print_json(&report)?;
@@ -73,6 +74,22 @@ pub(super) fn fit(session: &Session, task: FitMpcTask<'_>) -> anyhow::Result<Sta
         print(&report.id)?;
     }
     Ok(StageEnd::done(Some(&report.id), report.skipped))
+}
+
+/// What the statistics save at the level that they were chosen for.
+fn saving(metrics: &FitMpcMetrics) -> String {
+    let nodes = &metrics.nodes;
+    let level = nodes.levels.iter().find(|found| match metrics.level {
+        LevelSetting::Percent(percent) => found.level == Some(percent),
+        LevelSetting::Sigmas { .. } => found.level.is_none(),
+    });
+    let Some(found) = level else { return counted(metrics.depths.len() as u64, "statistic") };
+    let share = 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64;
+    format!("depth {} for {share:.0} % of the nodes at {}", nodes.depth, level_name(found, metrics))
+}
+
+fn level_name(found: &LevelNodes, metrics: &FitMpcMetrics) -> String {
+    found.level.map_or_else(|| format!("{} sigmas", metrics.margin()), |level| format!("{level} %"))
 }
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {
@@ -90,7 +107,7 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
     let mut rows = vec![["level", "nodes", "of full width", "rms, discs", "same move"].map(str::to_owned).to_vec()];
     for found in &nodes.levels {
         rows.push(vec![
-            found.level.map_or_else(|| format!("{} sigmas", metrics.margin()), |level| format!("{level} %")),
+            level_name(found, metrics),
             thousands(found.nodes),
             format!("{:.1} %", 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64),
             format!("{:.2}", found.rms_difference),

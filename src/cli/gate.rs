@@ -1,9 +1,9 @@
 //! `renma gate`.
 
-use super::arguments::stage::GateArguments;
-use super::output::{print_json, say, thousands};
+use super::arguments::stage::{GateArguments, WorkArguments};
+use super::output::{counted, detail, elo_text, print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
-use super::stage::{StageEnd, claim_folder, run_stage};
+use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
     run_stage(session, "gate", Some(arguments.generation), &arguments.work, || {
-        with_task(arguments, |task| decide(session, task))
+        with_task(arguments, |task| decide(session, task, &arguments.work, arguments.pairs.is_some()))
     })
 }
 
@@ -62,10 +62,30 @@ pub(super) fn with_task<T>(
     act(task)
 }
 
-/// Plays the match and says its verdict.
-pub(super) fn decide(session: &Session, task: GateTask<'_>) -> anyhow::Result<StageEnd> {
+/// Plays the match and says its verdict, or where it decides nothing, only its score.
+pub(super) fn decide(
+    session: &Session,
+    task: GateTask<'_>,
+    work: &WorkArguments,
+    only_score: bool,
+) -> anyhow::Result<StageEnd> {
     let report = gate(task, session.context())?;
-    say(&describe(&report, task.remake));
+    let again = match (task.remake, report.skipped) {
+        (true, _) => "; every game was played again, with the same moves",
+        (false, true) => ", made before",
+        (false, false) => "",
+    };
+    let (verdict, score) = (&report.verdict, score_text(&report));
+    if only_score {
+        let players = format!("{} against {}", verdict.candidate.id, verdict.baseline.id);
+        summarize("match", work, &format!("{players}, {score}{again}"));
+    } else {
+        summarize("gate", work, &format!("{} after {score}{again}", verdict.verdict.name()));
+    }
+    if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
+        say(&format!("gate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs)));
+    }
+    detail(&score_line(&report));
     if session.json {
         print_json(&report)?;
     }
@@ -77,17 +97,23 @@ pub(super) fn decide(session: &Session, task: GateTask<'_>) -> anyhow::Result<St
     Ok(StageEnd { id: None, skipped: report.skipped, code })
 }
 
-fn describe(report: &GateReport, remade: bool) -> String {
+/// The games and their score.
+fn score_text(report: &GateReport) -> String {
     let verdict = &report.verdict;
     let score = &verdict.score;
-    let word = verdict.verdict.name();
-    let how = match (remade, report.skipped) {
-        (true, _) => " (every game was played again, with the same moves)",
-        (false, true) => " (already decided)",
-        (false, false) => "",
+    let games = counted(2 * verdict.pairs_done, "game");
+    let elo = match elo_text([score.elo, score.elo_low, score.elo_high]) {
+        text if text.contains('[') => text.replacen(' ', " Elo ", 1),
+        text => format!("{text} Elo"),
     };
+    format!("{games}: {:.1} %, {elo}", 100.0 * score.points)
+}
+
+fn score_line(report: &GateReport) -> String {
+    let verdict = &report.verdict;
+    let score = &verdict.score;
     let mut text = format!(
-        "gate: {word}{how}: {} over {}: +{} ={} -{} in {} of {} pairs, {:.1} % of points, {:+.2} discs per game",
+        "gate: {} over {}: +{} ={} -{} in {} of {} pairs, {:+.2} discs per game",
         verdict.candidate.id,
         verdict.baseline.id,
         score.wins,
@@ -95,20 +121,11 @@ fn describe(report: &GateReport, remade: bool) -> String {
         score.losses,
         verdict.pairs_done,
         verdict.pairs_asked,
-        100.0 * score.points,
         score.discs_mean,
     );
     if let Some(test) = &verdict.test {
         let SequentialTest { nelo0, nelo1, llr, llr_low, llr_high, .. } = test;
         text += &format!(", LLR {llr:+.2} between {llr_low:+.2} and {llr_high:+.2} for {nelo1} nElo against {nelo0}");
     }
-    text += &format!(
-        ", Elo {:+.0} [{:+.0}, {:+.0}] ({} standard errors)",
-        score.elo, score.elo_low, score.elo_high, score.interval
-    );
-    if let Some(pairs) = verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
-        text +=
-            &format!("\ngate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs));
-    }
-    text
+    text + &format!(", interval of {} standard errors", score.interval)
 }

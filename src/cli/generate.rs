@@ -1,9 +1,9 @@
 //! `renma generate`.
 
-use super::arguments::stage::{GenerateArguments, GenerateCommandArguments};
-use super::output::{print_json, say, thousands};
+use super::arguments::stage::{GenerateArguments, GenerateCommandArguments, WorkArguments};
+use super::output::{counted, detail, print_json};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
-use super::stage::{StageEnd, claim_folder, run_stage};
+use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::positions::POSITIONS;
@@ -19,7 +19,7 @@ pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> an
 }
 
 fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<StageEnd> {
-    with_task(&arguments.task, arguments.replace, |task| play(session, task))
+    with_task(&arguments.task, arguments.replace, |task| play(session, task, &arguments.work))
 }
 
 /// Does something with the task of a call, whose folder is claimed.
@@ -52,23 +52,22 @@ pub(super) fn with_task<T>(
     act(task)
 }
 
-fn play(session: &Session, task: GenerateTask<'_>) -> anyhow::Result<StageEnd> {
+fn play(session: &Session, task: GenerateTask<'_>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
     let stopwatch = Stopwatch::start();
     let report = generate(task, session.context())?;
-    let (games, positions) = (thousands(report.games), thousands(report.positions));
-    let output = task.output.display();
+    let made = format!("{}, {}", counted(report.games, "game"), counted(report.positions, "position"));
     if report.skipped {
-        say(&format!("generate: {output} already has its {games} games ({positions} positions)"));
+        summarize("generate", work, &format!("{made}, made before"));
     } else {
-        let seconds = stopwatch.seconds();
-        say(&format!(
-            "generate: {games} games by {}, {positions} positions in {output}: {:.1} games/s, {:.0} positions/s, {:.1} bytes per position",
-            task.model.id,
-            report.games_played as f64 / seconds,
-            report.positions_written as f64 / seconds,
-            report.bytes as f64 / report.positions.max(1) as f64
-        ));
+        let rate = report.games_played as f64 / stopwatch.seconds();
+        summarize("generate", work, &format!("{made}, {rate:.0} games/s"));
     }
+    detail(&format!(
+        "generate: {} by {}, {:.1} bytes per position",
+        task.output.display(),
+        task.model.id,
+        report.bytes as f64 / report.positions.max(1) as f64
+    ));
     if session.json {
         print_json(&report)?;
     }

@@ -6,14 +6,38 @@ use crate::artifact::output::{FileKind, OutputFile, stream};
 use crate::pipeline::item_sample::share_found;
 use indicatif::HumanCount;
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// How errors name the standard output.
 const STDOUT: &str = "stdout";
 
 /// The probability with which a check by sample finds false items, for the share that messages name.
 pub(super) const FOUND: f64 = 0.95;
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Verbosity {
+    /// Errors.
+    Quiet,
+    /// A line per stage, notes and warnings.
+    Normal,
+    /// Everything.
+    Verbose,
+}
+
+static VERBOSITY: OnceLock<Verbosity> = OnceLock::new();
+
+/// Sets it once, before anything is said.
+pub(super) fn set_verbosity(verbosity: Verbosity) {
+    VERBOSITY.get_or_init(|| verbosity);
+}
+
+fn verbosity() -> Verbosity {
+    VERBOSITY.get().copied().unwrap_or(Verbosity::Normal)
+}
 
 /// Prints a line on stdout; a closed pipe is not an error.
 pub(super) fn print(text: &str) -> Result<(), ArtifactError> {
@@ -72,16 +96,45 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(print(&serde_json::to_string(value)?)?)
 }
 
-/// Prints a line for people on stderr.
+/// Prints a line for people on stderr, unless only errors were asked for.
 pub(super) fn say(text: &str) {
-    // Without stderr there is nobody to tell.
-    writeln!(io::stderr().lock(), "{text}").ok();
+    if Verbosity::Normal <= verbosity() {
+        // Without stderr there is nobody to tell.
+        writeln!(io::stderr().lock(), "{text}").ok();
+    }
+}
+
+/// Prints on stderr what only `--verbose` shows.
+pub(super) fn detail(text: &str) {
+    if verbosity() == Verbosity::Verbose {
+        say(text);
+    }
 }
 
 /// The share of false games or rows that is found when `count` of them, drawn at random, were made again.
 pub(super) fn finding_text(items: &str, count: u64) -> String {
     let share = 100.0 * share_found(count, FOUND);
     format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
+}
+
+/// The columns of the terminal that stdout is, if it is one.
+pub(super) fn terminal_width() -> Option<usize> {
+    let width = || Some(terminal_size::terminal_size_of(io::stdout())?.0.0.into());
+    if io::stdout().is_terminal() { width() } else { None }
+}
+
+/// A table with at most this many characters in a line: columns are left out in this order, as many as needed.
+pub(super) fn narrow_table(rows: &[Vec<String>], width: usize, dispensable: &[usize]) -> String {
+    let without = |dropped: &[usize]| {
+        let kept = |row: &Vec<String>| {
+            let cells = row.iter().enumerate().filter(|(column, _)| !dropped.contains(column));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        table(&rows.iter().map(kept).collect::<Vec<_>>())
+    };
+    let fits = |text: &String| text.lines().all(|line| line.chars().count() <= width);
+    let narrower = (0..=dispensable.len()).map(|count| without(&dispensable[..count]));
+    narrower.clone().find(fits).unwrap_or_else(|| without(dispensable))
 }
 
 /// Columns of text, the first aligned left and the others right.
@@ -103,9 +156,104 @@ pub(super) fn thousands(count: u64) -> String {
     HumanCount(count).to_string()
 }
 
+/// A count with its noun: 1 game, 2,000 games.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(count), if count == 1 { "" } else { "s" })
+}
+
+/// A duration in its two largest units: 40 s, 3 min, 1 h 40 min, 2 d 3 h.
+pub(super) fn duration_text(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    let minutes = (seconds as f64 / 60.0).round() as u64;
+    let two = |large: u64, unit: &str, small: u64, smaller: &str| match small {
+        0 => format!("{large} {unit}"),
+        small => format!("{large} {unit} {small} {smaller}"),
+    };
+    match minutes {
+        _ if seconds < 60 => format!("{seconds} s"),
+        0..60 => format!("{minutes} min"),
+        60..1440 => two(minutes / 60, "h", minutes % 60, "min"),
+        _ => two(minutes / 1440, "d", minutes % 1440 / 60, "h"),
+    }
+}
+
+/// A size on disk or in memory: 38 MB, 0.3 GB, 64 GB.
+pub(super) fn bytes_text(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    match megabytes {
+        0.0..0.95 => format!("{} kB", bytes.div_ceil(1000)),
+        0.95..100.0 => format!("{megabytes:.0} MB"),
+        100.0..9950.0 => format!("{:.1} GB", megabytes / 1e3),
+        _ => format!("{:.0} GB", megabytes / 1e3),
+    }
+}
+
+/// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
+pub(super) fn elo_text([elo, low, high]: [f64; 3]) -> String {
+    // The share of points that stands for all of them gives 2,400.
+    const CLAMPED: f64 = 2399.0;
+    // Zero has no sign of its own.
+    let [elo, low, high] = [elo, low, high].map(|value| value.round() + 0.0);
+    match (low, high) {
+        (low, high) if CLAMPED <= high && low <= -CLAMPED => "unknown".to_owned(),
+        (low, high) if CLAMPED <= high => format!("> {low:+.0}"),
+        (low, high) if low <= -CLAMPED => format!("< {high:+.0}"),
+        (low, high) => format!("{elo:+.0} [{low:+.0}, {high:+.0}]"),
+    }
+}
+
 /// A line of blocks, one per value, the highest for the greatest of them.
 pub(super) fn bars(values: &[u64]) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let greatest = values.iter().copied().max().unwrap_or(0).max(1);
     values.iter().map(|&value| BLOCKS[(value * 8).div_ceil(greatest) as usize]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_drops_columns_until_it_fits() {
+        let rows =
+            [["generation", "games", "exact MAE"], ["1", "5,000", "7.41"]].map(|row| row.map(str::to_owned).to_vec());
+        let check = |width, expected: &str| assert_eq!(narrow_table(&rows, width, &[1, 2]), expected, "{width}");
+        check(80, "generation  games  exact MAE\n1           5,000       7.41");
+        check(28, "generation  games  exact MAE\n1           5,000       7.41");
+        check(27, "generation  exact MAE\n1                7.41");
+        check(20, "generation\n1");
+        check(5, "generation\n1");
+    }
+
+    #[test]
+    fn durations_have_one_or_two_units() {
+        let check = |seconds, expected: &str| assert_eq!(duration_text(Duration::from_secs_f64(seconds)), expected);
+        check(0.4, "0 s");
+        check(59.4, "59 s");
+        check(59.6, "1 min");
+        check(179.0, "3 min");
+        check(3599.0, "1 h");
+        check(6000.0, "1 h 40 min");
+        check(86_400.0 * 2.0 + 3.0 * 3600.0, "2 d 3 h");
+    }
+
+    #[test]
+    fn sizes_have_a_unit_that_fits() {
+        let check = |bytes, expected: &str| assert_eq!(bytes_text(bytes), expected, "{bytes}");
+        check(900, "1 kB");
+        check(38_400_000, "38 MB");
+        check(320_000_000, "0.3 GB");
+        check(1_540_000_000, "1.5 GB");
+        check(64_000_000_000, "64 GB");
+    }
+
+    #[test]
+    fn an_elo_that_is_only_known_on_one_side_is_a_bound() {
+        assert_eq!(elo_text([127.4, 50.2, 218.0]), "+127 [+50, +218]");
+        assert_eq!(elo_text([-0.3, -37.0, 37.0]), "+0 [-37, +37]");
+        assert_eq!(elo_text([669.0, 420.3, 2400.0]), "> +420");
+        assert_eq!(elo_text([-669.0, -2400.0, -420.3]), "< -420");
+        assert_eq!(elo_text([2400.0, 2400.0, 2400.0]), "> +2400");
+        assert_eq!(elo_text([0.0, -2400.0, 2400.0]), "unknown");
+    }
 }

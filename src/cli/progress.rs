@@ -1,27 +1,39 @@
-//! Progress on stderr: a bar on a terminal, a plain line every few seconds elsewhere.
+//! Progress on stderr: a bar on a terminal, now and then a plain line elsewhere.
 
 use super::arguments::ProgressMode;
-use super::output::{say, thousands};
+use super::output::{duration_text, say, thousands};
 use crate::pipeline::Progress;
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-const BETWEEN_LINES: Duration = Duration::from_secs(5);
+/// The time between plain lines of a command of its own, and of the stages of a run, whose log is read the morning after.
+const BETWEEN_LINES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
+
+/// The run that a stage belongs to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    is_run: bool,
+    /// When all of it is expected to end.
+    until: Option<Instant>,
+    /// When its budget is spent.
+    budget: Option<Instant>,
+}
 
 /// The task that is shown; the bar counts its items, and is hidden where lines are printed instead.
 struct Task {
     unit: String,
-    rows: u64,
     note: String,
     bar: ProgressBar,
     printed: Instant,
+    run: Run,
 }
 
 /// Shows progress in the way that was asked for.
 pub(super) struct Watcher {
     mode: ProgressMode,
+    run: OnceLock<Run>,
     task: Mutex<Option<Task>>,
 }
 
@@ -32,7 +44,13 @@ impl Watcher {
             ProgressMode::Auto => ProgressMode::Plain,
             mode => mode,
         };
-        Self { mode, task: Mutex::new(None) }
+        Self { mode, run: OnceLock::new(), task: Mutex::new(None) }
+    }
+
+    /// Tells of the run around the tasks, once.
+    pub(super) fn in_run(&self, is_run: bool, until: Option<Duration>, budget: Option<Duration>) {
+        let after = |time: Option<Duration>| Instant::now().checked_add(time?);
+        self.run.get_or_init(|| Run { is_run, until: after(until), budget: after(budget) });
     }
 
     fn task(&self) -> MutexGuard<'_, Option<Task>> {
@@ -47,15 +65,18 @@ impl Watcher {
 }
 
 impl Task {
-    /// What the bar does not say itself.
+    /// What the bar does not say itself: the note of the task, and the time that is left of the run and of its budget.
     fn message(&self) -> String {
+        let left = |end: Instant| end.saturating_duration_since(Instant::now());
         let mut text = String::new();
-        if 0 < self.rows {
-            let rate = self.rows as f64 / self.bar.elapsed().as_secs_f64().max(1e-3);
-            text += &format!(", {rate:.0} positions/s");
-        }
         if !self.note.is_empty() {
             text += &format!(", {}", self.note);
+        }
+        if let Some(until) = self.run.until {
+            text += &format!(", run {} left", duration_text(left(until).max(self.bar.eta())));
+        }
+        if let Some(budget) = self.run.budget {
+            text += &format!(", budget {} left", duration_text(left(budget)));
         }
         text
     }
@@ -63,20 +84,39 @@ impl Task {
     fn line(&self) -> String {
         let (bar, unit) = (&self.bar, &self.unit);
         let (done, total) = (thousands(bar.position()), thousands(bar.length().unwrap_or(0)));
-        let (rate, left) = (bar.per_sec(), HumanDuration(bar.eta()));
-        format!("{}: {done} of {total} {unit}, {rate:.1} {unit}/s, {left} left{}", bar.prefix(), self.message())
+        let (rate, left) = (rate_text(bar.per_sec()), duration_text(bar.eta()));
+        let indent = if self.run.is_run { "  " } else { "" };
+        format!("{indent}{:<9} {done} of {total} {unit}, {rate}, {left} left{}", bar.prefix(), self.message())
     }
+}
+
+/// Three digits are enough for a rate.
+fn rate_text(rate: f64) -> String {
+    if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", thousands(rate as u64)) }
 }
 
 impl Progress for Watcher {
     fn begin(&self, name: &str, total: u64, unit: &str) {
         let target =
             if self.mode == ProgressMode::Bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let template =
-            format!("{{prefix:>8}} [{{bar:30}}] {{human_pos}}/{{human_len}} {unit}, {{per_sec}}, {{eta}} left{{msg}}");
-        let style = ProgressStyle::with_template(&template).expect("the template is sound").progress_chars("=> ");
+        let run = self.run.get().copied().unwrap_or_default();
+        let indent = if run.is_run { "  " } else { "" };
+        let template = format!(
+            "{indent}{{prefix:<9}} {{bar:16}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{left}} left{{msg}}"
+        );
+        let style = ProgressStyle::with_template(&template)
+            .expect("the template is sound")
+            .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                // Writing to a string cannot fail.
+                write!(text, "{}", rate_text(state.per_sec())).ok();
+            })
+            .with_key("left", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+                // Writing to a string cannot fail.
+                write!(text, "{}", duration_text(state.eta())).ok();
+            })
+            .progress_chars("━━─");
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style).with_prefix(name.to_owned());
-        let task = Task { unit: unit.into(), rows: 0, note: String::new(), bar, printed: Instant::now() };
+        let task = Task { unit: unit.into(), note: String::new(), bar, printed: Instant::now(), run };
         *self.task() = Some(task);
     }
 
@@ -87,13 +127,12 @@ impl Progress for Watcher {
         });
     }
 
-    fn advance(&self, items: u64, rows: u64) {
+    fn advance(&self, items: u64) {
         self.with_task(|task| {
-            task.rows += rows;
             task.bar.inc(items);
             match self.mode {
                 ProgressMode::Bar => task.bar.set_message(task.message()),
-                ProgressMode::Plain if BETWEEN_LINES <= task.printed.elapsed() => {
+                ProgressMode::Plain if BETWEEN_LINES[usize::from(task.run.is_run)] <= task.printed.elapsed() => {
                     task.printed = Instant::now();
                     say(&task.line());
                 }

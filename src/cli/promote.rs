@@ -1,9 +1,9 @@
 //! `renma promote`.
 
 use super::arguments::stage::{PromoteArguments, WorkArguments};
-use super::output::{print_json, say};
+use super::output::{detail, print_json, say};
 use super::session::Session;
-use super::stage::{StageEnd, run_stage};
+use super::stage::{StageEnd, run_stage, summarize};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
@@ -14,23 +14,23 @@ use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
     // A promotion is instantaneous: there is nothing that a budget could stop.
-    let limits = WorkArguments { budget: None, since: None, log: arguments.log.clone() };
-    run_stage(session, "promote", None, &limits, || work(session, arguments))
+    let limits = WorkArguments { budget: None, since: None, until: None, log: arguments.log.clone() };
+    run_stage(session, "promote", None, &limits, || work(session, arguments, &limits))
 }
 
-fn work(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<StageEnd> {
+fn work(session: &Session, arguments: &PromoteArguments, limits: &WorkArguments) -> anyhow::Result<StageEnd> {
     let report = match &arguments.model {
         Some(name) => promote_model(name, arguments)?,
-        None => return roll_back(session, &Registry::new(&named_registry(arguments))),
+        None => return roll_back(session, &Registry::new(&named_registry(arguments)), limits),
     };
-    tell(session, &report)?;
+    tell(session, &report, limits)?;
     Ok(end_of(&report))
 }
 
 /// Takes a promotion back. Each call takes back one more, so no error after that may invite a retry.
-fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<StageEnd> {
+fn roll_back(session: &Session, registry: &Registry, limits: &WorkArguments) -> anyhow::Result<StageEnd> {
     match rollback(registry) {
-        Ok(report) => match tell(session, &report) {
+        Ok(report) => match tell(session, &report, limits) {
             Ok(()) => Ok(end_of(&report)),
             Err(error) => Err(took_effect(&report, &error)),
         },
@@ -48,13 +48,15 @@ fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
     )
 }
 
-fn tell(session: &Session, report: &PromoteReport) -> anyhow::Result<()> {
+fn tell(session: &Session, report: &PromoteReport, limits: &WorkArguments) -> anyhow::Result<()> {
     let [champion, before] = champions(report);
-    if report.skipped {
-        say(&format!("promote: already done; the champion is {champion}"));
-    } else {
-        say(&format!("promote: the champion is {champion}, before {before}"));
-    }
+    let text = match (report.champion, report.skipped) {
+        (None, _) => "there is no champion; the run's start plays".to_owned(),
+        (Some(_), true) => format!("{champion} is champion, made before"),
+        (Some(_), false) => format!("{champion} is champion"),
+    };
+    summarize("promote", limits, &text);
+    detail(&format!("promote: the champion before was {before}"));
     if session.json { print_json(report) } else { Ok(()) }
 }
 

@@ -1,8 +1,8 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
-use super::arguments::GlobalArguments;
+use super::arguments::{GlobalArguments, ProgressMode};
 use super::failure::UsageError;
-use super::output::say;
+use super::output::{Verbosity, detail, say, set_verbosity};
 use super::progress::Watcher;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
@@ -37,10 +37,16 @@ impl Session {
             }
             say("stopping; press Ctrl-C again to abort at once");
         })?;
+        set_verbosity(match (arguments.quiet, arguments.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, true) => Verbosity::Verbose,
+            (false, false) => Verbosity::Normal,
+        });
+        let progress = if arguments.quiet { ProgressMode::None } else { arguments.progress };
         Ok(Self {
             json: arguments.json,
             threads: arguments.threads.map_or_else(cores, usize::from),
-            watcher: Watcher::new(arguments.progress),
+            watcher: Watcher::new(progress),
         })
     }
 
@@ -48,8 +54,11 @@ impl Session {
         Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher }
     }
 
-    /// Ends the work after this time, at the end of a part, an epoch or a batch.
-    pub(super) fn limit(&self, budget: Duration) {
+    /// What a stage knows of the run around it: whether there is one, when it is expected to end, and after what time to stop at
+    /// the end of a part, an epoch or a batch.
+    pub(super) fn in_run(&self, is_run: bool, until: Option<Duration>, budget: Option<Duration>) {
+        self.watcher.in_run(is_run, until, budget);
+        let Some(budget) = budget else { return };
         if budget.is_zero() {
             BUDGET_SPENT.store(true, Ordering::Relaxed);
             return;
@@ -140,8 +149,9 @@ pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
 /// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.
 pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model: &LoadedModel) {
     if level != LevelSetting::Percent(100) && model.model.mpc.is_empty() {
-        let (name, kind) = (model.id, if model.document.is_some() { "warning" } else { "note" });
-        say(&format!("{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
+        let name = &model.id;
+        let (kind, tell): (_, fn(&str)) = if model.document.is_some() { ("warning", say) } else { ("note", detail) };
+        tell(&format!("{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));
     }
 }
 

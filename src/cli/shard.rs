@@ -1,11 +1,12 @@
 //! `renma shard`.
 
 use super::arguments::shard::ShardCommand;
+use super::arguments::stage::WorkArguments;
 use super::drive;
 use super::failure::{UsageError, naming_makers};
-use super::output::{finding_text, print, print_json, say, thousands};
+use super::output::{counted, detail, finding_text, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, fresh_seed, processor_time};
-use super::stage::{StageEnd, run_stage};
+use super::stage::{StageEnd, run_stage, summarize};
 use super::{fit_mpc, gate, plan, train};
 use crate::cluster::plan::LoadedPlan;
 use crate::cluster::progress::{check_complete, progress};
@@ -28,7 +29,7 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
         ShardCommand::Drive(arguments) => drive::run(session, &arguments)?,
         ShardCommand::Finish { plan: path, seed, work } => {
             let plan = LoadedPlan::read(&path)?;
-            let finish = || finish(session, &plan, seed).map_err(|error| naming_makers(error, &path));
+            let finish = || finish(session, &plan, seed, &work).map_err(|error| naming_makers(error, &path));
             return run_stage(session, plan.stage(), Some(plan.generation()), &work, finish);
         }
     }
@@ -93,23 +94,23 @@ fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<(
     Ok(print(&format!("{}: {done} of {shards} shards are done\n{next}", progress.stage))?)
 }
 
-fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>) -> anyhow::Result<StageEnd> {
+fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
     check_complete(plan, session.context())?;
     let seed = seed.unwrap_or_else(fresh_seed);
     match plan.task() {
-        StageTask::Generate(task) => finish_games(session, task, seed),
+        StageTask::Generate(task) => finish_games(session, task, seed, work),
         StageTask::Train(task) => {
             let checked = check_part(&task, seed, session.context())?;
             say_checked("parts", checked.map_or(0, |_| 1), seed);
-            train::learn(session, &task)
+            train::learn(session, &task, work)
         }
         StageTask::FitMpc(task) => {
             say_checked("games", check_samples(task, seed, session.context())?, seed);
-            fit_mpc::fit(session, task)
+            fit_mpc::fit(session, task, work)
         }
         StageTask::Gate(task) => {
             say_checked("batches", check_batches(&task, seed, session.context())?, seed);
-            gate::decide(session, task)
+            gate::decide(session, task, work, false)
         }
     }
 }
@@ -117,19 +118,25 @@ fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>) -> anyhow::Re
 fn say_checked(items: &str, count: u64, seed: u64) {
     if 0 < count {
         let checked = thousands(count);
-        say(&format!("shard finish: {checked} {items} made again with --seed {seed}\n{}", finding_text(items, count)));
+        detail(&format!(
+            "shard finish: {checked} {items} made again with --seed {seed}\n{}",
+            finding_text(items, count)
+        ));
     }
 }
 
-fn finish_games(session: &Session, task: GenerateTask<'_>, seed: u64) -> anyhow::Result<StageEnd> {
+fn finish_games(
+    session: &Session,
+    task: GenerateTask<'_>,
+    seed: u64,
+    work: &WorkArguments,
+) -> anyhow::Result<StageEnd> {
     let report = finish_parts(task, seed, session.context())?;
-    let (games, positions) = (thousands(report.dataset.games), thousands(report.dataset.positions));
-    let mut text = format!("shard finish: {games} games, {positions} positions in {}", task.output.display());
-    if 0 < report.games_remade {
-        let (remade, seed) = (thousands(report.games_remade), report.sample_seed);
-        text += &format!(", {remade} made again with --seed {seed}\n{}", finding_text("games", report.games_remade));
-    }
-    say(&text);
+    let dataset = &report.dataset;
+    let again = if dataset.skipped { ", made before" } else { "" };
+    let made = format!("{}, {}", counted(dataset.games, "game"), counted(dataset.positions, "position"));
+    summarize("generate", work, &format!("{made}{again}"));
+    say_checked("games", report.games_remade, report.sample_seed);
     if session.json {
         print_json(&report)?;
     }

@@ -2,7 +2,7 @@
 
 use super::arguments::stage::WorkArguments;
 use super::failure::code_of;
-use super::output::say;
+use super::output::{detail, say};
 use super::session::{Session, Stopwatch};
 use crate::artifact::error::ArtifactError;
 use crate::exit_code;
@@ -28,6 +28,13 @@ impl StageEnd {
     }
 }
 
+/// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading of
+/// their generation.
+pub(super) fn summarize(stage: &str, arguments: &WorkArguments, text: &str) {
+    let indent = if arguments.log.is_some() { "  " } else { "" };
+    say(&format!("{indent}{stage:<9} {text}"));
+}
+
 /// Runs a stage under its budget and notes the call in the run's log.
 pub(super) fn run_stage(
     session: &Session,
@@ -36,7 +43,7 @@ pub(super) fn run_stage(
     arguments: &WorkArguments,
     act: impl FnOnce() -> anyhow::Result<StageEnd>,
 ) -> anyhow::Result<ExitCode> {
-    limit(session, arguments.budget, arguments.since);
+    limit(session, arguments);
     let call = Call::begin(stage, generation, arguments.log.as_deref());
     let result = act();
     let (seconds, threads) = (call.stopwatch.processor_seconds(), session.threads);
@@ -87,13 +94,15 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Ends the work when a budget is spent that counts from a moment, or from now.
-pub(super) fn limit(session: &Session, budget: Option<Duration>, since: Option<u64>) {
-    if let Some(budget) = budget {
-        let now = unix_seconds();
-        let spent = Duration::from_secs(now.saturating_sub(since.unwrap_or(now)));
-        session.limit(budget.saturating_sub(spent));
-    }
+/// Ends the work when its budget is spent, which counts from a moment or from now, and tells the progress when the run will end.
+pub(super) fn limit(session: &Session, arguments: &WorkArguments) {
+    let now = unix_seconds();
+    let left = arguments.budget.map(|budget| {
+        let spent = Duration::from_secs(now.saturating_sub(arguments.since.unwrap_or(now)));
+        budget.saturating_sub(spent)
+    });
+    let until = arguments.until.map(|until| Duration::from_secs(until.saturating_sub(now)));
+    session.in_run(arguments.log.is_some(), until, left);
 }
 
 /// Checks the dataset folder of a stage before its work; with `replace`, also clears it.
@@ -106,7 +115,7 @@ pub(super) fn claim_folder(stage: &str, claim: &Claim<'_>, replace: bool) -> Res
         Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
         None => return Ok(()),
     };
-    say(&format!("{stage}: {} {what}", claim.folder.display()));
+    detail(&format!("{stage}: {} {what}", claim.folder.display()));
     Ok(())
 }
 

@@ -1,14 +1,17 @@
 //! `renma status`: what is done, running, stale or missing in a run, and why.
 
+mod forecast;
 mod next;
+mod table;
 
 use super::arguments::run::{PipelineArguments, StatusArguments};
 use super::failure::UsageError;
-use super::output::{print, print_json, table, thousands};
+use super::output::{detail, print, print_json, table, terminal_width, thousands};
 use super::session::{Session, datasets_folder, registry_folder};
 use super::stage::unix_seconds;
-use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::error::ArtifactError;
 use crate::artifact::model::registry::Registry;
+use crate::artifact::publish::exists;
 use crate::config::{LoadedConfig, config_value, load_config};
 use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::lineage::Lineage;
@@ -18,6 +21,11 @@ use crate::run::script_lock::lock_for_script;
 use crate::run::state::{PartCount, Stage, StageState, State};
 use crate::run::summary::RunStatus;
 use std::io::stdin;
+use std::path::Path;
+use table::generation_table;
+
+/// The name of the report in a registry's folder.
+const REPORT_NAME: &str = "report.html";
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
     let config = load_config(&arguments.run.config)?;
@@ -38,6 +46,9 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
         let status = if call.code.is_some() { status.measured(&registry) } else { status };
         return Ok(write_record(path, call, registry.folder(), &status)?);
     }
+    if arguments.pipeline.forecast {
+        return forecast::run(session, &arguments.pipeline, &Lineage::read(&config, &registry, &datasets)?);
+    }
     if arguments.next {
         return next::run(session, &arguments.pipeline, Lineage::read(&config, &registry, &datasets)?);
     }
@@ -51,9 +62,13 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
         (true, _) => print_json(&status),
         (false, Some(_)) => Ok(print(&describe_stage(states))?),
         (false, None) => {
+            print(&describe(&status, arguments.wide))?;
+            print(&where_to_look(&status, registry.folder())?)?;
             let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
-            let efficiency = RunEfficiency::of(&calls).map(|run| format!("\n{}", efficiency_text(&run)));
-            Ok(print(&format!("{}{}", describe(&status), efficiency.unwrap_or_default()))?)
+            if let Some(run) = RunEfficiency::of(&calls) {
+                detail(&efficiency_text(&run));
+            }
+            Ok(())
         }
     }
 }
@@ -69,35 +84,14 @@ fn pipeline_call(arguments: &PipelineArguments) -> PipelineCall {
     PipelineCall { began: arguments.since.unwrap_or(now), now, code: arguments.code, budget: arguments.budget }
 }
 
-fn describe(status: &RunStatus) -> String {
-    let head = ["generation", "games", "positions", "MAE before", "after", "exact MAE", "candidate", "points", "Elo"];
-    let mut rows = vec![head.into_iter().chain(["verdict", ""]).map(str::to_owned).collect()];
-    let dash = || "-".to_owned();
-    let count = |value: Option<u64>| value.map_or_else(dash, thousands);
-    let discs = |value: Option<f64>| value.map_or_else(dash, |value| format!("{value:.2}"));
-    for generation in &status.generations {
-        let line = &generation.line;
-        rows.push(vec![
-            line.generation.to_string(),
-            count(line.games),
-            count(line.positions),
-            discs(line.mae_before),
-            discs(line.mae_after),
-            discs(line.exact_mae),
-            line.candidate.clone().unwrap_or_else(dash),
-            line.points.map_or_else(dash, |points| format!("{:.1} %", 100.0 * points)),
-            line.elo.map_or_else(dash, |[elo, low, high]| format!("{elo:+.0} [{low:+.0}, {high:+.0}]")),
-            line.verdict.map_or("-", Verdict::name).to_owned(),
-            if generation.champion { "champion".into() } else { String::new() },
-        ]);
-    }
+fn describe(status: &RunStatus, wide: bool) -> String {
     let champion = status.champion.as_deref().unwrap_or("none yet");
     let closed = match status.closed {
         0 => String::new(),
         closed => format!("; generations to {closed} are closed"),
     };
-    let mut text =
-        format!("run {}, champion {champion}; errors in discs on held-out games{closed}\n{}", status.run, table(&rows));
+    let table = generation_table(status, if wide { None } else { terminal_width() });
+    let mut text = format!("run {}, champion {champion}; errors in discs{closed}\n{table}", status.run);
     if status.stage_states.iter().any(|state| state.state != State::Done) {
         text += &format!("\n\n{}", describe_generations(&status.stage_states));
     }
@@ -111,6 +105,23 @@ fn describe(status: &RunStatus) -> String {
         text += &format!("\n\n{}", moved_text(&status.moved_defaults));
     }
     text
+}
+
+/// The champion with its error, and the report if there is one.
+fn where_to_look(status: &RunStatus, models: &Path) -> Result<String, ArtifactError> {
+    let mut text = String::new();
+    if let Some(champion) = &status.champion {
+        text += &format!("\nchampion  {}", models.join(champion).display());
+        let line = status.generations.iter().find(|generation| generation.champion);
+        if let Some(mae) = line.and_then(|generation| generation.line.exact_mae) {
+            text += &format!(", exact MAE {mae:.2} discs");
+        }
+    }
+    let report = models.join(REPORT_NAME);
+    if exists(&report)? {
+        text += &format!("\nreport    {}", report.display());
+    }
+    Ok(text)
 }
 
 /// How busy the threads of the run have been.

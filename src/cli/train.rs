@@ -1,10 +1,10 @@
 //! `renma train`.
 
-use super::arguments::stage::TrainArguments;
-use super::errors::{error_table, training_lines};
-use super::output::{print, print_json, say, thousands};
+use super::arguments::stage::{TrainArguments, WorkArguments};
+use super::errors::{error_table, training_lines, training_warnings};
+use super::output::{counted, detail, print, print_json, say};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
-use super::stage::{StageEnd, run_stage};
+use super::stage::{StageEnd, run_stage, summarize};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config;
@@ -19,7 +19,9 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
     // A dataset that cannot be read has no generation, and the stage says why.
     let newest = arguments.dataset.last().and_then(|folder| Manifest::read_any(folder).ok());
     let generation = newest.map(|manifest| manifest.generation);
-    run_stage(session, "train", generation, &arguments.work, || with_task(arguments, |task| learn(session, &task)))
+    run_stage(session, "train", generation, &arguments.work, || {
+        with_task(arguments, |task| learn(session, &task, &arguments.work))
+    })
 }
 
 /// Does something with the task of a call.
@@ -46,25 +48,26 @@ pub(super) fn with_task<T>(
 }
 
 /// Trains and says what was learned.
-pub(super) fn learn(session: &Session, task: &TrainTask<'_>) -> anyhow::Result<StageEnd> {
+pub(super) fn learn(session: &Session, task: &TrainTask<'_>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
     let stopwatch = Stopwatch::start();
     let report = train(task, session.context())?;
     let metrics = &report.metrics;
-    if report.skipped {
-        say(&format!("train: {} is already trained on this", report.id));
-    } else {
-        let updates = thousands(metrics.updates);
-        say(&format!(
-            "train: {} in {}: {updates} updates in {:.1} s",
-            report.id,
-            task.registry.folder().display(),
-            stopwatch.seconds()
-        ));
-        if 0 < metrics.unlabeled {
-            say(&format!("train: skipped {} rows that lack the label to learn", thousands(metrics.unlabeled)));
+    let parent = task.parent.map_or("zero weights".to_owned(), |parent| parent.id.to_string());
+    let judged = if metrics.held_out { "held-out" } else { "training" };
+    let (before, after) = (metrics.before.all.mae, metrics.after.all.mae);
+    let again = if report.skipped { ", made before" } else { "" };
+    let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs{again}", report.id);
+    summarize("train", work, &text);
+    if 0 < metrics.unlabeled {
+        say(&format!("train: skipped {} without the label to learn", counted(metrics.unlabeled, "row")));
+    }
+    if !report.skipped {
+        detail(&format!("train: {} in {:.1} s", counted(metrics.updates, "update"), stopwatch.seconds()));
+        detail(&error_table(metrics));
+        detail(&training_lines(metrics).join("\n"));
+        for warning in training_warnings(metrics) {
+            say(&warning);
         }
-        say(&error_table(metrics));
-        say(&training_lines(metrics).join("\n"));
     }
     if session.json {
         print_json(&report)?;

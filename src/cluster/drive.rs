@@ -343,7 +343,7 @@ impl Drive<'_> {
 
     fn count(&mut self, shard: usize) {
         if self.state.counted.insert(shard) {
-            self.context.progress.advance(self.work.of_shards[shard], 0);
+            self.context.progress.advance(self.work.of_shards[shard]);
         }
     }
 
@@ -367,7 +367,7 @@ mod tests {
 
     impl crate::pipeline::Progress for Silent {
         fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64, _: u64) {}
+        fn advance(&self, _: u64) {}
         fn end(&self) {}
     }
 

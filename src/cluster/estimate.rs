@@ -5,6 +5,7 @@ use super::stage::StageTask;
 use crate::pipeline::fit_mpc::shards::sample_until;
 use crate::pipeline::generate::run::play_until;
 use crate::pipeline::{Context, StageError};
+use crate::run::forecast::VISITS_PER_SECOND;
 
 /// How long a shard is to take on one core.
 const SHARD_SECONDS: f64 = 180.0;
@@ -22,9 +23,6 @@ const SHARDS_MAX: usize = 1_000_000;
 
 /// For how long games are timed.
 const TRIAL_SECONDS: f64 = 2.0;
-
-/// Row visits of a training per second of one core: 0.49 µs each (docs/cluster.md).
-const VISITS_PER_SECOND: f64 = 2e6;
 
 /// The number of shards for a plan that has any. `clock` gives seconds since some moment: the first games of self-play and of
 /// MPC samples are played to see how long they take.

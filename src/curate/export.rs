@@ -91,7 +91,7 @@ fn encode(
     for index in 0..dataset.part_count() {
         let rows = sound_rows(dataset, index, context)?;
         encoder.write(&rows, writer).map_err(Failure::Output)?;
-        context.progress.advance(1, rows.len() as u64);
+        context.progress.advance(1);
     }
     encoder.finish(writer).map_err(Failure::Output)
 }

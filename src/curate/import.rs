@@ -178,7 +178,8 @@ fn write(
             if let Some(labeler) = task.labeler {
                 counts.labeled += label::label(labeler, &mut games, context)?;
             }
-            context.progress.advance(games.len() as u64, std::mem::take(&mut rows) as u64);
+            context.progress.advance(games.len() as u64);
+            rows = 0;
             games.drain(..).try_for_each(|game| writer.push(game))?;
         }
         if ended {

@@ -51,8 +51,8 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     for dataset in &datasets {
         for index in 0..dataset.part_count() {
             context.check()?;
-            let rows = add_part(&mut writer, dataset, index, context)?;
-            context.progress.advance(1, rows);
+            add_part(&mut writer, dataset, index, context)?;
+            context.progress.advance(1);
         }
     }
     context.progress.end();
@@ -67,7 +67,7 @@ fn add_part(
     dataset: &Dataset,
     index: usize,
     context: Context<'_>,
-) -> Result<u64, ArtifactError> {
+) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows_until(index, context.stop)?);
     let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
@@ -78,9 +78,7 @@ fn add_part(
     // The writer expects ids from 0 and raises them to follow the games before them.
     games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);
     rows.iter_mut().for_each(|row| row.game_id -= part.first);
-    let count = rows.len() as u64;
-    writer.add_part(part.count, games, rows)?;
-    Ok(count)
+    writer.add_part(part.count, games, rows)
 }
 
 fn recipe(parents: &[ContentHash]) -> ContentHash {

@@ -101,7 +101,7 @@ fn over_parts<T: Send>(
                 context.check()?;
                 let result = check(index)?;
                 context.check()?;
-                context.progress.advance(1, 0);
+                context.progress.advance(1);
                 Ok(result)
             })
             .collect()

@@ -58,7 +58,7 @@ pub fn analyze(
             let began = Instant::now();
             searcher.clear();
             let (result, moves) = value(analysis, model, searcher, position)?;
-            context.progress.advance(1, 0);
+            context.progress.advance(1);
             Ok(Analyzed { result, moves, seconds: began.elapsed().as_secs_f64() })
         });
         values.collect()

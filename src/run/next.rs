@@ -23,6 +23,18 @@ pub enum Generations {
     More(u32),
 }
 
+impl Generations {
+    /// The last of them, where the config names one and the next generation is another.
+    #[must_use]
+    pub const fn last(self, configured: u32, next: u32) -> u32 {
+        match self {
+            Self::Configured => configured,
+            Self::Last(last) => last,
+            Self::More(more) => (next - 1).saturating_add(more),
+        }
+    }
+}
+
 impl std::str::FromStr for Generations {
     type Err = String;
 
@@ -106,11 +118,7 @@ impl Lineage<'_> {
                 state.because.as_deref().unwrap_or("which ones is not known")
             )));
         }
-        let last = match generations {
-            Generations::Configured => self.config.config.run.generations,
-            Generations::Last(last) => last,
-            Generations::More(more) => (steps.next - 1).saturating_add(more),
-        };
+        let last = generations.last(self.config.config.run.generations, steps.next);
         if steps.next <= last {
             self.open_generation(steps.next)?;
             self.write()?;

@@ -162,6 +162,7 @@ pub fn generation_line(
         mae_before: metrics.as_ref().map(|metrics| metrics.before.all.mae),
         mae_after: metrics.as_ref().map(|metrics| metrics.after.all.mae),
         exact_mae: None,
+        baseline: gate.map(|gate| gate.baseline.id.to_string()),
         candidate: candidate.map(|id| id.to_string()),
         verdict: gate.map(|gate| gate.verdict),
         points: gate.map(|gate| gate.score.points),

@@ -38,6 +38,9 @@ pub struct GenerationLine {
     /// The mean absolute error of the candidate on the yardstick, in discs, once it is measured.
     #[serde(default)]
     pub exact_mae: Option<f64>,
+    /// The model that was champion.
+    #[serde(default)]
+    pub baseline: Option<String>,
     /// The version that challenged the champion.
     pub candidate: Option<String>,
     /// What the gate decided.

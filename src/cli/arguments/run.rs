@@ -29,6 +29,9 @@ pub(in crate::cli) struct StatusArguments {
     pub(in crate::cli) stage: Option<Stage>,
     #[command(flatten)]
     pub(in crate::cli) run: RunArguments,
+    /// Print all columns of the table, however narrow the terminal
+    #[arg(long)]
+    pub(in crate::cli) wide: bool,
     /// Print what the next generation needs, as name=value lines
     #[arg(long, conflicts_with_all = ["stage", "key", "record"])]
     pub(in crate::cli) next: bool,
@@ -48,14 +51,20 @@ pub(in crate::cli) struct PipelineArguments {
     /// With --next: lock likewise, take the config into the run, and begin the generation
     #[arg(long, hide = true, requires = "next")]
     pub(in crate::cli) begin: bool,
-    /// With --begin: the last generation, or + and a number
-    #[arg(long, hide = true, requires = "begin", value_name = "N")]
+    /// Print what the rest of the run is expected to take, after a trial of two seconds; the next generation must fit on the disk
+    #[arg(long, hide = true, conflicts_with_all = ["stage", "key", "record", "next"])]
+    pub(in crate::cli) forecast: bool,
+    /// With --begin: the seconds that the forecast said
+    #[arg(long, hide = true, requires = "begin", value_name = "SECONDS")]
+    pub(in crate::cli) expect: Option<f64>,
+    /// With --begin or --forecast: the last generation, or + and a number
+    #[arg(long, hide = true, value_name = "N")]
     pub(in crate::cli) generations: Option<Generations>,
     /// With --begin: apply a changed config from the next generation on
-    #[arg(long, hide = true, requires = "begin", conflicts_with = "restart")]
+    #[arg(long, hide = true, conflicts_with = "restart")]
     pub(in crate::cli) from_next: bool,
-    /// With --begin: remove everything from this generation on
-    #[arg(long, hide = true, requires = "begin", value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    /// With --begin or --forecast: remove everything from this generation on
+    #[arg(long, hide = true, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
     pub(in crate::cli) restart: Option<u32>,
     /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
     #[arg(long, hide = true, value_name = "FILE", requires = "since", conflicts_with = "stage")]

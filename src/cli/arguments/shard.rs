@@ -136,7 +136,7 @@ impl PlanArguments {
     pub(in crate::cli) fn into_stage(self) -> Result<StageArguments, UsageError> {
         let Self { stage, run, model, generation, output, report, candidate, baseline, avoid, replace, .. } = self;
         let (dataset, parent, memory) = (self.dataset, self.parent, self.memory);
-        let work = WorkArguments { budget: None, since: None, log: None };
+        let work = WorkArguments { budget: None, since: None, until: None, log: None };
         let given = [
             ("--model", model.is_some()),
             ("--report", report.is_some()),

@@ -26,6 +26,9 @@ pub(in crate::cli) struct WorkArguments {
     /// Count the budget from this moment, in seconds since 1970 [default: now]
     #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
     pub(in crate::cli) since: Option<u64>,
+    /// When the whole run is expected to end, in seconds since 1970, for the progress
+    #[arg(long, hide = true, value_name = "SECONDS")]
+    pub(in crate::cli) until: Option<u64>,
     /// Append a line about this call, with its times, to a file
     #[arg(long, hide = true, value_name = "FILE")]
     pub(in crate::cli) log: Option<PathBuf>,

@@ -5,7 +5,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::cli::arguments::OutputArguments;
-use crate::cli::errors::{error_table, training_lines};
+use crate::cli::errors::{error_table, training_lines, training_warnings};
 use crate::cli::output::{Output, is_stdout, print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::picture::{ERROR_PICTURE, draw};
@@ -42,6 +42,7 @@ pub(super) fn show(
     if let Some(training) = &history.training {
         text.push(error_table(training));
         text.extend(training_lines(training));
+        text.extend(training_warnings(training));
     }
     Ok(print(&text.join("\n"))?)
 }

@@ -75,7 +75,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
             moves += text.len() as u64 / 2;
             distinct.insert(*blake3::hash(text.as_bytes()).as_bytes());
         }
-        context.progress.advance(1, 0);
+        context.progress.advance(1);
     }
     Ok(GateSummary {
         games,

@@ -97,7 +97,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
                 shallower = Some(row.score);
             }
         }
-        context.progress.advance(1, 0);
+        context.progress.advance(1);
     }
     let by_empties: Vec<SampleSummary> = by_empties.into_values().collect();
     let total = |count: fn(&SampleSummary) -> u64| by_empties.iter().map(count).sum();

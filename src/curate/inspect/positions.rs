@@ -145,7 +145,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<Positio
             context.check()?;
             inspector.add_row(&row);
         }
-        context.progress.advance(1, 0);
+        context.progress.advance(1);
     }
     Ok(inspector.finish())
 }

@@ -49,7 +49,7 @@ pub(super) fn make_part(
             |sampler, game| {
                 context.check()?;
                 let samples = sampler.samples(game)?;
-                context.progress.advance(1, samples.len() as u64);
+                context.progress.advance(1);
                 Ok(samples)
             },
         )

@@ -21,7 +21,7 @@ pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<Dep
             || Sampler::new(task, &no_table, context.stop),
             |sampler, game| {
                 context.check()?;
-                context.progress.advance(1, 0);
+                context.progress.advance(1);
                 Ok(sampler.positions(game)?)
             },
         )

@@ -129,7 +129,7 @@ impl<S: Sink> Looks<'_, S> {
 
     fn add(&mut self, game: PlayedGame) -> Result<(), StageError> {
         self.outcome.games_played += 1;
-        self.context.progress.advance(1, 0);
+        self.context.progress.advance(1);
         let batch = (game.row.pair / BATCH_PAIRS) as usize;
         self.played.entry(batch).or_default().insert(game.row.game_id, game);
         self.advance()

@@ -162,7 +162,7 @@ fn check_parts(
         check_footers(dataset, index, &settings)?;
         verify_part(dataset, index, false, context.stop)?;
         let count = remake.part(index, context);
-        context.progress.advance(1, 0);
+        context.progress.advance(1);
         count
     };
     context.progress.begin("check", dataset.part_count() as u64, "parts");

@@ -135,7 +135,7 @@ fn write_parts(
     let mut written = Written::default();
     // Writing a part takes a moment: when this call is to stop, waiting games are left to the next one.
     for game in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
-        context.progress.advance(1, game.positions.len() as u64);
+        context.progress.advance(1);
         written.nodes += game.nodes;
         let index = (game.game.game_id / task.config.part_games) as usize;
         let games = waiting.entry(index).or_default();

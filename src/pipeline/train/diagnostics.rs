@@ -134,7 +134,7 @@ fn searched<V: Send>(
         context.check()?;
         searcher.clear();
         let value = search(searcher, row.position)?;
-        context.progress.advance(1, 0);
+        context.progress.advance(1);
         Ok(value)
     });
     let values = values.collect();

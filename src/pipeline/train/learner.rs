@@ -194,7 +194,7 @@ impl<'a> Learner<'a> {
         for rows in rows.chunks(ROWS_BETWEEN_CHECKS) {
             self.context.check()?;
             errors += learn(rows);
-            self.context.progress.advance(rows.len() as u64, 0);
+            self.context.progress.advance(rows.len() as u64);
         }
         Ok(errors)
     }

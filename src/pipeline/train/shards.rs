@@ -8,14 +8,14 @@ use super::parts::{Learned, Part, Plan};
 use super::recipe::{initial_model, open_datasets, step};
 use super::rows::{no_rows, read_some_rows};
 use super::slots::SlotMap;
-use super::task::{TrainPartsReport, TrainRounds, TrainTask};
+use super::task::{TrainConfig, TrainPartsReport, TrainRounds, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
-use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
@@ -57,15 +57,20 @@ pub fn train_parts_done(task: &TrainTask<'_>) -> Result<Vec<bool>, StageError> {
 /// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
 #[must_use]
 pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
-    let config = task.config;
-    let rows: u64 = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
+    let rows = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
+    visits_of_parts(&task.features, task.config, rows)
+}
+
+/// About how often each part of a training on so many rows visits one of them.
+#[must_use]
+pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
     let weight = |part: &&Part| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
         let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
         let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs) / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
-    Plan::new(&task.features, config).parts().iter().map(weight).collect()
+    Plan::new(features, config).parts().iter().map(weight).collect()
 }
 
 /// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder. Only the

@@ -1,0 +1,270 @@
+//! What the rest of a run is expected to take: time, disk, memory. An estimate for people; no result depends on it.
+
+use super::lineage::Lineage;
+use super::log::{CallOutcome, CallRecord};
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::builtin::Builtin;
+use crate::artifact::model::reference::{LoadedModel, load_model};
+use crate::artifact::publish::{bytes_in, is_folder};
+use crate::config::LoadedConfig;
+use crate::pipeline::gate::task::GateMode;
+use crate::pipeline::generate::run::play_until;
+use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::train::shards::visits_of_parts;
+use crate::pipeline::{Context, StageError};
+use serde::Serialize;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// For how long the games of each player are timed.
+const TRIAL_SECONDS: f64 = 1.0;
+/// At most this share of a generation is played for it.
+const TRIAL_SHARE: u64 = 20;
+/// The generations whose times say how long the next one takes.
+const RECENT: usize = 3;
+
+/// Positions of a game, about: sixty moves, and hardly any passes.
+const POSITIONS_PER_GAME: u64 = 60;
+/// Bytes of a position and its share of a game on disk (docs/datasets.md: at most 13.5 for the position).
+const BYTES_PER_POSITION: u64 = 14;
+/// Bytes of a weight in weights.parquet: 1.7 in the model that ships; each generation makes two versions.
+const BYTES_PER_WEIGHT: f64 = 1.7;
+/// Row visits of a training per second of one core: 0.49 µs each (docs/cluster.md).
+pub const VISITS_PER_SECOND: f64 = 2e6;
+/// Core seconds of the searches from the positions of a sampled game to depth 12: 18 CPU minutes for 400 games of the model that ships.
+const SAMPLE_SECONDS: f64 = 2.6;
+/// How much longer a search takes that is a ply deeper, about.
+const BRANCHING: f64 = 2.2;
+/// A sequential test ends early; this many games are usual.
+const GATE_GAMES: u64 = 200;
+/// Bytes of a training row in memory, and of a weight while it is learned.
+const ROW_BYTES: u64 = 24;
+const LEARNED_BYTES: u64 = 16;
+/// Bytes of everything else: the default run takes 0.32 GB in all.
+const BASE_BYTES: u64 = 280_000_000;
+
+/// What the rest of a run is expected to take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Forecast {
+    /// The generations that are left.
+    pub generations: u32,
+    /// Seconds for all of them.
+    pub seconds: f64,
+    /// Whether not even one game ended while games were timed: it may be much more.
+    pub is_minimum: bool,
+    /// Bytes that all of them write.
+    pub bytes: u64,
+    /// Bytes that the next of them writes.
+    pub bytes_next: u64,
+    /// Bytes that are free on the disk of the datasets.
+    pub bytes_free: u64,
+    /// Bytes of memory, at most.
+    pub memory: u64,
+}
+
+impl Forecast {
+    /// Of the generations up to the last one. Where no generation has been timed, games are played for two seconds; `clock` gives
+    /// seconds since some moment, and the stop flag of the context ends games that take longer.
+    ///
+    /// # Errors
+    ///
+    /// A damaged run, or whatever the system refuses.
+    pub fn new(
+        lineage: &Lineage<'_>,
+        (next, last): (u32, u32),
+        calls: &[CallRecord],
+        clock: &dyn Fn() -> f64,
+        context: Context<'_>,
+    ) -> Result<Self, StageError> {
+        let generations = (last + 1).saturating_sub(next);
+        let config = &lineage.config;
+        let size = Size::of(config, lineage.datasets, next)?;
+        let (seconds, is_minimum) = match recent_seconds(calls, next) {
+            _ if generations == 0 => (0.0, false),
+            Some(seconds) => (seconds * f64::from(generations), false),
+            None => Trial { config, clock, context }.seconds(lineage, next, last)?,
+        };
+        Ok(Self {
+            generations,
+            seconds,
+            is_minimum,
+            bytes: size.bytes * u64::from(generations),
+            bytes_free: bytes_free(lineage.datasets)?,
+            bytes_next: if generations == 0 { 0 } else { size.bytes },
+            memory: size.memory,
+        })
+    }
+
+    /// Refuses a run whose next generation does not fit on the disk.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::StorageFull`].
+    pub fn check_disk(&self, datasets: &Path) -> Result<(), ArtifactError> {
+        if self.bytes_next <= self.bytes_free {
+            return Ok(());
+        }
+        let (needed, free) = (self.bytes_next.div_ceil(1_000_000), self.bytes_free / 1_000_000);
+        let reason = format!("the next generation needs about {needed} MB, and {free} MB are free");
+        Err(ArtifactError::io("write", datasets, io::Error::new(io::ErrorKind::StorageFull, reason)))
+    }
+}
+
+/// The mean seconds of the latest generations that all stages of the log have made, if there are any before the next one.
+#[must_use]
+pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
+    let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
+    let mut judged = Vec::new();
+    for call in calls.iter().filter(|call| call.outcome != CallOutcome::Skipped) {
+        let Some(generation) = call.generation.filter(|&generation| generation < next) else { continue };
+        *seconds.entry(generation).or_default() += call.seconds;
+        if call.stage == "gate" && call.outcome == CallOutcome::Done {
+            judged.push(generation);
+        }
+    }
+    let recent: Vec<f64> = seconds
+        .iter()
+        .rev()
+        .filter(|(generation, _)| judged.contains(generation))
+        .take(RECENT)
+        .map(|(_, seconds)| *seconds)
+        .collect();
+    (!recent.is_empty()).then(|| recent.iter().sum::<f64>() / recent.len() as f64)
+}
+
+/// What a generation takes besides time.
+struct Size {
+    bytes: u64,
+    memory: u64,
+}
+
+impl Size {
+    /// The newest finished generation tells its bytes, else the numbers of games and weights.
+    fn of(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<Self, ArtifactError> {
+        let rows = config.config.generate.games.saturating_mul(POSITIONS_PER_GAME);
+        let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
+        let selfplay = super::folders::generation_folder(datasets, "selfplay", next.saturating_sub(1));
+        let played = Manifest::read(&selfplay, DatasetKind::Selfplay).ok().filter(|manifest| 0 < manifest.done);
+        let games = config.config.generate.games;
+        let dataset = match played {
+            Some(manifest) => (bytes_in(&selfplay)? as f64 / manifest.done as f64 * games as f64) as u64,
+            None => rows.saturating_mul(BYTES_PER_POSITION),
+        };
+        let window = u64::from(config.config.run.window.min(next));
+        let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(4 << 30);
+        Ok(Self {
+            bytes: dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64),
+            memory: BASE_BYTES + learned + weights * LEARNED_BYTES,
+        })
+    }
+}
+
+/// Times games where no generation has been timed.
+struct Trial<'a> {
+    config: &'a LoadedConfig,
+    clock: &'a dyn Fn() -> f64,
+    context: Context<'a>,
+}
+
+impl Trial<'_> {
+    /// Seconds of the generations up to the last one, and whether they are a minimum. The first is played by the run's player, the
+    /// others by a trained one, for which the model that ships stands.
+    fn seconds(&self, lineage: &Lineage<'_>, next: u32, last: u32) -> Result<(f64, bool), StageError> {
+        let player = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
+        let (first, is_minimum) = self.game_seconds(&player)?;
+        let later = if is_minimum || next == last || !player.model.mpc.is_empty() {
+            first
+        } else {
+            self.game_seconds(&LoadedModel::builtin(Builtin::Champion))?.0
+        };
+        let seconds =
+            (next..=last).map(|number| self.generation_seconds(number, if number == next { first } else { later }));
+        Ok((seconds.sum(), is_minimum))
+    }
+
+    /// Core seconds of a game, and whether that is a minimum.
+    fn game_seconds(&self, model: &LoadedModel) -> Result<(f64, bool), StageError> {
+        let config = &self.config.config;
+        let task = GenerateTask {
+            config: &config.generate,
+            book: self.config.book.as_deref(),
+            seed: config.run.seed,
+            generation: 1,
+            model,
+            output: Path::new(""),
+        };
+        let (began, most) = ((self.clock)(), config.generate.games.div_ceil(TRIAL_SHARE));
+        let games = Cell::new(0_u64);
+        let is_enough = || {
+            games.set(games.get() + 1);
+            most <= games.get() || TRIAL_SECONDS <= (self.clock)() - began
+        };
+        let is_minimum = match play_until(task, is_enough, self.context) {
+            Ok(_) => false,
+            Err(StageError::Interrupted) => games.get() == 0,
+            Err(error) => return Err(error),
+        };
+        Ok((((self.clock)() - began) / games.get().max(1) as f64, is_minimum))
+    }
+
+    /// Seconds of all stages of a generation on the threads at hand.
+    fn generation_seconds(&self, generation: u32, game_seconds: f64) -> f64 {
+        let config = &self.config.config;
+        let games = config.generate.games;
+        let rows = games.saturating_mul(POSITIONS_PER_GAME).saturating_mul(config.run.window.min(generation).into());
+        let visits: u64 = visits_of_parts(&self.config.features, &config.train, rows).iter().sum();
+        let sample = SAMPLE_SECONDS * libm::pow(BRANCHING, f64::from(config.fit_mpc.depth_max) - 12.0);
+        let judged = match config.gate.mode {
+            GateMode::Games { .. } => config.gate.games,
+            GateMode::Sprt { .. } => config.gate.games.min(GATE_GAMES),
+        };
+        let core_seconds = (games + judged) as f64 * game_seconds
+            + visits as f64 / VISITS_PER_SECOND
+            + config.fit_mpc.games as f64 * sample;
+        core_seconds / self.context.threads as f64
+    }
+}
+
+/// The bytes that are free where a folder is or will be.
+fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
+    let absolute = std::path::absolute(folder).map_err(|source| ArtifactError::io("find", folder, source))?;
+    let mut existing = absolute.as_path();
+    while !is_folder(existing)? {
+        let Some(parent) = existing.parent() else { break };
+        existing = parent;
+    }
+    let found =
+        rustix::fs::statvfs(existing).map_err(|source| ArtifactError::io("inspect", existing, source.into()))?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(stage: &str, generation: u32, outcome: CallOutcome, seconds: f64) -> CallRecord {
+        let (stage, generation) = (stage.to_owned(), Some(generation));
+        let (cpu_seconds, threads, id, error) = (0.0, None, None, None);
+        CallRecord { stage, generation, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, id, error }
+    }
+
+    #[test]
+    fn the_latest_generations_that_were_judged_say_how_long_the_next_takes() {
+        let mut calls = Vec::new();
+        for (generation, seconds) in [(1, 100.0), (2, 10.0), (3, 20.0), (4, 30.0)] {
+            calls.push(call("generate", generation, CallOutcome::Stopped, seconds));
+            calls.push(call("generate", generation, CallOutcome::Done, 5.0));
+            calls.push(call("train", generation, CallOutcome::Skipped, 1000.0));
+            calls.push(call("gate", generation, CallOutcome::Done, 1.0));
+        }
+        calls.push(call("generate", 5, CallOutcome::Done, 7000.0));
+        assert_eq!(recent_seconds(&calls, 5), Some(26.0));
+        assert_eq!(recent_seconds(&calls, 2), Some(106.0));
+        assert_eq!(recent_seconds(&calls, 6), Some(26.0));
+        assert_eq!(recent_seconds(&calls, 1), None);
+    }
+}
