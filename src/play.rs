@@ -1,5 +1,9 @@
 //! Positions and games outside a run: nothing here writes a dataset or a model.
 
 pub mod analysis;
+pub mod game_text;
+pub mod history;
+pub mod lines;
 pub mod nboard;
 pub mod random_positions;
+pub mod session;

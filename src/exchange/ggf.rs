@@ -76,6 +76,19 @@ pub fn parse_move(text: &str) -> Result<Option<Square>, SquareError> {
     name.parse().map(Some)
 }
 
+/// A game as [`parse_ggf`] reads it.
+#[must_use]
+pub fn write_ggf(game: &GgfGame) -> String {
+    let (board, side) = (game.start.board_text(), game.start.side_text());
+    let moves = game.moves.iter().map(|played| {
+        let color = if played.black { 'B' } else { 'W' };
+        let square = played.square.map_or_else(|| "PA".to_owned(), |square| square.to_string().to_uppercase());
+        format!("{color}[{square}]")
+    });
+    let start = format!("{board} {side}").replace('X', "*");
+    format!("(;GM[Othello]TY[8]BO[8 {start}]{};)", moves.collect::<String>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +108,9 @@ mod tests {
             moves,
             [(true, square("f5")), (false, square("f6")), (true, square("d3")), (false, None), (true, None)]
         );
+        let written = write_ggf(&game);
+        assert_eq!(written, format!("(;GM[Othello]TY[8]BO[8 {board} *]B[F5]W[F6]B[D3]W[PA]B[PA];)"));
+        assert_eq!(parse_ggf(&written).unwrap(), game);
     }
 
     #[test]

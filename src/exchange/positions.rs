@@ -31,7 +31,8 @@ pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<ObfLine>, Artifac
 }
 
 /// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
-fn is_transcript(line: &str) -> bool {
+#[must_use]
+pub fn is_transcript(line: &str) -> bool {
     let mut letters = line.trim_start().bytes();
     letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))

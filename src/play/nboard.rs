@@ -1,8 +1,10 @@
 //! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out. docs/nboard.md lists the commands.
 
 pub mod commands;
-mod record;
 
+use super::game_text::replay;
+use super::lines::BETWEEN_CHECKS;
+use super::session::Session;
 use crate::artifact::model::version::Model;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::square::Square;
@@ -10,30 +12,12 @@ use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::result::{SearchResult, Stopped};
-use crate::engine::search::searcher::Searcher;
 use crate::exchange::ggf::{parse_ggf, parse_move};
-use commands::{BETWEEN_CHECKS, Commands, Pings, is_ping};
+use commands::{Commands, Pings, is_ping};
 use crossbeam::channel::{RecvTimeoutError, bounded};
-use record::Record;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-
-/// A transposition table of 2^17 entries, 2 MiB, stays in the second cache: searches of 60,000 nodes take 5 to 8 % less time than
-/// with the 2^20 of deep ones.
-const TABLE_BITS: u8 = 17;
-const DEEP_TABLE_BITS: u8 = 20;
-
-/// Searches and solves beyond these limits are deep ones.
-const DEPTH_MAX: Depth = Depth(15);
-const SOLVED_EMPTIES_MAX: u8 = 21;
-
-const fn table_bits(limits: &Limits) -> u8 {
-    let is_deep = DEPTH_MAX.0 < limits.depth.0
-        || SOLVED_EMPTIES_MAX < limits.exact_empties
-        || SOLVED_EMPTIES_MAX < limits.wld_empties;
-    if is_deep { DEEP_TABLE_BITS } else { TABLE_BITS }
-}
 
 /// The name under which the engine plays; its depth follows.
 const NAME: &str = "renma";
@@ -51,9 +35,7 @@ pub fn serve(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let pings = commands.pings();
-    let searcher = Searcher::new(&model.evaluation, &model.mpc, table_bits(&limits)).stopped_by(pings.stop());
-    let record = Record::new(ColoredPosition::START);
-    let mut engine = Engine { searcher, limits, record, version: 2, pings, output };
+    let mut engine = Engine { session: Session::new(model, limits, pings.stop()), version: 2, pings, output };
     let (over, watched) = bounded::<()>(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {
@@ -75,9 +57,7 @@ pub fn serve(
 
 /// The engine between two commands.
 struct Engine<'a> {
-    searcher: Searcher<'a>,
-    limits: Limits,
-    record: Record,
+    session: Session<'a>,
     /// Of the protocol.
     version: u32,
     pings: &'a Pings,
@@ -127,15 +107,15 @@ impl Engine<'_> {
     }
 
     fn say_name(&mut self) -> io::Result<()> {
-        self.say(&format!("set myname {NAME}{}", self.limits.depth.0))
+        self.say(&format!("set myname {NAME}{}", self.session.limits().depth.0))
     }
 
     fn set(&mut self, arguments: &str) -> io::Result<()> {
         let (name, value) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
         match (name, value.trim().parse()) {
             ("depth", Ok(depth)) => {
-                self.limits.depth = Depth(u8::clamp(depth, 1, Depth::MAX.0));
-                self.searcher.set_table_bits(table_bits(&self.limits));
+                let depth = Depth(u8::clamp(depth, 1, Depth::MAX.0));
+                self.session.set_limits(Limits { depth, ..self.session.limits() });
                 self.say_name()
             }
             ("game", _) => self.set_game(value),
@@ -145,13 +125,9 @@ impl Engine<'_> {
 
     fn set_game(&mut self, text: &str) -> io::Result<()> {
         let parsed = parse_ggf(text).map_err(|error| error.to_string());
-        match parsed.and_then(|game| Record::replay(&game)) {
-            Ok(record) => {
-                // What a search finds must not depend on other games.
-                if !record.continues(&self.record) {
-                    self.searcher.clear();
-                }
-                self.record = record;
+        match parsed.and_then(|game| replay(&game).map_err(|error| error.to_string())) {
+            Ok(history) => {
+                self.session.set_history(history);
                 Ok(())
             }
             Err(reason) => self.say(&format!("status cannot read the game: {reason}")),
@@ -160,7 +136,7 @@ impl Engine<'_> {
 
     fn play(&mut self, text: &str) -> io::Result<()> {
         let square = parse_move(text).map_err(|error| error.to_string());
-        match square.and_then(|square| self.record.play(square)) {
+        match square.and_then(|square| self.session.play(square).map_err(|error| error.to_string())) {
             Ok(()) => Ok(()),
             Err(reason) => self.say(&format!("status cannot play {text}: {reason}")),
         }
@@ -169,8 +145,7 @@ impl Engine<'_> {
     fn go(&mut self) -> io::Result<()> {
         self.say(&format!("status {NAME} is thinking"))?;
         let begun = Instant::now();
-        let result = self.searcher.search(self.record.current().position, self.limits);
-        self.clear_if(result.stopped);
+        let result = self.session.search();
         let seconds = begun.elapsed().as_secs_f64();
         self.say(&format!("nodestats {} {seconds:.3}", result.nodes))?;
         self.say(&format!("=== {}/{}/{seconds:.3}", move_text(result.best_move), eval_text(result.score)))
@@ -181,11 +156,8 @@ impl Engine<'_> {
         self.say(&format!("status {NAME} is analyzing"))?;
         let begun = Instant::now();
         let mut nodes = 0;
-        for limits in deepening(self.record.current(), self.limits) {
-            let Ok(hints) = self.hints(count.max(1), limits) else {
-                self.clear_if(true);
-                break;
-            };
+        for limits in deepening(self.session.history().current(), self.session.limits()) {
+            let Ok(hints) = self.hints(count.max(1), limits) else { break };
             for (line, score) in hints.lines {
                 self.say(&format!("search {line} {} 0 {}", eval_text(score), hints.depth))?;
             }
@@ -199,13 +171,13 @@ impl Engine<'_> {
     }
 
     fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
-        let position = self.record.current().position;
+        let position = self.session.history().current().position;
         if count == 1 || position.legal_moves() == 0 {
-            let result = self.searcher.search(position, limits).unless_stopped()?;
+            let result = self.session.search_within(limits).unless_stopped()?;
             let depth = if result.exact { "100%".to_owned() } else { result.depth.0.to_string() };
             return Ok(Hints { lines: vec![(line_text(&result), result.score)], depth, nodes: result.nodes });
         }
-        let (values, nodes) = self.searcher.move_values(position, limits)?;
+        let (values, nodes) = self.session.move_values_within(limits)?;
         let lines = values.iter().take(count).map(|value| (move_text(Some(value.square)), value.score)).collect();
         let is_exact = position.empties() <= limits.exact_empties;
         let depth = if is_exact { "100%".to_owned() } else { limits.depth.0.to_string() };
@@ -215,23 +187,14 @@ impl Engine<'_> {
     /// Values of all positions of the game, the last one first, as black sees them.
     fn analyze(&mut self) -> io::Result<()> {
         self.say(&format!("status {NAME} is analyzing"))?;
-        for ply in (0..self.record.positions().len()).rev() {
-            let ColoredPosition { position, black_to_move } = self.record.positions()[ply];
-            let Ok(result) = self.searcher.search(position, self.limits).unless_stopped() else {
-                self.clear_if(true);
-                break;
-            };
+        for ply in (0..self.session.history().positions().len()).rev() {
+            let ColoredPosition { position, black_to_move } = self.session.history().positions()[ply];
+            let found = self.session.search_position(position, self.session.limits());
+            let Ok(result) = found.unless_stopped() else { break };
             let score = if black_to_move { result.score } else { -result.score };
             self.say(&format!("analysis {ply} {}", eval_text(score)))?;
         }
         self.say("status")
-    }
-
-    /// Forgets a search that was stopped: how far it came depends on the time.
-    fn clear_if(&mut self, stopped: bool) {
-        if stopped {
-            self.searcher.clear();
-        }
     }
 }
 

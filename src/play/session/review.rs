@@ -1,0 +1,177 @@
+//! The moves of a game against the best ones: what each of them lost.
+
+use super::Session;
+use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::square::Square;
+use crate::engine::score::{Discs, Score};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::result::Stopped;
+
+/// A move that loses at least this much is a turning point: exact scores are even, and less is within the error of a search.
+const TURNING_POINT: Discs = Discs(2);
+
+/// A move of a game, and the best one in its place. Scores are those of the side that moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewedMove {
+    /// Plies before it.
+    pub ply: usize,
+    /// Whether black played it.
+    pub black: bool,
+    #[expect(missing_docs, reason = "the name says it")]
+    pub square: Square,
+    /// What it was worth.
+    pub score: Score,
+    /// The best move; the one that was played if none was found to be better.
+    pub best: Square,
+    #[expect(missing_docs, reason = "the name says it")]
+    pub best_score: Score,
+    /// Whether both scores are the results of best play to the end.
+    pub exact: bool,
+}
+
+impl ReviewedMove {
+    /// What the move lost against the best one; never less than zero.
+    #[must_use]
+    pub fn loss(&self) -> Score {
+        self.best_score - self.score
+    }
+
+    /// Whether the move lost two discs or more.
+    #[must_use]
+    pub fn is_turning_point(&self) -> bool {
+        Score::from(TURNING_POINT) <= self.loss()
+    }
+}
+
+impl Session<'_> {
+    /// All moves of the game in order, passes left out. The limits must allow a depth of one ply at least.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn review(&mut self) -> Result<Vec<ReviewedMove>, Stopped> {
+        let plies = 0..self.history.plies().len();
+        plies.filter_map(|ply| self.review_move(ply).transpose()).collect()
+    }
+
+    /// The move after `ply` plies; `None` for a pass, and where there was no move yet. It depends on the game, the model and
+    /// the limits alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn review_move(&mut self, ply: usize) -> Result<Option<ReviewedMove>, Stopped> {
+        let Some(&Some(square)) = self.history.plies().get(ply) else { return Ok(None) };
+        let ColoredPosition { position, black_to_move } = self.history.positions()[ply];
+        let next = self.history.positions()[ply + 1].position;
+        // A proven winner would be compared with the size of a mere search.
+        let limits = Limits { wld_empties: 0, depth: self.limits.depth.max(Depth(1)), ..self.limits };
+        // What deeper searches of later positions found would favor the move that was played.
+        self.searcher.clear();
+        let best = self.search_position(position, limits).unless_stopped()?;
+        let mut reviewed = ReviewedMove {
+            ply,
+            black: black_to_move,
+            square,
+            score: best.score,
+            best: best.best_move.unwrap_or(square),
+            best_score: best.score,
+            exact: best.exact,
+        };
+        if reviewed.best != square {
+            // As deep as the best move was searched, so that the two compare.
+            let exact_empties = if position.empties() <= limits.exact_empties { Depth::MAX.0 } else { 0 };
+            let reply_limits = Limits { depth: limits.depth - 1, exact_empties, ..limits };
+            let reply = self.search_position(next, reply_limits).unless_stopped()?;
+            reviewed.exact &= reply.exact;
+            if -reply.score < best.score {
+                reviewed.score = -reply.score;
+            } else {
+                reviewed.best = square;
+            }
+        }
+        Ok(Some(reviewed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::model::builtin::Builtin;
+    use crate::artifact::model::reference::LoadedModel;
+    use crate::engine::board::notation::parse_moves;
+    use crate::play::history::History;
+    use std::sync::atomic::AtomicBool;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// Every third move is the first legal one, the others the last: a game with passes and plenty of mistakes.
+    fn game() -> History {
+        let mut history = History::default();
+        while !history.is_over() {
+            let moves: Vec<_> = history.to_move().position.children().collect();
+            let place = if history.plies().len() % 3 == 0 { 0 } else { moves.len() - 1 };
+            history.play(Some(moves[place].0)).unwrap();
+        }
+        history
+    }
+
+    #[test]
+    fn a_move_loses_what_all_moves_are_worth_less_than_the_best() {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let limits = Limits { exact_empties: 8, ..Limits::full_width(Depth(3)) };
+        let mut session = Session::new(&model, limits, &NEVER);
+        session.set_history(game());
+        let review = session.review().unwrap();
+        let history = session.history().clone();
+        assert!(history.plies().contains(&None));
+        assert_eq!(review.len(), history.plies().iter().flatten().count());
+        for reviewed in &review {
+            let colored = history.positions()[reviewed.ply];
+            assert_eq!((history.plies()[reviewed.ply], colored.black_to_move), (Some(reviewed.square), reviewed.black));
+            // Full-width searches agree with the values of all moves.
+            let mut plain = Session::new(&model, limits, &NEVER);
+            plain.set_history(History::new(colored));
+            let (values, _) = plain.move_values().unwrap();
+            let value = values.iter().find(|value| value.square == reviewed.square).unwrap();
+            assert_eq!((reviewed.best_score, reviewed.score), (values[0].score, value.score), "{reviewed:?}");
+            let best = values.iter().find(|value| value.square == reviewed.best).unwrap();
+            assert_eq!(best.score, values[0].score, "{reviewed:?}");
+            assert_eq!(reviewed.exact, colored.position.empties() <= 8);
+            assert_eq!(reviewed.is_turning_point(), 2_000 <= reviewed.loss().0);
+        }
+        assert!(5 < review.iter().filter(|reviewed| reviewed.is_turning_point()).count());
+        assert_eq!(session.review().unwrap(), review);
+    }
+
+    #[test]
+    fn exact_losses_add_up_to_the_result() {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let limits = Limits { exact_empties: 12, ..Limits::full_width(Depth(1)) };
+        let mut session = Session::new(&model, limits, &NEVER);
+        session.set_history(game());
+        let review = session.review().unwrap();
+        let exact: Vec<_> = review.iter().filter(|reviewed| reviewed.exact).collect();
+        let sign = |reviewed: &ReviewedMove| if reviewed.black { 1 } else { -1 };
+        let begin = exact[0].best_score.0 * sign(exact[0]);
+        let lost: i32 = exact.iter().map(|reviewed| reviewed.loss().0 * sign(reviewed)).sum();
+        assert!(8 <= exact.len() && lost != 0);
+        assert_eq!(begin - lost, Score::from(session.history().black_discs()).0);
+    }
+
+    #[test]
+    fn only_moves_are_reviewed() {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let mut session = Session::new(&model, Limits::full_width(Depth(0)), &NEVER);
+        assert_eq!(session.review(), Ok(Vec::new()));
+        for square in parse_moves("f5d6").unwrap() {
+            session.play(Some(square)).unwrap();
+        }
+        assert_eq!(session.review_move(2), Ok(None));
+        // The first move is as good as its images.
+        assert_eq!(session.review_move(0).unwrap().unwrap().loss(), Score(0));
+        session.undo();
+        assert_eq!(session.review().unwrap().len(), 1);
+    }
+}
