@@ -6,6 +6,7 @@ mod bench;
 mod config;
 mod dataset;
 mod drive;
+
 mod errors;
 mod eval;
 mod failure;
@@ -15,11 +16,11 @@ mod gc;
 mod generate;
 mod input;
 mod model;
-mod nboard;
 mod output;
 mod plan;
 mod progress;
 mod promote;
+mod protocols;
 mod session;
 mod shard;
 mod stage;
@@ -71,7 +72,8 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
-        Command::Nboard(arguments) => nboard::run(session, &arguments)?,
+        Command::Nboard(arguments) => protocols::run_nboard(session, &arguments.engine)?,
+        Command::Gtp(arguments) => protocols::run_gtp(session, &arguments.engine)?,
         Command::Shard(command) => return shard::run(session, command),
         Command::Bench(command) => bench::run(session, command)?,
     }

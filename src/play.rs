@@ -2,8 +2,10 @@
 
 pub mod analysis;
 pub mod game_text;
+pub mod gtp;
 pub mod history;
 pub mod lines;
 pub mod nboard;
+pub mod picture;
 pub mod random_positions;
 pub mod session;

@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use config::ConfigCommand;
 use dataset::DatasetCommand;
 use model::ModelCommand;
-use positions::{EvalArguments, NboardArguments, SolveArguments};
+use positions::{EvalArguments, GtpArguments, NboardArguments, SolveArguments};
 use run::{GcArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
@@ -103,6 +103,8 @@ pub(super) enum Command {
     Solve(SolveArguments),
     /// Play as an engine of Othello programs that speak the NBoard protocol
     Nboard(NboardArguments),
+    /// Play as an engine of programs that speak the Go Text Protocol, version 2
+    Gtp(GtpArguments),
     /// Measure speed, with node counts
     #[command(subcommand)]
     Bench(BenchCommand),

@@ -5,13 +5,13 @@ pub mod commands;
 use super::game_text::replay;
 use super::lines::BETWEEN_CHECKS;
 use super::session::Session;
+use super::session::hints::Hint;
 use crate::artifact::model::version::Model;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::engine::search::result::{SearchResult, Stopped};
 use crate::exchange::ggf::{parse_ggf, parse_move};
 use commands::{Commands, Pings, is_ping};
 use crossbeam::channel::{RecvTimeoutError, bounded};
@@ -62,15 +62,6 @@ struct Engine<'a> {
     version: u32,
     pings: &'a Pings,
     output: &'a mut dyn Write,
-}
-
-/// The best moves of a position as a search found them.
-struct Hints {
-    /// The moves, each with those that follow it, and what they are worth.
-    lines: Vec<(String, Score)>,
-    /// As the protocol writes it: `100%` is exact.
-    depth: String,
-    nodes: u64,
 }
 
 impl Engine<'_> {
@@ -157,9 +148,10 @@ impl Engine<'_> {
         let begun = Instant::now();
         let mut nodes = 0;
         for limits in deepening(self.session.history().current(), self.session.limits()) {
-            let Ok(hints) = self.hints(count.max(1), limits) else { break };
-            for (line, score) in hints.lines {
-                self.say(&format!("search {line} {} 0 {}", eval_text(score), hints.depth))?;
+            let Ok(hints) = self.session.hints(count, limits) else { break };
+            let depth = if hints.exact { "100%".to_owned() } else { hints.depth.0.to_string() };
+            for hint in &hints.hints {
+                self.say(&format!("search {} {} 0 {depth}", line_text(hint), eval_text(hint.score)))?;
             }
             nodes += hints.nodes;
             self.say(&format!("nodestats {nodes} {:.3}", begun.elapsed().as_secs_f64()))?;
@@ -168,20 +160,6 @@ impl Engine<'_> {
             }
         }
         self.say("status")
-    }
-
-    fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
-        let position = self.session.history().current().position;
-        if count == 1 || position.legal_moves() == 0 {
-            let result = self.session.search_within(limits).unless_stopped()?;
-            let depth = if result.exact { "100%".to_owned() } else { result.depth.0.to_string() };
-            return Ok(Hints { lines: vec![(line_text(&result), result.score)], depth, nodes: result.nodes });
-        }
-        let (values, nodes) = self.session.move_values_within(limits)?;
-        let lines = values.iter().take(count).map(|value| (move_text(Some(value.square)), value.score)).collect();
-        let is_exact = position.empties() <= limits.exact_empties;
-        let depth = if is_exact { "100%".to_owned() } else { limits.depth.0.to_string() };
-        Ok(Hints { lines, depth, nodes })
     }
 
     /// Values of all positions of the game, the last one first, as black sees them.
@@ -212,11 +190,9 @@ fn move_text(square: Option<Square>) -> String {
     square.map_or_else(|| "PA".to_owned(), |square| square.to_string().to_uppercase())
 }
 
-/// The best move and what follows it.
-fn line_text(result: &SearchResult) -> String {
-    let follows = result.line.iter().skip_while(|&&square| Some(square) == result.best_move);
-    let line = std::iter::once(result.best_move).chain(follows.map(|&square| Some(square)));
-    line.map(move_text).collect()
+/// A move and those that follow it.
+fn line_text(hint: &Hint) -> String {
+    std::iter::once(hint.square).chain(hint.line.iter().copied().map(Some)).map(move_text).collect()
 }
 
 /// A score in discs.

@@ -1,5 +1,6 @@
 //! The engine with a game on its board: what people, protocols and pages play with. It neither prints nor reads the clock.
 
+pub mod hints;
 pub mod review;
 
 use super::history::{Forbidden, History};

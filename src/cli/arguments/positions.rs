@@ -59,8 +59,22 @@ pub(in crate::cli) struct SolveArguments {
 #[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
 pub(in crate::cli) struct NboardArguments {
     #[command(flatten)]
+    pub(in crate::cli) engine: EngineArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma gtp --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
+pub(in crate::cli) struct GtpArguments {
+    #[command(flatten)]
+    pub(in crate::cli) engine: EngineArguments,
+}
+
+/// An engine that another program plays with.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct EngineArguments {
+    #[command(flatten)]
     pub(in crate::cli) model: ModelArguments,
-    /// Search depth in plies, until the other program sets another
+    /// Search depth in plies; a program may set another by NBoard's `set depth`
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(in crate::cli) depth: u8,
     /// Positions visited per search at most [default: no limit]

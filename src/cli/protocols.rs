@@ -1,0 +1,49 @@
+//! `renma nboard` and `renma gtp`: plays for another program.
+
+use super::arguments::positions::EngineArguments;
+use super::failure::UsageError;
+use super::output::print_with;
+use super::session::{ChosenModel, Session, level, model_or_default, warn_without_statistics};
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::selective::Selective;
+use crate::play::lines::Lines;
+use crate::play::nboard::commands::Commands;
+use crate::play::{gtp, nboard};
+use std::io::{BufReader, stdin};
+
+pub(super) fn run_nboard(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
+    let (chosen, limits) = engine(session, "nboard", arguments)?;
+    let context = session.context();
+    let commands = Commands::read(BufReader::new(stdin()));
+    print_with(|output| nboard::serve(&chosen.model.model, limits, &commands, context.stop, output))?;
+    Ok(context.check()?)
+}
+
+pub(super) fn run_gtp(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
+    let (chosen, limits) = engine(session, "gtp", arguments)?;
+    let context = session.context();
+    let lines = Lines::read(BufReader::new(stdin()));
+    print_with(|output| gtp::serve(&chosen.model.model, limits, &lines, context.stop, output))?;
+    Ok(context.check()?)
+}
+
+/// The model and the limits of an engine.
+fn engine(session: &Session, command: &str, arguments: &EngineArguments) -> anyhow::Result<(ChosenModel, Limits)> {
+    if session.json {
+        return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
+    }
+    let mpc = level(arguments.mpc_level)?;
+    let chosen = model_or_default(arguments.model.model.as_deref(), &arguments.model.models)?;
+    warn_without_statistics("--mpc-level", arguments.mpc_level, &chosen.model);
+    chosen.announce(command);
+    let limits = Limits {
+        depth: Depth(arguments.depth),
+        exact_empties: arguments.exact_empties,
+        wld_empties: arguments.wld_empties,
+        nodes: arguments.nodes,
+        mpc,
+        selective: Selective::NONE,
+    };
+    Ok((chosen, limits))
+}

@@ -1,0 +1,58 @@
+//! The best moves of a position with what they are worth.
+
+use super::Session;
+use crate::engine::board::square::Square;
+use crate::engine::score::Score;
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::move_values::MoveValue;
+use crate::engine::search::result::{SearchResult, Stopped};
+
+/// The best moves, best first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hints {
+    #[expect(missing_docs, reason = "the name says it")]
+    pub hints: Vec<Hint>,
+    /// How far the search looked ahead.
+    pub depth: Depth,
+    /// Whether the scores are the results of best play to the end.
+    pub exact: bool,
+    /// The positions visited.
+    pub nodes: u64,
+}
+
+/// A move, or a pass where there is none, and what it is worth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// `None` is a pass.
+    pub square: Option<Square>,
+    /// The best moves after it as far as they are known, without passes.
+    pub line: Vec<Square>,
+    /// From the side to move.
+    pub score: Score,
+}
+
+impl Session<'_> {
+    /// The best moves, at most `count`. Only a single one has a line, and may end at a node limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Stopped`].
+    pub fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
+        let position = self.history().current().position;
+        if count <= 1 || position.legal_moves() == 0 {
+            let result = self.search_within(limits).unless_stopped()?;
+            let hint = Hint { square: result.best_move, line: line_after(&result), score: result.score };
+            return Ok(Hints { hints: vec![hint], depth: result.depth, exact: result.exact, nodes: result.nodes });
+        }
+        let (values, nodes) = self.move_values_within(limits)?;
+        let hint = |value: &MoveValue| Hint { square: Some(value.square), line: Vec::new(), score: value.score };
+        let hints = values.iter().take(count).map(hint).collect();
+        Ok(Hints { hints, depth: limits.depth, exact: position.empties() <= limits.exact_empties, nodes })
+    }
+}
+
+/// What follows the best move.
+fn line_after(result: &SearchResult) -> Vec<Square> {
+    result.line.iter().copied().skip_while(|&square| Some(square) == result.best_move).collect()
+}
