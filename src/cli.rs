@@ -18,6 +18,7 @@ mod input;
 mod model;
 mod output;
 mod plan;
+mod play;
 mod progress;
 mod promote;
 mod protocols;
@@ -72,6 +73,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Model(command) => model::run(session, command)?,
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
+        Command::Play(arguments) => return play::run(session, &arguments),
         Command::Nboard(arguments) => protocols::run_nboard(session, &arguments.engine)?,
         Command::Gtp(arguments) => protocols::run_gtp(session, &arguments.engine)?,
         Command::Shard(command) => return shard::run(session, command),

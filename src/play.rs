@@ -9,3 +9,4 @@ pub mod nboard;
 pub mod picture;
 pub mod random_positions;
 pub mod session;
+pub mod terminal;

@@ -159,8 +159,8 @@ fn undo_takes_back_a_command_with_the_pass_it_implied() {
 
 #[test]
 fn the_board_is_shown_with_coordinates_and_the_side_to_move() {
-    let board = "= \n  A B C D E F G H\n1 . . . . . . . .\n2 . . . . . . . .\n3 . . . X . . . .\n4 . . . X X . . .\n\
-                 5 . . . X O . . .\n6 . . . . . . . .\n7 . . . . . . . .\n8 . . . . . . . .\nX 4, O 1, white to move";
+    let board = "= \n  a b c d e f g h\n1 . . . . . . . . \n2 . . . . . . . . \n3 . . .[X]. . . . \n4 . . . X X . . . \n\
+                 5 . . . X O . . . \n6 . . . . . . . . \n7 . . . . . . . . \n8 . . . . . . . . \nX 4, O 1, white to move";
     check(&[("play b d3", "="), ("showboard", board), ("clear_board", "="), ("play b d3", "="), ("showboard", board)]);
 }
 

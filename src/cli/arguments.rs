@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use config::ConfigCommand;
 use dataset::DatasetCommand;
 use model::ModelCommand;
-use positions::{EvalArguments, GtpArguments, NboardArguments, SolveArguments};
+use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, SolveArguments};
 use run::{GcArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
@@ -101,6 +101,8 @@ pub(super) enum Command {
     Eval(EvalArguments),
     /// Print exact scores of positions
     Solve(SolveArguments),
+    /// Play a game on the terminal
+    Play(PlayArguments),
     /// Play as an engine of Othello programs that speak the NBoard protocol
     Nboard(NboardArguments),
     /// Play as an engine of programs that speak the Go Text Protocol, version 2

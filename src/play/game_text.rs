@@ -25,11 +25,7 @@ pub fn parse_game(text: &str) -> Result<History, GameTextError> {
     let text = text.split('#').next().unwrap_or_default();
     if is_transcript(text) {
         let squares = parse_moves(text).map_err(|error| failed(error.to_string()))?;
-        let mut history = History::default();
-        for (number, square) in (1..).zip(squares) {
-            history.play(Some(square)).map_err(|error| failed(forbidden(number, error)))?;
-        }
-        return Ok(history);
+        return History::from_moves(&squares).map_err(|(number, error)| failed(forbidden(number, error)));
     }
     let line = parse_obf(text).map_err(|error| failed(error.to_string()))?;
     let line = line.ok_or_else(|| failed("it holds no moves and no position".to_owned()))?;
@@ -74,7 +70,7 @@ mod tests {
     #[test]
     fn a_game_survives_text() {
         // White moves after the pass of black.
-        let moves = "d3c3e6d2d1e1b2c1f4";
+        let moves = "d3c3e6d2d1e1b2c1b4";
         assert_eq!(game_text(&parse_game(moves).unwrap()), moves);
         let mut history = parse_game(&format!("{BOARD} O;")).unwrap();
         assert!(!history.current().black_to_move);

@@ -4,7 +4,7 @@ mod request;
 
 use super::history::{Forbidden, History};
 use super::lines::Lines;
-use super::picture::board_picture;
+use super::picture::{Palette, board_picture, counts_text};
 use super::session::Session;
 use crate::artifact::model::version::Model;
 use crate::engine::board::square::Square;
@@ -123,7 +123,10 @@ impl Engine<'_> {
                 Ok(vertex_text(square))
             }
             "undo" => self.undo().map(|()| nothing),
-            "showboard" => Ok(format!("\n{}", board_picture(self.session.history()))),
+            "showboard" => {
+                let history = self.session.history();
+                Ok(format!("\n{}\n{}", board_picture(history, false, &Palette::PLAIN), counts_text(history)))
+            }
             "final_score" => self.final_score(),
             "time_settings" => numbers(arguments, 3).map(|()| nothing),
             "time_left" => {

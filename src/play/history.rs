@@ -42,6 +42,19 @@ impl History {
         Self { positions: vec![start], plies: Vec::new(), undone: Vec::new() }
     }
 
+    /// The game from the usual start in which these moves were played, with the passes between them.
+    ///
+    /// # Errors
+    ///
+    /// The number of the first move that the rules forbid, counted from 1, and why.
+    pub fn from_moves(moves: &[Square]) -> Result<Self, (usize, Forbidden)> {
+        let mut history = Self::default();
+        for (number, &square) in (1..).zip(moves) {
+            history.play(Some(square)).map_err(|forbidden| (number, forbidden))?;
+        }
+        Ok(history)
+    }
+
     /// One more than there are plies.
     #[must_use]
     pub fn positions(&self) -> &[ColoredPosition] {
@@ -166,11 +179,7 @@ mod tests {
     use proptest::prelude::{Strategy, any, prop_assert_eq, proptest};
 
     fn history(moves: &str) -> History {
-        let mut history = History::default();
-        for square in parse_moves(moves).unwrap() {
-            history.play(Some(square)).unwrap();
-        }
-        history
+        History::from_moves(&parse_moves(moves).unwrap()).unwrap()
     }
 
     /// After these moves black must pass.

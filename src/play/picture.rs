@@ -1,28 +1,118 @@
-//! The board as plain text.
+//! The board as text, in colors or without.
 
 use super::history::History;
 use crate::engine::board::notation::{Black, White};
 use crate::engine::board::square::Square;
+use anstyle::{AnsiColor, Color, Style};
 
-/// The board with coordinates, the number of discs and the side to move: `X` is black, `O` is white.
+/// How the parts of a board are drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Palette {
+    /// Coordinates.
+    pub frame: Style,
+    /// Black discs, `X`.
+    pub black: Style,
+    /// White discs, `O`.
+    pub white: Style,
+    /// Empty squares, `.`.
+    pub empty: Style,
+    /// Legal moves, `+`, and the brackets around the last move.
+    pub mark: Style,
+}
+
+impl Palette {
+    /// Without colors.
+    pub const PLAIN: Self =
+        Self { frame: Style::new(), black: Style::new(), white: Style::new(), empty: Style::new(), mark: Style::new() };
+
+    /// Black and white discs on green.
+    pub const COLORED: Self = Self {
+        frame: Style::new().dimmed(),
+        black: on_green(AnsiColor::Black),
+        white: on_green(AnsiColor::BrightWhite).bold(),
+        empty: on_green(AnsiColor::Black).dimmed(),
+        mark: on_green(AnsiColor::BrightYellow).bold(),
+    };
+}
+
+const fn on_green(color: AnsiColor) -> Style {
+    Style::new().fg_color(Some(Color::Ansi(color))).bg_color(Some(Color::Ansi(AnsiColor::Green)))
+}
+
+/// The squares with coordinates. The last move is in brackets, and legal moves are marked if `shows_moves` is set.
 #[must_use]
-pub fn board_picture(history: &History) -> String {
-    let current = history.current();
-    let board = current.board_text();
-    let rows = Square::all().zip(board.chars()).map(|(square, disc)| {
-        let disc = if disc == '-' { '.' } else { disc };
-        match square.index() % 8 {
-            0 => format!("{} {disc}", square.index() / 8 + 1),
-            7 => format!(" {disc}\n"),
-            _ => format!(" {disc}"),
-        }
+pub fn board_picture(history: &History, shows_moves: bool, palette: &Palette) -> String {
+    let colored = history.current();
+    let (Black(black), White(white)) = colored.boards();
+    let moves = if shows_moves { colored.position.legal_moves() } else { 0 };
+    let last = history.plies().last().copied().flatten();
+    let cell = |square: Square| match square.bit() {
+        bit if black & bit != 0 => ('X', palette.black),
+        bit if white & bit != 0 => ('O', palette.white),
+        bit if moves & bit != 0 => ('+', palette.mark),
+        _ => ('.', palette.empty),
+    };
+    let (frame, mark) = (palette.frame, palette.mark);
+    let rows = (0..8).map(|row| {
+        let squares: Vec<Square> = (0..8).filter_map(|column| Square::at(column, row)).collect();
+        let cells = squares.iter().enumerate().map(|(column, &square)| {
+            let follows_last = 0 < column && Some(squares[column - 1]) == last;
+            let space = if Some(square) == last {
+                '['
+            } else if follows_last {
+                ']'
+            } else {
+                ' '
+            };
+            let (disc, style) = cell(square);
+            format!("{mark}{space}{mark:#}{style}{disc}{style:#}")
+        });
+        let end = if last.is_some() && squares.last().copied() == last { ']' } else { ' ' };
+        format!("{frame}{}{frame:#}{}{mark}{end}{mark:#}", row + 1, cells.collect::<String>())
     });
-    let (Black(black), White(white)) = current.boards();
-    let turn = match (history.is_over(), current.black_to_move) {
+    let rows: Vec<String> = rows.collect();
+    format!("{frame}  a b c d e f g h{frame:#}\n{}", rows.join("\n"))
+}
+
+/// The number of discs of each color, and whose turn it is.
+#[must_use]
+pub fn counts_text(history: &History) -> String {
+    let (Black(black), White(white)) = history.current().boards();
+    let turn = match (history.is_over(), history.current().black_to_move) {
         (true, _) => "the game is over",
         (_, true) => "black to move",
         (_, false) => "white to move",
     };
-    let counts = format!("X {}, O {}, {turn}", black.count_ones(), white.count_ones());
-    format!("  A B C D E F G H\n{}{counts}", rows.collect::<String>())
+    format!("X {}, O {}, {turn}", black.count_ones(), white.count_ones())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::game_text::parse_game;
+
+    #[test]
+    fn the_last_move_is_in_brackets_wherever_it_is() {
+        let picture =
+            |moves: &str, shows_moves| board_picture(&parse_game(moves).unwrap(), shows_moves, &Palette::PLAIN);
+        let rows = |text: &str| text.lines().map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
+        let opening = rows(&picture("f5", true));
+        assert_eq!(opening[0], "  a b c d e f g h");
+        assert_eq!(opening[3..7], ["3 . . . . . . . .", "4 . . . O X + . .", "5 . . . X X[X]. .", "6 . . . + . + . ."]);
+        assert_eq!(rows(&picture("f5", false))[4], "4 . . . O X . . .");
+        // In the last column the bracket closes after it, in the first one it opens before it.
+        let corner = rows(&picture("f5f6c4g5h5", false));
+        assert_eq!(corner[5], "5 . . . X X X X[X]");
+        let edge = rows(&picture("c4c3c2b4a5", false));
+        assert_eq!(edge[5], "5[X]. . X O . . .");
+    }
+
+    #[test]
+    fn colors_change_no_letter() {
+        let history = parse_game("f5d6c3").unwrap();
+        let colored = board_picture(&history, true, &Palette::COLORED);
+        assert!(colored.contains('\u{1b}'));
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), board_picture(&history, true, &Palette::PLAIN));
+        assert_eq!(counts_text(&history), "X 5, O 2, white to move");
+    }
 }

@@ -1,6 +1,7 @@
 //! The arguments of the commands that value positions and play.
 
 use crate::pipeline::search_settings::LevelSetting;
+use crate::play::terminal::level::Level;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -53,6 +54,16 @@ pub(in crate::cli) struct EvalArguments {
 pub(in crate::cli) struct SolveArguments {
     #[command(flatten)]
     pub(in crate::cli) positions: PositionsArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "Example: renma play --level 4")]
+pub(in crate::cli) struct PlayArguments {
+    #[command(flatten)]
+    pub(in crate::cli) model: ModelArguments,
+    /// How many moves the engine looks ahead at first, 1 to 20
+    #[arg(long, value_name = "N", default_value = "6")]
+    pub(in crate::cli) level: Level,
 }
 
 #[derive(Args, Debug)]

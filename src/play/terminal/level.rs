@@ -1,0 +1,66 @@
+//! How strong the engine plays against people.
+
+use crate::engine::search::depth::Depth;
+use crate::engine::search::limits::Limits;
+use crate::engine::search::mpc_level::MpcLevel;
+use std::fmt;
+use std::str::FromStr;
+
+/// More empty squares take seconds to solve.
+const EXACT_EMPTIES_MAX: u8 = 20;
+
+/// From this level on the search is selective, where the model has statistics for it.
+const SELECTIVE_MIN: u8 = 8;
+
+/// Moves that the engine looks ahead, 1 to [`Level::MAX`]; it solves positions with up to twice as many empty squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Level(u8);
+
+/// A text that is no level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a level is a number from 1 to {max}", max = Level::MAX)]
+pub struct LevelError;
+
+impl Level {
+    /// The strongest one.
+    pub const MAX: u8 = 20;
+
+    /// The limits of its searches.
+    #[must_use]
+    pub fn limits(self) -> Limits {
+        let mpc = if self.0 < SELECTIVE_MIN { MpcLevel::FullWidth } else { MpcLevel::P95 };
+        Limits { exact_empties: EXACT_EMPTIES_MAX.min(2 * self.0), mpc, ..Limits::full_width(Depth(self.0)) }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for Level {
+    type Err = LevelError;
+
+    fn from_str(text: &str) -> Result<Self, LevelError> {
+        text.parse().ok().filter(|level| (1..=Self::MAX).contains(level)).map(Self).ok_or(LevelError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_a_number_in_its_range() {
+        for (text, depth, exact_empties) in [("1", 1, 2), ("9", 9, 18), ("20", 20, 20)] {
+            let level: Level = text.parse().unwrap();
+            assert_eq!((level.to_string().as_str(), level.limits().depth), (text, Depth(depth)));
+            assert_eq!(level.limits().exact_empties, exact_empties);
+        }
+        for text in ["0", "21", "-1", "256", "", "high"] {
+            assert_eq!(text.parse::<Level>(), Err(LevelError), "{text}");
+        }
+        assert_eq!(LevelError.to_string(), "a level is a number from 1 to 20");
+    }
+}
