@@ -170,6 +170,46 @@ fn eval_and_solve_print_every_position_in_the_order_of_the_file() {
     assert_eq!(static_value["positions"][1]["move"], Value::Null);
 }
 
+#[test]
+fn a_review_names_the_turning_points_of_each_game() {
+    let workspace = Workspace::new();
+    workspace.write("games.txt", "f5d6\n# the shortest\ne6f4e3f6g5d6e7f5c5\n");
+    let review = "eval games.txt --review --depth 3 --model builtin:square-weights";
+    let value = check_json(&workspace.run(&format!("{review} --json")), "eval --review");
+    let played = |game: usize| value["positions"][game]["played"].as_array().unwrap();
+    assert_eq!((played(0).len(), played(1).len()), (2, 9));
+    for moves in [played(0), played(1)] {
+        for (ply, found) in moves.iter().enumerate() {
+            assert_eq!((&found["ply"], &found["side"]), (&ply.into(), &["X", "O"][ply % 2].into()));
+            let loss = found["best_score"].as_i64().unwrap() - found["score"].as_i64().unwrap();
+            assert_eq!((&found["loss"], &found["turning_point"]), (&loss.into(), &(2_000 <= loss).into()), "{found}");
+            assert_eq!(loss == 0, found["move"] == found["best_move"], "{found}");
+        }
+    }
+    // White's last move gave everything away, and the text names it in its row.
+    let last = &played(1)[7];
+    assert_eq!(
+        (&last["move"], &last["score"], &last["turning_point"]),
+        (&"f5".into(), &(-64_000).into(), &true.into())
+    );
+    let text = workspace.done(review);
+    assert!(text.contains("\ngame 1: ") && text.contains("\ngame 2: "), "{text}");
+    let is_row = |line: &&str| line.split_whitespace().take(3).eq(["8", "O", "f5"]);
+    assert_eq!(text.lines().filter(is_row).count(), 1, "{text}");
+    for (content, words) in
+        [(format!("f5\n{START} X;\n"), "position 2 has no moves"), ("f5a1\n".into(), "line 1, byte 2")]
+    {
+        workspace.write("games.txt", content);
+        let outcome = workspace.run(review);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(65), ""), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
+    }
+    // A review without limits looks ahead; a value without them is static.
+    workspace.write("games.txt", "f5d6\n");
+    let depth = |arguments: &str| check_json(&workspace.run(arguments), arguments)["positions"][0]["depth"].clone();
+    assert_eq!((depth("eval games.txt --review --json"), depth("eval games.txt --json")), (8.into(), 0.into()));
+}
+
 const START: &str = "---------------------------OX------XO---------------------------";
 
 #[test]

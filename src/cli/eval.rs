@@ -1,5 +1,7 @@
 //! `renma eval` and `renma solve`: values of positions.
 
+mod review;
+
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
 use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
@@ -14,7 +16,12 @@ use crate::engine::search::selective::Selective;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::search_settings::{LevelSetting, selective};
 use crate::play::analysis::{Analysis, Analyzed, analyze};
+use review::{PlayedMove, check_games, describe_review, review_games};
 use serde::Serialize;
+
+/// The limits of a review that names none.
+const REVIEW_DEPTH: u8 = 8;
+const REVIEW_EXACT_EMPTIES: u8 = 14;
 
 /// A position with its value.
 #[derive(Debug, Serialize)]
@@ -32,6 +39,8 @@ struct PositionValue {
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     moves: Option<Vec<MoveLine>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    played: Option<Vec<PlayedMove>>,
 }
 
 /// A legal move with its value.
@@ -66,10 +75,13 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
     let ModelArguments { model, models } = &arguments.positions.model;
     let chosen = model_or_default(model.as_deref(), models)?;
     warn_without_statistics("--mpc-level", setting, &chosen.model);
-    let (depth, exact_empties) = (Depth(arguments.depth), arguments.exact_empties);
+    let (depth, exact_empties) = if arguments.review { (REVIEW_DEPTH, REVIEW_EXACT_EMPTIES) } else { (0, 0) };
+    let depth = Depth(arguments.depth.unwrap_or(depth));
+    let exact_empties = arguments.exact_empties.unwrap_or(exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
     let analysis = Analysis::Search { limits, moves: arguments.moves };
-    run(session, "eval", analysis, &arguments.positions, &chosen)
+    let review_limits = arguments.review.then_some(limits);
+    run(session, "eval", analysis, review_limits, &arguments.positions, &chosen)
 }
 
 /// How selective the searches are, by the arguments or else by their config.
@@ -84,23 +96,28 @@ pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow
     let arguments = &arguments.positions;
     let ModelArguments { model, models } = &arguments.model;
     let chosen = model_or_default(model.as_deref(), models)?;
-    run(session, "solve", Analysis::Solve, arguments, &chosen)
+    run(session, "solve", Analysis::Solve, None, arguments, &chosen)
 }
 
 fn run(
     session: &Session,
     command: &str,
     analysis: Analysis,
+    review_limits: Option<Limits>,
     arguments: &PositionsArguments,
     chosen: &ChosenModel,
 ) -> anyhow::Result<()> {
     let context = session.context();
     let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
     let lines = read_positions(&name, &bytes)?;
+    if review_limits.is_some() {
+        check_games(&name, &lines)?;
+    }
     let positions: Vec<Position> = lines.iter().map(|line| line.colored.position).collect();
     chosen.announce(command);
     let stopwatch = Stopwatch::start();
     let analyzed = analyze(analysis, &chosen.model.model, &positions, context)?;
+    let played = review_limits.map(|limits| review_games(limits, &chosen.model.model, &lines, context)).transpose()?;
     let total = Total {
         positions: positions.len(),
         nodes: analyzed.iter().map(|analyzed| analyzed.result.nodes).sum(),
@@ -108,8 +125,12 @@ fn run(
         cpu_seconds: stopwatch.processor_seconds(),
     };
     let positions = lines.iter().zip(&analyzed).map(|(line, analyzed)| position_value(&line.colored, analyzed));
+    let mut positions: Vec<PositionValue> = positions.collect();
+    for (position, played) in positions.iter_mut().zip(played.into_iter().flatten()) {
+        position.played = Some(played);
+    }
     let (model, model_note) = (chosen.model.id.to_string(), chosen.note.clone());
-    let values = Values { model, model_note, positions: positions.collect(), total };
+    let values = Values { model, model_note, positions, total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 
@@ -130,6 +151,7 @@ fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds 
         nodes: result.nodes,
         seconds: *seconds,
         moves: moves.as_ref().map(|moves| moves.iter().map(move_line).collect()),
+        played: None,
     }
 }
 
@@ -149,8 +171,10 @@ fn describe(values: &Values) -> String {
     let total = &values.total;
     let moves =
         (1..).zip(&values.positions).filter_map(|(number, value)| Some(describe_moves(number, value.moves.as_ref()?)));
+    let played = (1..).zip(&values.positions).filter_map(|(number, value)| Some((number, value.played.as_ref()?)));
+    let reviews: String = played.map(|(number, played)| describe_review(number, played)).collect();
     format!(
-        "{}\n{}{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
+        "{}\n{}{reviews}{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
         table(&rows),
         moves.collect::<String>(),
         total.positions,

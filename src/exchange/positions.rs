@@ -1,27 +1,42 @@
 //! Positions to evaluate, one per line: in OBF, or as the moves that lead there.
 
 use super::obf::parse_line;
-use super::transcripts::read_last_position;
+use super::transcripts::read_game;
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::notation::ObfLine;
+use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::square::Square;
 use std::path::Path;
 
 /// A longer text is refused.
 pub const POSITIONS_SIZE_MAX: u64 = 1 << 30;
+
+/// A line of such a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PositionLine {
+    #[expect(missing_docs, reason = "the type says it")]
+    pub colored: ColoredPosition,
+    /// The moves that lead there, if the line has them.
+    pub moves: Vec<Square>,
+}
 
 /// Reads the positions of a text, in order; errors call it `name`.
 ///
 /// # Errors
 ///
 /// The first line that is neither a position nor a game, or a text without positions.
-pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<ObfLine>, ArtifactError> {
+pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<PositionLine>, ArtifactError> {
     let mut positions = Vec::new();
     for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let bad = |byte: usize, reason: String| {
             ArtifactError::damaged(name, format!("line {}, byte {byte}: {reason}", number + 1))
         };
         let line = std::str::from_utf8(line).map_err(|error| bad(error.valid_up_to(), "not text".to_owned()))?;
-        let position = if is_transcript(line) { read_last_position(line) } else { parse_line(line) };
+        let position = if is_transcript(line) {
+            read_game(line)
+                .map(|game| game.map(|game| PositionLine { colored: game.current(), moves: game.moves().to_vec() }))
+        } else {
+            parse_line(line).map(|line| line.map(|line| PositionLine { colored: line.colored, moves: Vec::new() }))
+        };
         positions.extend(position.map_err(|(byte, reason)| bad(byte, reason))?);
     }
     if positions.is_empty() {
@@ -55,6 +70,8 @@ mod tests {
             (game.current().board_text(), game.current().side_text())
         };
         let colors = format!("XO{}", &board[2..]);
+        let moves_of = |line: &PositionLine| line.moves.iter().map(ToString::to_string).collect::<String>();
+        assert_eq!(positions.iter().map(moves_of).collect::<Vec<_>>(), ["", "f5d6c3", "", "f5"]);
         assert_eq!(boards, [(board.to_owned(), "X"), moves("f5 d6 c3"), (colors, "O"), moves("f5")]);
     }
 

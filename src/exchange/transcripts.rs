@@ -3,7 +3,7 @@
 use super::records::{Records, lines, replay, without_comment};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::notation::{ObfLine, parse_moves};
+use crate::engine::board::notation::parse_moves;
 use crate::engine::game::Game;
 use std::path::Path;
 
@@ -25,8 +25,8 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     replay(&moves, None).map(Some).map_err(|(place, reason)| (byte_of(text, place.unwrap_or(0)), reason))
 }
 
-/// The position after the last move of a line, or the byte within the line and the reason; `None` for a line without a game.
-pub(super) fn read_last_position(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
+/// The game of a line, or the byte within the line and the reason; `None` for a line without a game.
+pub(super) fn read_game(line: &str) -> Result<Option<Game>, (usize, String)> {
     let text = without_comment(line);
     if text.trim_start().is_empty() {
         return Ok(None);
@@ -35,7 +35,7 @@ pub(super) fn read_last_position(line: &str) -> Result<Option<ObfLine>, (usize, 
     for (place, square) in parse_moves(text).map_err(|error| (error.byte, error.reason))?.into_iter().enumerate() {
         game.play(square).map_err(|error| (byte_of(text, place), error.to_string()))?;
     }
-    Ok(Some(ObfLine { colored: game.current(), moves: Vec::new() }))
+    Ok(Some(game))
 }
 
 /// The byte at which a move begins in a line.

@@ -1,5 +1,8 @@
-//! Values of many positions at once, one thread for each.
+//! Values of many positions at once, and of the moves of many games, one thread for each.
 
+use super::history::History;
+use super::session::Session;
+use super::session::review::ReviewedMove;
 use crate::artifact::model::version::Model;
 use crate::engine::board::position::Position;
 use crate::engine::search::depth::Depth;
@@ -65,6 +68,37 @@ pub fn analyze(
     });
     context.progress.end();
     analyzed
+}
+
+/// The moves of games against the best ones, in their order.
+///
+/// # Errors
+///
+/// [`StageError::Interrupted`], or threads that cannot be started.
+pub fn review(
+    limits: Limits,
+    model: &Model,
+    games: &[History],
+    context: Context<'_>,
+) -> Result<Vec<Vec<ReviewedMove>>, StageError> {
+    let moves = games.iter().map(|game| game.plies().len() as u64).sum();
+    context.progress.begin("review", moves, "moves");
+    let reviewed = context.pool()?.install(|| {
+        let reviews = games.par_iter().map(|game| {
+            let mut session = Session::new(model, limits, context.stop);
+            session.set_history(game.clone());
+            let mut moves = Vec::with_capacity(game.plies().len());
+            for ply in 0..game.plies().len() {
+                context.check()?;
+                moves.extend(session.review_move(ply)?);
+                context.progress.advance(1, 0);
+            }
+            Ok(moves)
+        });
+        reviews.collect()
+    });
+    context.progress.end();
+    reviewed
 }
 
 fn value(

@@ -31,12 +31,12 @@ pub(in crate::cli) struct ModelArguments {
 pub(in crate::cli) struct EvalArguments {
     #[command(flatten)]
     pub(in crate::cli) positions: PositionsArguments,
-    /// Search depth in plies; 0 is the static value
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
-    pub(in crate::cli) depth: u8,
-    /// Solve positions with at most this many empty squares
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
-    pub(in crate::cli) exact_empties: u8,
+    /// Search depth in plies; 0 is the static value [default: 0, or 8 with --review]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) depth: Option<u8>,
+    /// Solve positions with at most this many empty squares [default: 0, or 14 with --review]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) exact_empties: Option<u8>,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas [default:
     /// 100, or generate.mpc_level of --config]
     #[arg(long, value_name = "LEVEL")]
@@ -47,6 +47,9 @@ pub(in crate::cli) struct EvalArguments {
     /// Print the value of each legal move, and the value by which the search orders it
     #[arg(long)]
     pub(in crate::cli) moves: bool,
+    /// Review each game: what every move lost against the best one, and the turning points, which lost 2 discs or more
+    #[arg(long)]
+    pub(in crate::cli) review: bool,
 }
 
 #[derive(Args, Debug)]
