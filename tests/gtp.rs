@@ -147,6 +147,7 @@ fn a_finished_game_has_a_score_and_passes() {
 #[test]
 fn undo_takes_back_a_command_with_the_pass_it_implied() {
     check(&[("undo", "? cannot undo"), ("genmove b", "= D3"), ("undo", "="), ("undo", "? cannot undo")]);
+    check(&[("play b d3", "="), ("clear_board", "="), ("undo", "? cannot undo")]);
     let board = |commands: &[&str]| {
         let begin = BEFORE_PASS.iter().map(|played| format!("play {played}"));
         let all: Vec<String> = begin.chain(commands.iter().map(|&text| text.to_owned())).collect();

@@ -4,9 +4,19 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use renma::artifact::model::builtin::Builtin;
+use renma::artifact::model::reference::LoadedModel;
+use renma::artifact::model::version::Model;
+use renma::engine::search::depth::Depth;
+use renma::engine::search::limits::Limits;
+use renma::play::nboard::commands::Commands;
+use renma::play::nboard::serve;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Cursor, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
 use workspace::{Outcome, Workspace};
 
 /// A quick player without a file.
@@ -261,6 +271,54 @@ fn a_signal_ends_it_at_work_and_at_rest() {
         talk.hear(if command == "go" { "status " } else { "pong " });
         assert!(Command::new("kill").args(["-INT", &talk.child.id().to_string()]).status().unwrap().success());
         assert_eq!(talk.child.wait().unwrap().code(), Some(130), "{command}");
+    }
+}
+
+static MODEL: LazyLock<Model> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// The answers of an engine that looks one move ahead.
+fn answers_in_process(input: &[u8]) -> Vec<String> {
+    let commands = Commands::read(Cursor::new(input.to_vec()));
+    let mut output = Vec::new();
+    serve(&MODEL, Limits::full_width(Depth(1)), &commands, &NEVER, &mut output).unwrap();
+    String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Commands as a confused program might send them; `set depth` would only take time.
+fn command() -> impl Strategy<Value = String> {
+    let moves = prop::collection::vec("[BW]\\[([A-H][1-8]|PA)(/[0-9.]{0,4}){0,2}\\]", 0..6);
+    prop_oneof![
+        6 => "(move )?[a-hA-H][1-8](/1\\.5)?",
+        2 => prop::sample::select(vec!["go", "move PA", "hint 2", "analyze", "learn", "nboard 1", "set", "set game"])
+            .prop_map(str::to_owned),
+        1 => moves.prop_map(|moves| format!("set game (;GM[Othello]{};)", moves.concat())),
+        1 => "(set game |move |ping |hint )?\\PC{0,20}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_are_survived_and_the_next_command_is_answered(mut input in prop::collection::vec(any::<u8>(), 0..1000)) {
+        input.retain(|byte| *byte != b'q');
+        input.extend(b"\nset game (;GM[Othello]B[F5];)\ngo\n");
+        let found = answers_in_process(&input);
+        prop_assert!(["D6", "F4", "F6"].contains(&played(&found).0.as_str()), "{found:?}");
+    }
+
+    #[test]
+    fn each_go_is_answered_by_a_move_that_can_be_played(commands in prop::collection::vec(command(), 0..60)) {
+        let commands: Vec<String> = commands.into_iter().filter(|command| command.trim() != "quit").collect();
+        // A ping may end a search, but not before its first move.
+        let lines: String = commands.iter().map(|command| format!("{command}\n")).collect();
+        let found = answers_in_process(format!("{lines}go\n").as_bytes());
+        let goes = 1 + commands.iter().filter(|command| command.split_whitespace().next() == Some("go")).count();
+        prop_assert_eq!(found.iter().filter(|line| line.starts_with("=== ")).count(), goes);
+        let last = played(&found).0;
+        let found = answers_in_process(format!("{lines}ping before\nmove {last}\nping after\n").as_bytes());
+        prop_assert!(found.ends_with(&["pong before".to_owned(), "pong after".to_owned()]), "{last}: {found:?}");
     }
 }
 

@@ -12,8 +12,8 @@ use renma::artifact::model::reference::LoadedModel;
 use renma::artifact::model::version::Model;
 use renma::play::lines::Lines;
 use renma::play::terminal::play;
-use std::io::{Cursor, Write};
-use std::process::Stdio;
+use std::io::{Cursor, Read, Write};
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use workspace::Workspace;
@@ -256,6 +256,27 @@ proptest! {
     #[test]
     fn any_bytes_are_survived(input in prop::collection::vec(any::<u8>(), 0..500)) {
         shown_bytes(&input);
+    }
+}
+
+#[test]
+fn an_interrupt_ends_it_at_work_and_at_rest() {
+    let workspace = Workspace::new();
+    // A full-width search this deep takes minutes.
+    for typed in ["level 20\nf5\n", ""] {
+        let mut command = workspace.command(&["play", "--model", "builtin:square-weights"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        child.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
+        let (mut output, mut seen) = (child.stdout.take().unwrap(), Vec::<u8>::new());
+        let ready: &[u8] = if typed.is_empty() { b"black to move" } else { b"exact from 20" };
+        while !seen.windows(ready.len()).any(|window| window == ready) {
+            let mut bytes = [0; 1024];
+            let count = output.read(&mut bytes).unwrap();
+            assert_ne!(count, 0, "it ended");
+            seen.extend(&bytes[..count]);
+        }
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{typed:?}");
     }
 }
 
