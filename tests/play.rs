@@ -173,10 +173,12 @@ fn games_are_saved_and_loaded() {
     workspace.write("games.txt", "# mine\n\n  f5d6c3 # first\nd3\n");
     let load = format!("load {}", workspace.path("games.txt").display());
     assert_eq!(last_board(&shown(&["both", &load])), last_board(&shown(&["both", "setup f5d6c3"])));
-    workspace.write("diary.txt", "Dear diary\n");
-    let refused = last_line(&[&format!("save! {}", workspace.path("diary.txt").display())]);
-    assert!(refused.contains("is not a game: it is never overwritten"), "{refused}");
-    assert_eq!(std::fs::read_to_string(workspace.path("diary.txt")).unwrap(), "Dear diary\n");
+    for (name, content) in [("diary.txt", "Dear diary\n"), ("games.txt", "f5d6c3\nd3\n")] {
+        workspace.write(name, content);
+        let refused = last_line(&[&format!("save! {}", workspace.path(name).display())]);
+        assert!(refused.contains("is not a file of one game: it is never overwritten"), "{refused}");
+        assert_eq!(std::fs::read_to_string(workspace.path(name)).unwrap(), content);
+    }
 }
 
 #[test]

@@ -22,10 +22,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-/// A file that `save` writes and `load` reads.
+/// A file that `save` writes: a collection of games is not one.
 const GAME_FILE: FileKind = FileKind {
-    name: "a game",
-    matches: |path| Ok(first_game(&first_bytes(path, LINE_SIZE_MAX)?).is_ok_and(|history| history.is_some())),
+    name: "a file of one game",
+    matches: |path| {
+        let bytes = first_bytes(path, LINE_SIZE_MAX)?;
+        let is_one_line = bytes.iter().position(|&byte| byte == b'\n') == bytes.len().checked_sub(1);
+        Ok(is_one_line && first_game(&bytes).is_ok_and(|history| history.is_some()))
+    },
 };
 
 /// Plays until the lines end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
