@@ -30,7 +30,7 @@ impl Palette {
         frame: Style::new().dimmed(),
         black: on_green(AnsiColor::Black),
         white: on_green(AnsiColor::BrightWhite).bold(),
-        empty: on_green(AnsiColor::Black).dimmed(),
+        empty: on_green(AnsiColor::Black),
         mark: on_green(AnsiColor::BrightYellow).bold(),
     };
 }
