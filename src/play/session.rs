@@ -153,9 +153,9 @@ mod tests {
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
     use crate::engine::board::notation::parse_moves;
+    use std::sync::atomic::Ordering;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
-    static RAISED: AtomicBool = AtomicBool::new(true);
 
     fn model() -> Model {
         LoadedModel::builtin(Builtin::SquareWeights).model
@@ -192,13 +192,16 @@ mod tests {
 
     #[test]
     fn a_stopped_search_leaves_no_trace() {
-        let model = model();
-        let mut stopped = Session::new(&model, LIMITS, &RAISED);
-        assert!(stopped.search().stopped && stopped.search().best_move.is_some());
-        assert_eq!(stopped.search(), stopped.search());
-        assert_eq!(stopped.move_values(), Err(Stopped));
+        let (model, stop) = (model(), AtomicBool::new(true));
+        let mut stopped = Session::new(&model, LIMITS, &stop);
         play(&mut stopped, "f5d6");
+        assert!(stopped.search().stopped && stopped.search().best_move.is_some());
+        assert_eq!(stopped.move_values(), Err(Stopped));
         assert_eq!(stopped.review(), Err(Stopped));
+        stop.store(false, Ordering::Relaxed);
+        let mut fresh = Session::new(&model, LIMITS, &NEVER);
+        play(&mut fresh, "f5d6");
+        assert_eq!(stopped.search(), fresh.search());
     }
 
     #[test]
