@@ -1,5 +1,6 @@
 //! Models: immutable numbered versions in a registry, and the champion.
 
+pub mod archive;
 pub mod builtin;
 pub mod champion;
 pub mod closed;

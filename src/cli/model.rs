@@ -10,16 +10,19 @@ use super::failure::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::model::archive::{ARCHIVE_FILE, Archive};
 use crate::artifact::model::document::ModelKind;
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
+use crate::artifact::output::FileKind;
 use crate::exchange::edax_eval::{EDAX_EVAL_FILE, edax_eval_bytes};
 use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eval_bytes};
 use crate::exchange::models::{ModelSource, import_model};
 use crate::exchange::mpc_dat::{MPC_DAT_FILE, mpc_dat_bytes};
 use crate::run::folders::datasets_beside;
 use serde_json::json;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
@@ -74,14 +77,29 @@ fn export(
 ) -> anyhow::Result<()> {
     check_sigmas(t)?;
     let (kind, bytes) = match format {
+        ExportFormat::Renma => return write_archive(session, loaded, arguments),
         ExportFormat::EsCubeEval => (ES_CUBE_EVAL_FILE, es_cube_eval_bytes(&loaded.model.evaluation)),
         ExportFormat::EdaxEval => (EDAX_EVAL_FILE, edax_eval_bytes(&loaded.model.evaluation)),
         ExportFormat::MpcDat => (MPC_DAT_FILE, mpc_dat_bytes(&loaded.model.mpc, t)),
     };
-    let model = loaded.folder.clone().unwrap_or_else(|| loaded.id.to_string().into());
-    let bytes = bytes.map_err(|reason| ArtifactError::unfit(&model, reason))?;
+    let bytes = bytes.map_err(|reason| ArtifactError::unfit(&loaded.place_name(), reason))?;
+    write_export(session, loaded, arguments, kind, |writer| writer.write_all(&bytes))
+}
+
+fn write_archive(session: &Session, loaded: &LoadedModel, arguments: &OutputArguments) -> anyhow::Result<()> {
+    let archive = loaded.archive()?;
+    write_export(session, loaded, arguments, ARCHIVE_FILE, |writer| archive.write(writer))
+}
+
+fn write_export(
+    session: &Session,
+    loaded: &LoadedModel,
+    arguments: &OutputArguments,
+    kind: FileKind,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
     let output = Output::open(session.json, &arguments.output, kind, arguments.force)?;
-    if !output.write(|writer| writer.write_all(&bytes))? {
+    if !output.write(write)? {
         return Ok(());
     }
     let output = output_name(&arguments.output);
@@ -105,12 +123,15 @@ fn import(
     t: f64,
     models: &Path,
 ) -> anyhow::Result<()> {
+    if format == ImportFormat::Renma && base.is_none() {
+        return import_archive(session, input, &Registry::new(models));
+    }
     check_sigmas(t)?;
     let base = base.map(|name| load_model(name, models)).transpose()?;
     let source = match (format, &base) {
         (ImportFormat::EsCubeEval, None) => ModelSource::EsCubeEval,
         (ImportFormat::MpcDat, Some(base)) => ModelSource::MpcDat { base, t },
-        (ImportFormat::EsCubeEval, Some(_)) => {
+        (ImportFormat::EsCubeEval | ImportFormat::Renma, _) => {
             return Err(UsageError("--model is only for --format mpc-dat".into()).into());
         }
         (ImportFormat::MpcDat, None) => {
@@ -130,4 +151,13 @@ fn import(
     }
     let mirrors_differing = imported.mirrors.map(|mirrors| mirrors.differing);
     print_json(&json!({"id": imported.id, "content": imported.content, "mirrors_differing": mirrors_differing}))
+}
+
+fn import_archive(session: &Session, input: &Path, registry: &Registry) -> anyhow::Result<()> {
+    let archive = Archive::read(input)?;
+    let is_new = registry.import(&archive, input)?;
+    let (id, content) = (archive.document.id, archive.document.content);
+    let what = if is_new { "is now" } else { "was already" };
+    say(&format!("model import: {} {what} {id} in {}", input.display(), registry.folder().display()));
+    if session.json { print_json(&json!({"id": id, "content": content})) } else { Ok(print(&id.to_string())?) }
 }

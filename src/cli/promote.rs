@@ -71,7 +71,7 @@ fn end_of(report: &PromoteReport) -> StageEnd {
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
     let model = load_model(name, &named_registry(arguments))?;
-    let folder = model.folder.as_deref().and_then(Path::parent);
+    let folder = model.place.folder().and_then(Path::parent);
     let registry = Registry::new(arguments.models.as_deref().or(folder).unwrap_or(Path::new("models/default")));
     let verdict = arguments.verdict.as_deref().map(read_verdict).transpose()?;
     let report = promote(&model, &registry, verdict.as_ref())?;

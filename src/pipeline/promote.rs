@@ -6,7 +6,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::champion::{ChampionFile, Promotion};
 use crate::artifact::model::name::VersionId;
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::reference::{LoadedModel, ModelPlace};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
 use serde::Serialize;
@@ -78,10 +78,13 @@ pub fn promote(
 
 /// Which version of a registry a model is, by the folder that it was read from.
 fn version_in(registry: &Registry, model: &LoadedModel) -> Result<VersionId, ArtifactError> {
-    let folder = model.folder.as_deref().filter(|folder| folder.parent() == Some(registry.folder()));
+    let folder = model.place.folder().filter(|folder| folder.parent() == Some(registry.folder()));
     folder.and_then(VersionId::of_folder).ok_or_else(|| {
-        let name = folder.map_or(model.id.to_string(), |folder| folder.display().to_string());
-        ArtifactError::unfit(registry.folder(), format!("{name} is not one of its versions"))
+        let mut reason = format!("{} is not one of its versions", model.place_name().display());
+        if matches!(model.place, ModelPlace::Archive(_)) {
+            reason += "\nimport it first, with renma model import";
+        }
+        ArtifactError::unfit(registry.folder(), reason)
     })
 }
 

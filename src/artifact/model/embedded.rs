@@ -1,5 +1,6 @@
 //! The models that are part of the program.
 
+use super::archive::Archive;
 use super::builtin::Builtin;
 use super::document::ModelDocument;
 use super::version::Model;
@@ -22,6 +23,21 @@ impl Builtin {
     #[must_use]
     pub fn model(self) -> Model {
         self.load().0
+    }
+
+    /// All files of the model.
+    ///
+    /// # Errors
+    ///
+    /// A model that was not trained: it has no files.
+    pub fn archive(self) -> Result<Archive, ArtifactError> {
+        let place = Path::new(self.name());
+        match self {
+            Self::DiscCount | Self::SquareWeights => {
+                Err(ArtifactError::unfit(place, "it is a part of the program and has no files\nname a trained model"))
+            }
+            Self::Champion => Archive::collect(place, |name| shipped_file(place, name)),
+        }
     }
 
     /// The model, and its document if it was trained.
@@ -49,14 +65,15 @@ fn untrained(evaluation: Evaluation) -> Model {
 }
 
 fn shipped() -> Result<(Model, ModelDocument), ArtifactError> {
-    let folder = Path::new("builtin:champion");
-    let bytes_of = |name: &str| {
-        let file = SHIPPED.iter().find(|(other, _)| *other == name);
-        file.map(|(_, bytes)| bytes.to_vec()).ok_or(ArtifactError::Missing { path: folder.join(name) })
-    };
-    let document = parse_versioned(folder, &bytes_of("model.json")?)?;
-    let model = Model::decode(folder, &document, bytes_of)?;
+    let place = Path::new(Builtin::Champion.name());
+    let document = parse_versioned(place, &shipped_file(place, "model.json")?)?;
+    let model = Model::decode(place, &document, |name| shipped_file(place, name))?;
     Ok((model, document))
+}
+
+fn shipped_file(place: &Path, name: &str) -> Result<Vec<u8>, ArtifactError> {
+    let file = SHIPPED.iter().find(|(other, _)| *other == name);
+    file.map(|(_, bytes)| bytes.to_vec()).ok_or_else(|| ArtifactError::Missing { path: place.join(name) })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Models as users name them: a folder, a version id, `champion` or a built-in.
+//! Models as users name them: a folder, an archive, a version id, `champion` or a built-in.
 
+use super::archive::Archive;
 use super::builtin::Builtin;
 use super::champion::ChampionFile;
 use super::document::{ModelDocument, ModelReference};
@@ -8,12 +9,47 @@ use super::registry::Registry;
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::{exists, is_folder, read_bounded};
 use std::path::{Path, PathBuf};
 
-/// A model with its name and its folder, if it has one.
+/// A larger file of a version is not read.
+const SIZE_MAX: u64 = 4 << 30;
+
+/// Where a model was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelPlace {
+    /// It is part of the program.
+    Builtin(Builtin),
+    /// The folder of a version, or of a copy.
+    Folder(PathBuf),
+    /// One file.
+    Archive(PathBuf),
+}
+
+impl ModelPlace {
+    /// The folder, if it is one.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(path) => Some(path),
+            Self::Builtin(_) | Self::Archive(_) => None,
+        }
+    }
+
+    /// The folder or the file, if there is one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(path) | Self::Archive(path) => Some(path),
+            Self::Builtin(_) => None,
+        }
+    }
+}
+
+/// A model with its name and its place.
 #[derive(Clone, Debug)]
 pub struct LoadedModel {
-    /// The id in its document, or the name of the built-in. Never part of a path, for which there is `folder`.
+    /// The id in its document, or the name of the built-in. Never part of a path, for which there is `place`.
     pub id: ModelName,
     /// The hash of its content.
     pub content: ContentHash,
@@ -21,8 +57,8 @@ pub struct LoadedModel {
     pub model: Model,
     /// Its `model.json`; none for a built-in that was not trained.
     pub document: Option<ModelDocument>,
-    /// Its folder; none for a built-in.
-    pub folder: Option<PathBuf>,
+    /// Where it was read from.
+    pub place: ModelPlace,
 }
 
 impl LoadedModel {
@@ -30,7 +66,13 @@ impl LoadedModel {
     #[must_use]
     pub fn builtin(builtin: Builtin) -> Self {
         let (model, document) = builtin.load();
-        Self { id: ModelName::Builtin(builtin), content: model.content_hash(), model, document, folder: None }
+        Self {
+            id: ModelName::Builtin(builtin),
+            content: model.content_hash(),
+            model,
+            document,
+            place: ModelPlace::Builtin(builtin),
+        }
     }
 
     /// The reference by which other files name this model.
@@ -46,13 +88,41 @@ impl LoadedModel {
     /// A missing or damaged one, or one under the id of another version.
     pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
         let (model, document) = Model::read(folder)?;
-        Ok(Self {
-            id: ModelName::Version(document.id),
-            content: document.content,
-            model,
-            folder: Some(folder.to_owned()),
-            document: Some(document),
-        })
+        Ok(Self::version(model, document, ModelPlace::Folder(folder.to_owned())))
+    }
+
+    /// Reads an archive.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged one.
+    pub fn read_archive(path: &Path) -> Result<Self, ArtifactError> {
+        let archive = Archive::read(path)?;
+        Ok(Self::version(archive.model(path)?, archive.document, ModelPlace::Archive(path.to_owned())))
+    }
+
+    fn version(model: Model, document: ModelDocument, place: ModelPlace) -> Self {
+        let (id, content) = (ModelName::Version(document.id), document.content);
+        Self { id, content, model, document: Some(document), place }
+    }
+
+    /// All its files.
+    ///
+    /// # Errors
+    ///
+    /// A built-in that was not trained, or a file that has gone or changed since the model was read.
+    pub fn archive(&self) -> Result<Archive, ArtifactError> {
+        match &self.place {
+            ModelPlace::Builtin(builtin) => builtin.archive(),
+            ModelPlace::Folder(folder) => Archive::collect(folder, |name| read_bounded(&folder.join(name), SIZE_MAX)),
+            ModelPlace::Archive(path) => Archive::read(path),
+        }
+    }
+
+    /// Its path, or else its name, for messages.
+    #[must_use]
+    pub fn place_name(&self) -> PathBuf {
+        self.place.path().map_or_else(|| self.id.to_string().into(), Path::to_owned)
     }
 }
 
@@ -89,7 +159,10 @@ pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactEr
     }
     match name.parse::<VersionId>() {
         Ok(id) => LoadedModel::read(&Registry::new(registry).folder_of(id)),
-        Err(_) => LoadedModel::read(Path::new(name)),
+        Err(_) => {
+            let path = Path::new(name);
+            if exists(path)? && !is_folder(path)? { LoadedModel::read_archive(path) } else { LoadedModel::read(path) }
+        }
     }
 }
 

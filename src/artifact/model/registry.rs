@@ -1,12 +1,13 @@
 //! A registry: a folder of numbered, immutable versions.
 
+use super::archive::Archive;
 use super::closed::ClosedFile;
 use super::document::{ModelDocument, Origin};
 use super::name::VersionId;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::publish::{PendingFolder, exists};
+use crate::artifact::publish::{PendingFolder, exists, publish_bytes};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +70,7 @@ impl Registry {
     ///
     /// A damaged `closed.json`, or whatever the system refuses.
     pub fn version_last(&self) -> Result<Option<VersionId>, ArtifactError> {
-        Ok(self.ids()?.last().copied().max(ClosedFile::read(&self.folder)?.version_last))
+        Ok(self.ids()?.last().copied().max(self.version_last_closed()?))
     }
 
     /// Publishes a model as the next version and returns its id.
@@ -87,6 +88,44 @@ impl Registry {
                 return Ok(id);
             }
         }
+    }
+
+    /// Publishes the version in an archive under its own id. `false`: the registry has it already.
+    ///
+    /// # Errors
+    ///
+    /// An archive whose model is damaged, an id that the registry has or had for another version, or whatever the system
+    /// refuses; then there is no new version.
+    pub fn import(&self, archive: &Archive, path: &Path) -> Result<bool, ArtifactError> {
+        archive.model(path)?;
+        let id = archive.document.id;
+        loop {
+            if self.ids()?.contains(&id) {
+                let found = read_document(&self.folder_of(id))?;
+                return if found == archive.document { Ok(false) } else { Err(self.taken(id, "has another")) };
+            }
+            if Some(id) <= self.version_last_closed()? {
+                return Err(self.taken(id, "once had a"));
+            }
+            sweep(&self.folder)?;
+            let mut pending = PendingFolder::new(&self.folder)?;
+            for (name, bytes) in archive.files() {
+                publish_bytes(&pending.path().join(name), bytes)?;
+            }
+            if pending.publish(id.to_string())? {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn taken(&self, id: VersionId, why: &str) -> ArtifactError {
+        let reason =
+            format!("it {why} {id}\nname another registry with --models, or use the file itself: --model takes it");
+        ArtifactError::refused("import into", &self.folder, reason)
+    }
+
+    fn version_last_closed(&self) -> Result<Option<VersionId>, ArtifactError> {
+        Ok(ClosedFile::read(&self.folder)?.version_last)
     }
 
     fn next_id(&self) -> Result<VersionId, ArtifactError> {

@@ -189,7 +189,13 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     }
 }
 
-fn check_file(folder: &Path, document: &ModelDocument, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
+/// Checks a file of a version against what `model.json` says of it.
+pub(super) fn check_file(
+    folder: &Path,
+    document: &ModelDocument,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), ArtifactError> {
     let entry = document
         .files
         .get(name)

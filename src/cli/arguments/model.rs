@@ -49,14 +49,16 @@ pub(in crate::cli) enum ModelCommand {
         #[arg(long, value_name = "DIR")]
         datasets: Option<PathBuf>,
     },
-    /// Make a version from another program's file
-    #[command(after_help = "Example: renma model import eval.dat --format es-cube-eval --models models/try")]
+    /// Put the version in an archive into a registry, or make one from another program's file
+    #[command(
+        after_help = "A version from an archive keeps its id and its hashes.\n\nExample: renma model import champion.renma --models models/try"
+    )]
     Import {
         /// The file
         #[arg(value_name = "FILE")]
         input: PathBuf,
         /// Its format
-        #[arg(long, value_enum)]
+        #[arg(long, value_enum, default_value = "renma")]
         format: ImportFormat,
         /// With mpc-dat: the model whose weights the statistics belong to
         #[arg(long, value_name = "MODEL")]
@@ -68,8 +70,10 @@ pub(in crate::cli) enum ModelCommand {
         #[arg(long, value_name = "REG", default_value = "models/default")]
         models: PathBuf,
     },
-    /// Write a model in another program's format
-    #[command(after_help = "Example: renma model export --model models/try/v0001 --format edax-eval --output eval.dat")]
+    /// Write a model as an archive, or in another program's format
+    #[command(
+        after_help = "--model of every command takes an archive.\n\nExample: renma model export --model champion --format renma --output champion.renma"
+    )]
     Export {
         /// The model
         #[arg(long, value_name = "MODEL")]
@@ -91,6 +95,8 @@ pub(in crate::cli) enum ModelCommand {
 /// The formats that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ImportFormat {
+    /// FILE.renma: a version with all its files
+    Renma,
     /// eval.dat: the 42,608 weights of es-cube
     EsCubeEval,
     /// mpc.dat: depth, offset and deviation from depth 3
@@ -100,6 +106,8 @@ pub(in crate::cli) enum ImportFormat {
 /// The formats that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ExportFormat {
+    /// FILE.renma: a version with all its files, the same bytes each time
+    Renma,
     /// eval.dat: the 42,608 weights of es-cube
     EsCubeEval,
     /// eval.dat of Edax 4: the weights of its patterns for each ply

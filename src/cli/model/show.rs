@@ -55,8 +55,7 @@ fn draw_errors(
 ) -> anyhow::Result<()> {
     let output = Output::open(session.json, &arguments.output, ERROR_PICTURE, arguments.force)?;
     let Some(training) = &history.training else {
-        let name = model.folder.clone().unwrap_or_else(|| model.id.to_string().into());
-        return Err(ArtifactError::unfit(&name, "it has no figures of a training to draw").into());
+        return Err(ArtifactError::unfit(&model.place_name(), "it has no figures of a training to draw").into());
     };
     let svg = draw(&model.id.to_string(), training);
     output.write(|writer| writer.write_all(svg.as_bytes()))?;

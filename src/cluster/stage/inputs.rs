@@ -9,7 +9,7 @@ use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A model by its folder or built-in name, relative to the folder that all shards run in.
+/// A model by its path or built-in name, relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedModel {
@@ -31,8 +31,8 @@ pub struct PlannedDataset {
 
 impl PlannedModel {
     pub(super) fn new(model: &LoadedModel) -> Result<Self, StageError> {
-        let name = match &model.folder {
-            Some(folder) => text_of(folder)?,
+        let name = match model.place.path() {
+            Some(path) => text_of(path)?,
             None => model.id.to_string(),
         };
         Ok(Self { name, content: model.content })

@@ -173,9 +173,8 @@ impl GateTask<'_> {
         if candidate.document.is_none() || candidate.model.mpc_weights == Some(candidate.model.weights_hash()) {
             return Ok(());
         }
-        let folder = candidate.folder.clone().unwrap_or_default();
         let reason = "its MPC statistics are not fitted to its weights\nrun renma fit-mpc first";
-        Err(ArtifactError::unfit(&folder, reason).into())
+        Err(ArtifactError::unfit(&candidate.place_name(), reason).into())
     }
 }
 

@@ -64,11 +64,10 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
 }
 
 pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
+    let path = made.place_name().join("model.json");
     let document = made.document.expect("a version has a document");
-    let metrics = serde_json::from_value(document.origin.metrics).map_err(|error| {
-        let path = made.folder.unwrap_or_default().join("model.json");
-        ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}"))
-    })?;
+    let metrics = serde_json::from_value(document.origin.metrics)
+        .map_err(|error| ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}")))?;
     Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 

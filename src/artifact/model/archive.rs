@@ -1,0 +1,249 @@
+//! A version as one file, `FILE.renma`: a tar archive of `model.json` and the files that it lists.
+//!
+//! A version has one archive. Everything but the contents of its files follows from their names and sizes, so a reader knows
+//! each header before it comes and accepts no other.
+
+use super::document::{ModelDocument, ModelKind};
+use super::features_file::parse_features;
+use super::version::{Model, check_file};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::publish::open_bounded;
+use crate::artifact::seal::parse_versioned;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use tar::{Builder, EntryType, Header};
+
+/// The beginning of an archive is the header of `model.json`.
+pub const ARCHIVE_FILE: FileKind = FileKind {
+    name: "a model archive",
+    matches: |path| {
+        let first = first_bytes(path, BLOCK as u64)?;
+        Ok(document_size(&first).is_ok())
+    },
+};
+
+/// Everything in a tar archive fills whole blocks.
+const BLOCK: usize = 512;
+
+/// What follows the last file.
+const END: usize = 2 * BLOCK;
+
+/// A larger `model.json` is neither packed nor unpacked. That of the model that ships has 63 kB.
+const DOCUMENT_SIZE_MAX: u64 = 16 << 20;
+
+const FEATURES_SIZE_MAX: u64 = 1 << 20;
+
+const MPC_SIZE_MAX: u64 = 16 << 20;
+
+/// A row of weights needs about 5 bytes, and 20 if nothing in it can be compressed.
+const ROW_SIZE_MAX: u64 = 32;
+
+/// The files of a version, byte by byte, each with the hash that `model.json` lists.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    /// What `model.json` says.
+    pub document: ModelDocument,
+    /// By name, `model.json` first.
+    files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Archive {
+    /// Collects the files of a version; `place` names them in errors.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged file, or one that is too large for an archive.
+    pub fn collect(
+        place: &Path,
+        bytes_of: impl Fn(&str) -> Result<Vec<u8>, ArtifactError>,
+    ) -> Result<Self, ArtifactError> {
+        let bytes = bytes_of("model.json")?;
+        check_size(&place.join("model.json"), bytes.len() as u64, DOCUMENT_SIZE_MAX)?;
+        let mut archive = Self::begin(place, bytes)?;
+        for &name in names_of(&archive.document) {
+            let bytes = bytes_of(name)?;
+            archive.push(place, name, bytes)?;
+        }
+        Ok(archive)
+    }
+
+    /// Reads an archive. Sizes are checked before there is memory for them.
+    ///
+    /// # Errors
+    ///
+    /// A file in which any byte is not that of the archive of a version.
+    pub fn read(path: &Path) -> Result<Self, ArtifactError> {
+        let mut reader = ArchiveReader { path, reader: BufReader::new(open_bounded(path, u64::MAX)?.0), place: 0 };
+        let first = reader.take(BLOCK as u64)?;
+        let size = document_size(&first).map_err(|reason| ArtifactError::damaged(path, reason))?;
+        let document = reader.file("model.json", size)?;
+        let mut archive = Self::begin(path, document)?;
+        for &name in names_of(&archive.document) {
+            let size = archive.size_of(path, name)?;
+            reader.expect(&header(name, size), &format!("the header of {name}"))?;
+            let bytes = reader.file(name, size)?;
+            archive.push(path, name, bytes)?;
+        }
+        reader.expect(&[0; END], "its end")?;
+        reader.expect_no_more()?;
+        Ok(archive)
+    }
+
+    /// Writes the archive.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
+        let mut builder = Builder::new(writer);
+        for (name, bytes) in &self.files {
+            builder.append(&tar_header(name, bytes.len() as u64), &bytes[..])?;
+        }
+        builder.finish()
+    }
+
+    /// Name and bytes of each file, `model.json` first.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, bytes)| (*name, &bytes[..]))
+    }
+
+    /// The model in it; `place` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// Files that do not make the model of the document.
+    pub fn model(&self, place: &Path) -> Result<Model, ArtifactError> {
+        Model::decode(place, &self.document, |name| {
+            let file = self.files.iter().find(|(other, _)| *other == name);
+            file.map(|(_, bytes)| bytes.clone()).ok_or_else(|| ArtifactError::Missing { path: place.join(name) })
+        })
+    }
+
+    fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
+        let path = place.join("model.json");
+        let document: ModelDocument = parse_versioned(&path, &bytes)?;
+        let names = names_of(&document);
+        if let Some(name) = document.files.keys().find(|name| !names.contains(&name.as_str())) {
+            return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is no file of a model")));
+        }
+        Ok(Self { document, files: vec![("model.json", bytes)] })
+    }
+
+    fn push(&mut self, place: &Path, name: &'static str, bytes: Vec<u8>) -> Result<(), ArtifactError> {
+        self.size_of(place, name)?;
+        check_file(place, &self.document, name, &bytes)?;
+        self.files.push((name, bytes));
+        Ok(())
+    }
+
+    /// The size of the next file, if it can be: the patterns, which come first, say how many weights there are.
+    fn size_of(&self, place: &Path, name: &str) -> Result<u64, ArtifactError> {
+        let document = place.join("model.json");
+        let entry = self.document.files.get(name);
+        let entry = entry.ok_or_else(|| ArtifactError::damaged(&document, format!("it does not list {name}")))?;
+        let size_max = match name {
+            "features.toml" => FEATURES_SIZE_MAX,
+            "weights.parquet" => {
+                let features = self.files.last().map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
+                let set = parse_features(&features)
+                    .map_err(|reason| ArtifactError::unfit(&place.join("features.toml"), reason))?;
+                (1 << 20) + ROW_SIZE_MAX * (set.phase_count() * set.feature_count()) as u64
+            }
+            _ => MPC_SIZE_MAX,
+        };
+        check_size(&place.join(name), entry.bytes, size_max)?;
+        Ok(entry.bytes)
+    }
+}
+
+/// The files beside `model.json`, in the order of an archive.
+fn names_of(document: &ModelDocument) -> &'static [&'static str] {
+    match document.origin.kind {
+        ModelKind::Draft => &["features.toml", "weights.parquet"],
+        ModelKind::Model => &["features.toml", "weights.parquet", "mpc.parquet"],
+    }
+}
+
+fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError> {
+    if size <= size_max {
+        return Ok(());
+    }
+    Err(ArtifactError::damaged(path, format!("it has {size} bytes, at most {size_max} expected")))
+}
+
+fn tar_header(name: &str, size: u64) -> Header {
+    let mut header = Header::new_ustar();
+    header.set_path(name).expect("the names are short");
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_size(size);
+    header.set_cksum();
+    header
+}
+
+fn header(name: &str, size: u64) -> [u8; BLOCK] {
+    *tar_header(name, size).as_bytes()
+}
+
+/// The size of `model.json` in the first block of an archive.
+fn document_size(first: &[u8]) -> Result<u64, String> {
+    const REASON: &str = "it does not begin as a model archive does";
+    let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten().ok_or(REASON)?;
+    if size == 0 || DOCUMENT_SIZE_MAX < size || header("model.json", size) != first {
+        return Err(REASON.to_owned());
+    }
+    Ok(size)
+}
+
+struct ArchiveReader<'a> {
+    path: &'a Path,
+    reader: BufReader<File>,
+    /// Bytes read so far.
+    place: u64,
+}
+
+impl ArchiveReader<'_> {
+    /// The next bytes. Memory grows with what is there, not with what a header says.
+    fn take(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
+        let mut bytes = Vec::new();
+        let read = self.reader.by_ref().take(count).read_to_end(&mut bytes);
+        self.place += read.map_err(|source| ArtifactError::io("read", self.path, source))? as u64;
+        if bytes.len() as u64 != count {
+            return Err(self.damaged(format!("it is cut off after {} bytes", self.place)));
+        }
+        Ok(bytes)
+    }
+
+    /// The bytes of a file and the zeros that fill its last block.
+    fn file(&mut self, name: &str, size: u64) -> Result<Vec<u8>, ArtifactError> {
+        let bytes = self.take(size)?;
+        let rest = (BLOCK - bytes.len() % BLOCK) % BLOCK;
+        self.expect(&[0; BLOCK][..rest], &format!("the end of {name}"))?;
+        Ok(bytes)
+    }
+
+    fn expect(&mut self, bytes: &[u8], what: &str) -> Result<(), ArtifactError> {
+        let place = self.place;
+        if self.take(bytes.len() as u64)? != bytes {
+            return Err(self.damaged(format!("{what}, from byte {place} on, is not that of a model archive")));
+        }
+        Ok(())
+    }
+
+    fn expect_no_more(&mut self) -> Result<(), ArtifactError> {
+        let more = self.reader.fill_buf().map_err(|source| ArtifactError::io("read", self.path, source))?;
+        if more.is_empty() {
+            Ok(())
+        } else {
+            Err(self.damaged(format!("something follows its end at byte {}", self.place)))
+        }
+    }
+
+    fn damaged(&self, reason: String) -> ArtifactError {
+        ArtifactError::damaged(self.path, reason)
+    }
+}
