@@ -3,6 +3,7 @@
 
 mod arguments;
 mod bench;
+mod completions;
 mod config;
 mod dataset;
 mod drive;
@@ -28,20 +29,25 @@ mod stage;
 mod status;
 mod train;
 
+use crate::artifact::error::ArtifactError;
 use crate::artifact::table::is_decoding;
 use crate::exit_code;
-use arguments::{Arguments, Command};
-use clap::Parser;
+use arguments::{Arguments, Command, help};
+use clap::FromArgMatches;
+use failure::Failure;
+use output::{print_help, print_json, say};
+use serde_json::json;
 use session::Session;
 use std::process::ExitCode;
 
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let parsed = help::command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(help) if !help.use_stderr() => return failure::finish(output::print_help(&help)),
-        Err(error) => error.exit(),
+        Err(help) if !help.use_stderr() => return finish(print_help(&help)),
+        Err(error) => return refuse(&error),
     };
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -51,11 +57,11 @@ pub fn main() -> ExitCode {
     }));
     let session = match Session::start(&arguments.global) {
         Ok(session) => session,
-        Err(error) => return failure::report(&error),
+        Err(error) => return report(&error, arguments.global.json),
     };
     match run(&session, arguments.command) {
         Ok(code) => code,
-        Err(error) => failure::report(&error),
+        Err(error) => report(&error, session.json),
     }
 }
 
@@ -78,6 +84,35 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Gtp(arguments) => protocols::run_gtp(session, &arguments.engine)?,
         Command::Shard(command) => return shard::run(session, command),
         Command::Bench(command) => bench::run(session, command)?,
+        Command::Completions { shell } => completions::run(session, shell)?,
     }
     Ok(exit_code::DONE.into())
+}
+
+/// The exit code of a command that only prints.
+fn finish(printed: Result<(), ArtifactError>) -> ExitCode {
+    printed.map_or_else(|error| report(&error.into(), false), |()| exit_code::DONE.into())
+}
+
+/// Prints an error with its causes, for a script too if it asked for JSON, and gives its exit code.
+fn report(error: &anyhow::Error, json: bool) -> ExitCode {
+    let failure = Failure::new(error);
+    say(&format!("error: {}", failure.text()));
+    end(&failure, json)
+}
+
+/// The same for wrong arguments, with which clap does not say whether JSON is wanted.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // Without stderr there is nowhere to report to.
+    error.print().ok();
+    let json = std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json");
+    end(&Failure::of_arguments(error), json)
+}
+
+fn end(failure: &Failure, json: bool) -> ExitCode {
+    if json {
+        // Without stdout there is nobody to tell; stderr has said the same.
+        print_json(&json!({"error": failure})).ok();
+    }
+    failure.code.into()
 }

@@ -5,7 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::Command;
 use workspace::{Outcome, Workspace, check_same, reached};
 
@@ -101,9 +101,12 @@ fn an_error_for_good_ends_the_drive_with_the_words_of_the_shard() {
     for (code, expected) in [(65, 65), (2, 2), (1, 1)] {
         let script = format!("[ $shard != 1 ] || {{ echo the book is torn >&2; exit {code}; }}\n{RUN}");
         let outcome = outcome(drive_by(&workspace, &script));
-        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(expected), ""), "{}", outcome.stderr);
-        let message = format!("error: shard 1 of plan.json ended with {code}:\nthe book is torn\n");
-        assert!(outcome.stderr.ends_with(&message), "{}", outcome.stderr);
+        assert_eq!(outcome.code, Some(expected), "{}", outcome.stderr);
+        let message = format!("shard 1 of plan.json ended with {code}:\nthe book is torn");
+        assert!(outcome.stderr.ends_with(&format!("error: {message}\n")), "{}", outcome.stderr);
+        let error: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let expected = json!({"message": message, "causes": [], "remedy": null, "code": code});
+        assert_eq!(error["error"], expected);
     }
     assert_eq!(runs(&workspace).iter().filter(|(shard, _)| *shard == 1).count(), 3);
     assert_eq!(outcome(drive_by(&workspace, RUN)).code, Some(0));

@@ -9,11 +9,114 @@ use serde_json::Value;
 use std::process::Stdio;
 use workspace::{ONE_PLY, Outcome, Workspace};
 
-/// The commands that a help text lists.
+/// The headings of the program's help.
+const HEADINGS: [&str; 5] = ["Loop:", "Data:", "Models:", "Engine:", "Machines:"];
+
+/// The commands that a help text lists, with their headings.
+fn listed_under(help: &str) -> Vec<(String, String)> {
+    let (mut found, mut heading) = (Vec::new(), "");
+    for line in help.lines().filter(|line| !line.is_empty()) {
+        if !line.starts_with(' ') {
+            heading = line;
+        } else if (heading == "Commands:" || HEADINGS.contains(&heading)) && !line.starts_with("   ") {
+            found.push((heading.to_owned(), line.split_whitespace().next().unwrap().to_owned()));
+        }
+    }
+    found.retain(|(_, name)| name != "help");
+    found
+}
+
 fn listed(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let names = lines.take_while(|line| line.starts_with("  ")).filter(|line| !line.starts_with("   "));
-    names.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|name| name != "help").collect()
+    listed_under(help).into_iter().map(|(_, name)| name).collect()
+}
+
+#[test]
+fn the_help_lists_at_most_22_commands_under_five_headings() {
+    let help = Workspace::new().done("--help");
+    let listed = listed_under(&help);
+    let headings: Vec<&str> =
+        listed.chunk_by(|left, right| left.0 == right.0).map(|group| group[0].0.as_str()).collect();
+    assert_eq!(headings, HEADINGS);
+    assert!(15 <= listed.len() && listed.len() <= 22, "{listed:?}");
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+}
+
+#[test]
+fn the_options_of_a_command_come_first_and_the_global_ones_last() {
+    let workspace = Workspace::new();
+    for (name, is_group) in commands(&workspace, "") {
+        let help = workspace.done(&format!("{name} --help"));
+        let (own, global) = help.split_once("\nGlobal options:\n").unwrap_or_else(|| panic!("{name}: {help}"));
+        let is_option = |text: &str, option: &str| text.lines().any(|line| line.trim_start().starts_with(option));
+        for option in ["--json", "--progress", "--threads", "-h, --help", "-V, --version"] {
+            assert!(is_option(global, option) && !is_option(own, option), "{name}: {option} in {help}");
+        }
+        let before_example = global.split("Example: ").next().unwrap_or_default();
+        let options = before_example.lines().filter(|line| line.trim_start().starts_with('-')).count();
+        assert_eq!((options, global.contains("Example: ")), (5, !is_group), "{name}: {help}");
+    }
+}
+
+#[test]
+fn a_shell_completes_commands_and_options_from_the_generated_script() {
+    let workspace = Workspace::new();
+    workspace.write("renma.bash", workspace.done("completions bash"));
+    for (line, expected) in [
+        ("renma mod", vec!["model"]),
+        ("renma model ex", vec!["export"]),
+        ("renma model export --for", vec!["--format", "--force"]),
+        ("renma model export --format ren", vec!["renma"]),
+        ("renma gate --can", vec!["--candidate"]),
+        ("renma status --th", vec!["--threads"]),
+        ("renma status --lo", vec![]),
+        ("renma completions ba", vec!["bash"]),
+    ] {
+        let script = "source renma.bash; read -ra COMP_WORDS <<<\"$1\"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
+                      _renma renma \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[@]}\"";
+        let mut bash = std::process::Command::new("bash");
+        let outcome = bash.args(["-c", script, "bash", line]).current_dir(workspace.root()).output().unwrap();
+        let mut completed: Vec<String> =
+            String::from_utf8(outcome.stdout).unwrap().split_whitespace().map(str::to_owned).collect();
+        completed.sort();
+        let mut expected = expected;
+        expected.sort_unstable();
+        assert_eq!(completed, expected, "{line}: {}", String::from_utf8_lossy(&outcome.stderr));
+    }
+    for shell in ["zsh", "fish", "powershell", "elvish"] {
+        assert!(workspace.done(&format!("completions {shell}")).contains("fit-mpc"), "{shell}");
+    }
+}
+
+#[test]
+fn an_error_under_json_is_one_line_on_stdout_with_the_same_words_and_code() {
+    let workspace = tiny_run();
+    workspace.write("configs/bad.toml", "[train]\nepoch = 3\n");
+    workspace.write("bad.renma", "x");
+    let check = |arguments: &str, code: i32, message: &str, remedy: Option<&str>| {
+        let plain = workspace.run(arguments);
+        let outcome = workspace.run(&format!("{arguments} --json"));
+        assert_eq!((plain.code, outcome.code), (Some(code), Some(code)), "{arguments}: {}", outcome.stderr);
+        let error = &check_json(&outcome, arguments)["error"];
+        assert_eq!((error["code"].as_i64(), error["message"].as_str()), (Some(code.into()), Some(message)), "{error}");
+        assert!(error["causes"].is_array(), "{error}");
+        match (remedy, error["remedy"].as_str()) {
+            (Some(words), Some(found)) => assert!(found.contains(words), "{found}"),
+            (expected, found) => assert_eq!(expected, found, "{arguments}"),
+        }
+        assert!(outcome.stderr.starts_with("error: ") && plain.stdout.is_empty(), "{arguments}: {}", outcome.stderr);
+        // People read the same words.
+        let words = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(message), "{arguments}: {words}");
+    };
+    let line = "configs/bad.toml:2: train.epoch: there is no such key";
+    check("config show --config configs/bad.toml", 2, line, Some("did you mean epochs?"));
+    let cut = "cannot trust bad.renma: it is cut off after 1 bytes";
+    check("eval positions.obf --model bad.renma", 65, cut, None);
+    check("eval nothing.obf --model builtin:disc-count", 2, "cannot read nothing.obf: it does not exist", None);
+    check("gate --pears 3", 2, "unexpected argument '--pears' found", Some("'--pairs'"));
+    let missing = "the following required arguments were not provided: --config <FILE> --output <DIR>";
+    check("generate", 2, missing, Some("Usage: renma generate"));
+    check("no-such-command", 2, "unrecognized subcommand 'no-such-command'", Some("--help"));
 }
 
 /// Every command, those of groups too, with whether it is a group.

@@ -71,7 +71,9 @@ fn check_in_the_midst(workspace: &Workspace, arguments: &str) {
     };
     assert_eq!(outcome.code, Some(130), "{arguments}: {}", outcome.stderr);
     assert!(outcome.stderr.contains("press Ctrl-C again to abort"), "{arguments}: {}", outcome.stderr);
-    assert_eq!(outcome.stdout, "", "{arguments}");
+    // No result, and for a script the error.
+    let error = "{\"error\":{\"causes\":[],\"code\":130,\"message\":\"interrupted; run the same command again to resume\",\"remedy\":null}}\n";
+    assert_eq!(outcome.stdout, if arguments.contains("--json") { error } else { "" }, "{arguments}");
     let after = files(workspace.root());
     assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>(), "{arguments}");
 }

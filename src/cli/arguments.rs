@@ -3,6 +3,7 @@
 pub(super) mod bench;
 pub(super) mod config;
 pub(super) mod dataset;
+pub(super) mod help;
 pub(super) mod model;
 pub(super) mod positions;
 pub(super) mod run;
@@ -12,9 +13,11 @@ pub(super) mod stage;
 use crate::exit_code::MEANINGS;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use config::ConfigCommand;
 use dataset::DatasetCommand;
+use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
 use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, SolveArguments};
 use run::{GcArguments, StatusArguments};
@@ -24,7 +27,8 @@ use std::path::{Path, PathBuf};
 
 /// Trains Othello evaluation models by self-play.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, after_help = after_help())]
+#[command(version, propagate_version = true, disable_help_flag = true, disable_version_flag = true)]
+#[command(after_help = after_help())]
 pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) global: GlobalArguments,
@@ -41,22 +45,29 @@ fn after_help() -> String {
 /// What every command takes.
 #[derive(Args, Debug)]
 pub(super) struct GlobalArguments {
-    /// Print one machine-readable result on stdout
-    #[arg(long, global = true, display_order = 100)]
+    /// Print one machine-readable result on stdout, errors too
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 100)]
     pub(super) json: bool,
     /// Progress on stderr: a bar, plain lines, none, or auto for a bar on a terminal and lines elsewhere
-    #[arg(long, global = true, display_order = 101, value_enum, default_value = "auto", hide_possible_values = true)]
-    #[arg(value_name = "HOW")]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 101, value_name = "HOW", value_enum)]
+    #[arg(default_value = "auto", hide_possible_values = true)]
     pub(super) progress: ProgressMode,
     /// Print the details of what was done
-    #[arg(long, short, global = true, display_order = 103, conflicts_with = "quiet")]
+    #[arg(long, short, global = true, help_heading = GLOBAL_OPTIONS, display_order = 103, conflicts_with = "quiet")]
     pub(super) verbose: bool,
     /// Print errors only
-    #[arg(long, short, global = true, display_order = 104)]
+    #[arg(long, short, global = true, help_heading = GLOBAL_OPTIONS, display_order = 104)]
     pub(super) quiet: bool,
     /// Number of worker threads; does not affect the output [default: all cores]
-    #[arg(long, global = true, display_order = 102, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 102, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
+    /// Print help
+    #[arg(short, long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 105, action = ArgAction::Help)]
+    help: Option<bool>,
+    /// Print version
+    #[arg(short = 'V', long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 106, action = ArgAction::Version)]
+    version: Option<bool>,
 }
 
 /// How to show progress; `Auto` is a bar on a terminal, else lines.
@@ -83,7 +94,7 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what is done, running, stale or missing in a run, and why
     Status(StatusArguments),
-    /// Remove what a run no longer needs, and the remains of killed processes
+    /// Remove what a run no longer needs, and what killed processes left
     Gc(GcArguments),
     /// Show a config with everything that it leaves to the default
     #[command(subcommand)]
@@ -94,7 +105,7 @@ pub(super) enum Command {
     /// List, show, verify, import and export models
     #[command(subcommand)]
     Model(ModelCommand),
-    /// Divide a stage into shards for other machines or processes, and merge them
+    /// Divide a stage into shards for other machines, and merge them
     #[command(subcommand)]
     Shard(ShardCommand),
     /// Print static or searched values of positions
@@ -103,13 +114,22 @@ pub(super) enum Command {
     Solve(SolveArguments),
     /// Play a game on the terminal
     Play(PlayArguments),
-    /// Play as an engine of Othello programs that speak the NBoard protocol
+    /// Play as an engine of programs that speak the NBoard protocol
     Nboard(NboardArguments),
     /// Play as an engine of programs that speak the Go Text Protocol, version 2
     Gtp(GtpArguments),
     /// Measure speed, with node counts
     #[command(subcommand)]
     Bench(BenchCommand),
+    /// Print the script by which a shell completes commands and options
+    #[command(
+        after_help = "Write it to where the shell looks, such as ~/.local/share/bash-completion/completions/renma for bash.\n\nExample: renma completions bash"
+    )]
+    Completions {
+        /// The shell
+        #[arg(value_enum, value_name = "SHELL")]
+        shell: Shell,
+    },
 }
 
 /// A file to write.

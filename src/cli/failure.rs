@@ -6,35 +6,68 @@ use crate::cluster::runs::maker_of;
 use crate::config::ConfigError;
 use crate::exit_code;
 use crate::pipeline::StageError;
+use serde::Serialize;
 use std::error::Error;
-use std::io::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// A wrong argument that clap cannot find.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct UsageError(pub(super) String);
 
-/// The exit code of a command that only prints; its error is reported.
-pub(super) fn finish(printed: Result<(), ArtifactError>) -> ExitCode {
-    printed.map_or_else(|error| report(&error.into()), |()| exit_code::DONE.into())
+/// An error as `--json` prints it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Failure {
+    /// What failed.
+    message: String,
+    /// Why, each cause of the one before it.
+    causes: Vec<String>,
+    /// What to do about it.
+    remedy: Option<String>,
+    pub(super) code: u8,
 }
 
-/// Prints an error with its causes and gives its exit code.
-pub(super) fn report(error: &anyhow::Error) -> ExitCode {
-    let code = code_of(error);
-    let mut stderr = std::io::stderr().lock();
-    let mut text = String::new();
-    for cause in error.chain() {
-        let cause = cause.to_string();
-        if !text.contains(&cause) {
-            text = if text.is_empty() { cause } else { insert_before_remedy(&text, &cause) };
+impl Failure {
+    /// The first line of an error says what failed, the others are the remedy, unless a colon ends the first.
+    pub(super) fn new(error: &anyhow::Error) -> Self {
+        let mut failure = Self { code: code_of(error), ..Self::default() };
+        for cause in error.chain() {
+            let text = cause.to_string();
+            let (what, remedy) = match text.split_once('\n') {
+                Some((what, remedy)) if !what.ends_with(':') => (what, Some(remedy)),
+                _ => (&text[..], None),
+            };
+            if failure.message.is_empty() {
+                failure.message = what.to_owned();
+            } else if !failure.told(what) {
+                failure.causes.push(what.to_owned());
+            }
+            // What an outer error advises comes last.
+            let remedies: Vec<&str> = remedy.into_iter().chain(failure.remedy.as_deref()).collect();
+            failure.remedy = (!remedies.is_empty()).then(|| remedies.join("\n"));
         }
+        failure
     }
-    // Without stderr there is nowhere to report to.
-    writeln!(stderr, "error: {text}").ok();
-    ExitCode::from(code)
+
+    /// Some errors have their cause in their own text.
+    fn told(&self, what: &str) -> bool {
+        self.message.contains(what) || self.causes.iter().any(|cause| cause.contains(what))
+    }
+
+    /// What clap says, paragraph by paragraph: the error, then a tip and the usage.
+    pub(super) fn of_arguments(error: &clap::Error) -> Self {
+        let text = error.render().to_string();
+        let (what, remedy) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let words: Vec<&str> = what.trim_start_matches("error: ").split_whitespace().collect();
+        let remedy = Some(remedy.trim()).filter(|remedy| !remedy.is_empty()).map(str::to_owned);
+        Self { message: words.join(" "), causes: Vec::new(), remedy, code: exit_code::USAGE }
+    }
+
+    /// As people read it: causes follow what failed, on its line; the remedy comes last.
+    pub(super) fn text(&self) -> String {
+        let what = [std::slice::from_ref(&self.message), &self.causes].concat().join(": ");
+        self.remedy.as_ref().map_or_else(|| what.clone(), |remedy| format!("{what}\n{remedy}"))
+    }
 }
 
 /// The same error; where it names files that shards of a plan made, it also says who made them.
@@ -56,14 +89,6 @@ pub(super) fn naming_makers(error: anyhow::Error, plan: &Path) -> anyhow::Error 
             error.into()
         },
     )
-}
-
-/// Causes follow what failed, on its line; the remedy, on the second line, stays last.
-fn insert_before_remedy(text: &str, cause: &str) -> String {
-    match text.split_once('\n') {
-        Some((what, remedy)) => format!("{what}: {cause}\n{remedy}"),
-        None => format!("{text}: {cause}"),
-    }
 }
 
 /// The exit code of an error.

@@ -72,7 +72,7 @@ pub(in crate::cli) enum ModelCommand {
     },
     /// Write a model as an archive, or in another program's format
     #[command(
-        after_help = "--model of every command takes an archive.\n\nExample: renma model export --model champion --format renma --output champion.renma"
+        after_help = "Every --model takes an archive.\n\nExample: renma model export --model champion --format renma --output champion.renma"
     )]
     Export {
         /// The model
