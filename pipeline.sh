@@ -5,10 +5,11 @@ set -euo pipefail
 
 usage() {
     cat <<'TEXT'
-usage: ./pipeline.sh [--config FILE] [--generations N|+N] [--budget TIME] [--from-next | --restart G] [--exit-verdict]
-                     [--dry-run] [-v | -q] [--on HOW [--workers N | --scheduler ADDRESS [--insecure]]]
+usage: ./pipeline.sh [--config FILE] [--set KEY=VALUE]... [--generations N|+N] [--budget TIME] [--from-next | --restart G]
+                     [--exit-verdict] [--dry-run] [-v | -q] [--on HOW [--workers N | --scheduler ADDRESS [--insecure]]]
 
-  --config FILE     the run (default configs/default.toml); its name is the file's stem
+  --config FILE     the run (default configs/default.toml); its name is the file's stem. builtin:NAME is a config of the program
+  --set KEY=VALUE   another value for a key of the config, such as train.epochs=3
   --generations N   the last generation to make (default: run.generations of the config); +N: N more than are done
   --budget TIME     stop after this time (90s, 30m, 2h, 1h30m), between parts, epochs or gate batches, with code 12
   --on HOW          where stages run: local (the default), dask, or a command with {plan} and {shard} in it for each shard
@@ -36,12 +37,12 @@ say() {
     [[ $verbosity == -q ]] || printf '%s\n' "$@" >&2
 }
 
-again=./pipeline.sh given= generations= exit_verdict= dry_run= verbosity= limit= on=local budget=() change=() where=()
+again=./pipeline.sh given= settings=() generations= exit_verdict= dry_run= verbosity= limit= on=local budget=() change=() where=()
 while (($#)); do
     option=$1 value=
     case $option in
-        --config=* | --generations=* | --budget=* | --on=* | --workers=* | --scheduler=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
-        --config | --generations | --budget | --on | --workers | --scheduler | --restart)
+        --config=* | --set=* | --generations=* | --budget=* | --on=* | --workers=* | --scheduler=* | --restart=*) value=${option#*=} option=${option%%=*} ;;
+        --config | --set | --generations | --budget | --on | --workers | --scheduler | --restart)
             (($# > 1)) || fail "$option needs a value"
             value=$2
             shift
@@ -49,8 +50,9 @@ while (($#)); do
     esac
     shift
     case $option in
-        --config | --generations | --budget | --on | --workers | --scheduler | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
-        --config) again+=" --config $value"; [[ $value == /* ]] || value=$PWD/$value; given=$value ;;
+        --config | --set | --generations | --budget | --on | --workers | --scheduler | --restart) [[ -n $value ]] || fail "$option needs a value" ;;&
+        --config) again+=" --config $value"; [[ $value == /* || $value == builtin:* ]] || value=$PWD/$value; given=$value ;;
+        --set) again+=" --set $value"; settings+=(--set "$value") ;;
         --generations) [[ $value =~ ^\+?[0-9]+$ ]] || fail "--generations $value: expected a number, or + and a number"; generations=$value ;;
         --budget) limit=$value ;;
         --on) on=$value ;;
@@ -69,41 +71,43 @@ done
 [[ $on != local || ${#where[@]} == 0 ]] || fail "--workers, --scheduler and --insecure need --on"
 [[ $on == dask || "${where[*]}" != *--scheduler* ]] || fail "--scheduler needs --on dask"
 
+renma=${RENMA:-}
+[[ $renma != */* || $renma == /* ]] || renma=$PWD/$renma
 cd "$(dirname "${BASH_SOURCE[0]}")"
 [[ -n $given ]] || given=configs/default.toml
 
 # The program: $RENMA, else built here, else an installed one.
-if [[ -n ${RENMA:-} ]]; then
-    program=$RENMA
-elif command -v cargo >/dev/null; then
-    program=${CARGO_TARGET_DIR:-target}/release/renma
-    [[ -x $program ]] || say "building renma (once, about 4 min on 2 cores)"
+if [[ -n $renma ]]; then
+    command -v "$renma" >/dev/null || fail "RENMA=$RENMA: there is no such program"
+elif [[ -f Cargo.toml ]] && command -v cargo >/dev/null; then
+    renma=${CARGO_TARGET_DIR:-target}/release/renma
+    [[ -x $renma ]] || say "building renma (once, about 4 min on 2 cores)"
     build=(cargo build --release --locked)
     [[ $verbosity == -v ]] || build+=(--quiet)
     "${build[@]}"
 else
-    program=$(command -v renma) || fail "neither cargo nor renma is here; install Rust from https://rustup.rs and run this again"
+    renma=$(command -v renma) || fail "no renma is here; install it, or Rust from https://rustup.rs to build it, or name it in RENMA"
 fi
-renma=("$program" ${verbosity:+"$verbosity"})
+program=("$renma" ${verbosity:+"$verbosity"})
 
-run=$("${renma[@]}" status --config "$given" --key run.name) # a bad config ends here, before anything is written
+run=$("${program[@]}" status --config "$given" "${settings[@]}" --key run.name) # a bad config ends here, before anything is written
 data=datasets/$run
 models=models/$run
 places=(--models "$models" --datasets "$data")
 
 # What the run will take; one that does not fit on the disk ends here, before anything is written.
-expected=$("${renma[@]}" status --forecast --config "$given" "${places[@]}" ${generations:+--generations "$generations"} "${change[@]}")
+expected=$("${program[@]}" status --forecast --config "$given" "${settings[@]}" "${places[@]}" ${generations:+--generations "$generations"} "${change[@]}")
 [[ -z $dry_run ]] || exit 0
 
 # One pipeline at a time: the lock on this file lasts as long as the script and the stages that it starts.
 mkdir -p "$models"
 exec 9<>"$models/.run.lock"
-"${renma[@]}" status --lock --config "$given" "${places[@]}" <&9
+"${program[@]}" status --lock --config "$given" "${settings[@]}" "${places[@]}" <&9
 since=$(date +%s)
 
 # run.json says how far the run is, every few seconds and however it ends.
 record() {
-    "${renma[@]}" status --config "$given" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
+    "${program[@]}" status --config "$given" "${settings[@]}" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
 }
 record
 watcher= code=0 complete=
@@ -119,8 +123,8 @@ trap finish EXIT
 # then on the run is given its own copy of the config, so that the original may be edited.
 next() {
     local lines name value
-    lines=$("${renma[@]}" status --next --begin --config "$given" "${places[@]}" "$@" <&9)
-    datasets=()
+    lines=$("${program[@]}" status --next --begin --config "$given" "${settings[@]}" "${places[@]}" "$@" <&9)
+    datasets=() settings=() # the copy has them
     while IFS='=' read -r name value; do
         if [[ $name == dataset ]]; then datasets+=("$value"); else printf -v "$name" %s "$value"; fi
     done <<<"$lines"
@@ -135,15 +139,15 @@ watcher=$!
 stage() {
     local name=$1 plan=$data/plans/$folder/$1.json run=(--config "$config" --models "$models") work=(--log "$models/run.log" "${budget[@]}" ${until:+--until "$until"})
     shift
-    if [[ $on != local && $name == fit-mpc && $("${renma[@]}" status --config "$config" --key fit_mpc.method) == source ]]; then
+    if [[ $on != local && $name == fit-mpc && $("${program[@]}" status --config "$config" --key fit_mpc.method) == source ]]; then
         echo 'fit-mpc: fit_mpc.method = "source" runs on this machine: each of its searches uses the fits before it' >&2
     elif [[ $on != local ]]; then
-        "${renma[@]}" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
-            "${renma[@]}" shard drive "$plan" --on "$on" "${where[@]}" "${work[@]}" 9<&- &&
-            "${renma[@]}" shard finish "$plan" "${work[@]}"
+        "${program[@]}" shard plan "$plan" --force --stage "$name" "${run[@]}" "$@" &&
+            "${program[@]}" shard drive "$plan" --on "$on" "${where[@]}" "${work[@]}" 9<&- &&
+            "${program[@]}" shard finish "$plan" "${work[@]}"
         return
     fi
-    "${renma[@]}" "$name" "${run[@]}" "${work[@]}" "$@"
+    "${program[@]}" "$name" "${run[@]}" "${work[@]}" "$@"
 }
 
 # After every fifth generation the champion plays 100 pairs against a former one, so that the ladder does not drift.
@@ -165,17 +169,17 @@ while drift && ((generation <= end)); do
     code=0
     stage gate $replace --generation "$generation" --candidate "$candidate" --baseline "$champion" --avoid "${datasets[@]}" --output "$gate" || code=$?
     case $code in
-        0) "${renma[@]}" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log" ;;
+        0) "${program[@]}" promote "$candidate" --models "$models" --verdict "$gate" --log "$models/run.log" ;;
         10 | 11) ;; # the champion stays
         *) exit "$code" ;;
     esac
-    ((keep == 0)) || "${renma[@]}" gc --config "$given" "${places[@]}"
+    ((keep == 0)) || "${program[@]}" gc --config "$given" "${settings[@]}" "${places[@]}"
     next --generations "$end"
 done
 
 if [[ $verbosity != -q ]]; then
-    "${renma[@]}" status --config "$given" "${places[@]}"
-    printf '%s\n' "play      $program play --models $models" "continue  $again --generations +5"
+    "${program[@]}" status --config "$given" "${settings[@]}" "${places[@]}"
+    printf '%s\n' "play      $renma play --models $models" "continue  $again --generations +5"
 fi
 case $verdict in
     rejected) code=10 ;;

@@ -15,6 +15,7 @@ mod fit_mpc;
 mod gate;
 mod gc;
 mod generate;
+mod init;
 mod input;
 mod model;
 mod output;
@@ -72,6 +73,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::FitMpc(arguments) => return fit_mpc::run(session, &arguments),
         Command::Gate(arguments) => return gate::run(session, &arguments),
         Command::Promote(arguments) => return promote::run(session, &arguments),
+        Command::Init { folder } => init::run(session, &folder)?,
         Command::Status(arguments) => status::run(session, &arguments)?,
         Command::Gc(arguments) => gc::run(session, &arguments)?,
         Command::Config(command) => config::run(session, command)?,

@@ -1,7 +1,9 @@
 //! One TOML decides a run: it names what differs from the default config, and is read strictly and checked whole.
 
+pub mod builtin;
 mod nearest;
 mod resolve;
+pub mod setting;
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::{parse_features, read_features};
@@ -19,9 +21,10 @@ use crate::pipeline::{StageError, check_range};
 use resolve::{Fault, Resolved, lines_of, resolve};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use setting::Setting;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A larger file is not a config.
@@ -64,7 +67,7 @@ pub struct Config {
 /// A config with what it names.
 #[derive(Clone, Debug)]
 pub struct LoadedConfig {
-    /// The name of the run: the file's stem.
+    /// The name of the run: the file's stem, or the name of a built-in config.
     pub name: String,
     /// The tables.
     pub config: Config,
@@ -72,16 +75,31 @@ pub struct LoadedConfig {
     pub features: Arc<PatternSet>,
     /// The openings that `generate.book` names.
     pub book: Option<Arc<Book>>,
-    /// The keys that the file names, as `table.key`, with their lines; every other value is that of the default.
-    pub lines: BTreeMap<String, usize>,
+    /// Where the keys come from that the file or a setting names, as `table.key`; every other value is that of the default.
+    pub origins: BTreeMap<String, Origin>,
+}
+
+/// Where a value that is not the default's comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A line of the file, counted from 1.
+    Line(usize),
+    /// The command line.
+    Setting,
 }
 
 /// Why a file is not a config.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It does not exist, or cannot be read.
+    /// It cannot be read.
     #[error(transparent)]
     Unreadable(ArtifactError),
+    /// It does not exist.
+    #[error("cannot read {}: it does not exist\nwrite it, or name a config of the program: {}", path.display(), builtin::names())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
     /// Its text is not a config.
     #[error("{place}: {reason}")]
     Invalid {
@@ -155,13 +173,23 @@ impl LoadedConfig {
     }
 }
 
-/// Reads and checks a config and the files it names, which lie relative to it.
+/// Reads and checks a config and the files it names, which lie relative to it. `builtin:smoke` and the like are part of the
+/// program, with the patterns that they name; what else is named then lies relative to the current folder.
 ///
 /// # Errors
 ///
 /// The first thing that is wrong with it, with its place.
 pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
-    load_text(path, &read_text(path)?)
+    load_config_with(path, &[])
+}
+
+/// As [`load_config`], with other values for some keys.
+///
+/// # Errors
+///
+/// As [`load_config`].
+pub fn load_config_with(path: &Path, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {
+    load_text(path, &read_text(path)?, settings)
 }
 
 /// The default config, as an empty file would be read.
@@ -171,7 +199,7 @@ pub fn load_config(path: &Path) -> Result<LoadedConfig, ConfigError> {
 /// If what is embedded is not sound, which would be our own mistake.
 #[must_use]
 pub fn default_config() -> LoadedConfig {
-    load_text(Path::new("default.toml"), "").expect("the embedded config is sound")
+    load_text(Path::new("default.toml"), "", &[]).expect("the embedded config is sound")
 }
 
 /// A config as a run has recorded it, perhaps before some of its keys were fixed; what it names lies relative to `path`.
@@ -183,7 +211,7 @@ pub fn load_recorded(path: &Path, mut recorded: Value) -> Result<LoadedConfig, C
     modernize_tables(&mut recorded);
     let text = toml::to_string(&recorded)
         .map_err(|error| ConfigError::Invalid { place: place(path, None), reason: error.to_string() })?;
-    load_text(path, &text)
+    load_text(path, &text, &[])
 }
 
 /// Brings the tables of a recorded config into today's form; gives the keys, as `table.key`, that say something else than
@@ -197,48 +225,70 @@ pub fn modernize_tables(recorded: &mut Value) -> Vec<(String, Value)> {
     others.collect()
 }
 
-fn load_text(path: &Path, text: &str) -> Result<LoadedConfig, ConfigError> {
-    let invalid = |line, reason| ConfigError::Invalid { place: place(path, line), reason };
+fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {
+    let invalid = |origin, reason| ConfigError::Invalid { place: place(path, origin), reason };
     // The file of the default names nothing that differs from it.
     let text = if text == DEFAULT { "" } else { text };
     let default = toml::from_str(DEFAULT).expect("the default config is TOML");
-    let Resolved { config, lines } = resolve(text, &default).map_err(|Fault { line, reason }| invalid(line, reason))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let Resolved { config, origins } = resolve(text, &setting::text_of(settings), &default)
+        .map_err(|Fault { origin, reason }| invalid(origin, reason))?;
+    let builtin = builtin::name_of(path);
+    let folder = if builtin.is_some() { Path::new("") } else { path.parent().unwrap_or(Path::new(".")) };
     let named = |key: &'static str, value: &str| {
-        let (place, setting) = (place(path, lines.get(key).copied()), format!("{key} = \"{value}\""));
+        let (place, setting) = (place(path, origins.get(key).copied()), format!("{key} = \"{value}\""));
         move |source| ConfigError::Named { place, setting, source }
     };
-    let features = match config.run.features.as_str() {
-        features if lines.contains_key("run.features") => {
-            read_features(&folder.join(features)).map_err(named("run.features", features))?
-        }
-        _ => parse_features(DEFAULT_FEATURES).expect("the embedded features are sound"),
+    let features = config.run.features.as_str();
+    let embedded = match builtin {
+        Some(_) => builtin::text_of(&builtin::FEATURES, features),
+        None => (!origins.contains_key("run.features")).then_some(DEFAULT_FEATURES),
+    };
+    let features = match embedded {
+        Some(text) => parse_features(text).expect("the embedded features are sound"),
+        None => read_features(&folder.join(features)).map_err(named("run.features", features))?,
     };
     let book = config.generate.openings.book();
     let read = |book| read_book(&folder.join(book)).map(Arc::new).map_err(named("generate.book", book));
     let book = book.map(read).transpose()?;
-    let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = builtin.map_or_else(stem, str::to_owned);
     let reserved =
         [("shipped", "models/shipped is the model that ships"), ("yardstick", "datasets/yardstick is not of a run")];
     if let Some((_, reason)) = reserved.iter().find(|(reserved, _)| name == *reserved) {
         return Err(invalid(None, format!("no run may be called `{name}`: {reason}\nrename the file")));
     }
-    Ok(LoadedConfig { name, config, features: Arc::new(features), book, lines })
+    Ok(LoadedConfig { name, config, features: Arc::new(features), book, origins })
 }
 
-/// A line of a file, counted from 1, as messages name it.
-fn place(path: &Path, line: Option<usize>) -> String {
-    let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-    format!("{}{line}", path.display())
+/// Where a value comes from, as messages name it.
+fn place(path: &Path, origin: Option<Origin>) -> String {
+    match origin {
+        Some(Origin::Line(line)) => format!("{}:{line}", path.display()),
+        Some(Origin::Setting) => "--set".to_owned(),
+        None => path.display().to_string(),
+    }
 }
 
 fn read_text(path: &Path) -> Result<String, ConfigError> {
+    if let Some(name) = builtin::name_of(path) {
+        let text = builtin::text_of(&builtin::CONFIGS, name).map(str::to_owned);
+        return text.ok_or_else(|| {
+            let reason = format!("there is no such config in the program\nchoose one of {}", builtin::names());
+            ConfigError::Invalid { place: place(path, None), reason }
+        });
+    }
     let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source));
-    let bytes = file.and_then(|file| read_stream(file, path, SIZE_MAX)).map_err(ConfigError::Unreadable)?;
+    let bytes = file.and_then(|file| read_stream(file, path, SIZE_MAX)).map_err(|error| match error {
+        ArtifactError::Missing { path } => ConfigError::Missing { path },
+        error => ConfigError::Unreadable(error),
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let sound = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + sound.iter().filter(|&&byte| byte == b'\n').count();
-        ConfigError::Invalid { place: place(path, Some(line)), reason: "it is not text: UTF-8 is expected".to_owned() }
+        ConfigError::Invalid {
+            place: place(path, Some(Origin::Line(line))),
+            reason: "it is not text: UTF-8 is expected".to_owned(),
+        }
     })
 }
 
@@ -334,7 +384,7 @@ mod tests {
     }
 
     fn resolved(text: &str, default: &str) -> Config {
-        resolve(text, &toml::from_str(default).unwrap()).unwrap().config
+        resolve(text, "", &toml::from_str(default).unwrap()).unwrap().config
     }
 
     #[test]
@@ -349,7 +399,7 @@ mod tests {
             (default_config().config.run.features.as_str(), features.unwrap().as_str()),
             ("features/edge-corner.toml", DEFAULT_FEATURES)
         );
-        assert!(load("default.toml").lines.is_empty());
+        assert!(load("default.toml").origins.is_empty());
         assert!(2000 <= default_config().config.generate.games);
         assert_eq!(config_value(&load("seed.toml").config, "train.target").unwrap(), "result");
     }

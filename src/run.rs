@@ -19,4 +19,5 @@ pub mod snapshot;
 pub mod standings;
 pub mod state;
 pub mod summary;
+pub mod workspace;
 pub mod yardstick;

@@ -142,7 +142,6 @@ fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input
         ("generate --output out --config file/x".to_owned(), "file/x", no_folder),
         ("generate --output out --config configs/looped.toml".to_owned(), "loop.toml", links),
         (format!("generate {config} --output out --model loop"), "loop", links),
-        (format!("generate {config} --output out --model file"), "file", no_folder),
         (format!("generate {config} --output stuck --replace"), "stuck/positions", links),
         (format!("train {config} --dataset file --models registry"), "file", no_folder),
         (format!("train {config} --dataset data file/x --models registry"), "file/x", no_folder),
@@ -156,7 +155,6 @@ fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input
         ("dataset merge data data --output torn".replace("data data", "data"), "torn/manifest.json", links),
         ("dataset import games.txt --format transcripts --output torn".to_owned(), "torn/manifest.json", links),
         ("dataset import folder --format transcripts --output out".to_owned(), "folder", folder),
-        ("model show file".to_owned(), "file", no_folder),
         (
             "model import folder --format mpc-dat --model builtin:disc-count --models registry".to_owned(),
             "folder",
@@ -170,11 +168,14 @@ fn only_what_does_not_exist_is_a_usage_error_and_only_what_was_read_is_bad_input
         check_message(&workspace.run(&arguments), &arguments, 1, &[path, cause]);
         assert_eq!(all_paths(workspace.root()), before, "renma {arguments}");
     }
-    for (arguments, words) in [
-        (format!("generate {config} --output file"), ["file", "not a folder"]),
-        ("dataset import games.txt --format transcripts --output file".to_owned(), ["file", "not a folder"]),
+    for (arguments, code, words) in [
+        (format!("generate {config} --output file"), 2, ["file", "not a folder"]),
+        ("dataset import games.txt --format transcripts --output file".to_owned(), 2, ["file", "not a folder"]),
+        // A file may be a model, so it is read.
+        (format!("generate {config} --output out --model file"), 65, ["file", "does not begin as a model archive"]),
+        ("model show file".to_owned(), 65, ["file", "does not begin as a model archive"]),
     ] {
-        check_message(&workspace.run(&arguments), &arguments, 2, &words);
+        check_message(&workspace.run(&arguments), &arguments, code, &words);
     }
 }
 

@@ -97,6 +97,15 @@ fn publish_repeatable(
     }
 }
 
+/// Lets everybody run a file.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn make_executable(path: &Path) -> Result<(), ArtifactError> {
+    set_mode(path, 0o755).map_err(|source| ArtifactError::io("write", path, source))
+}
+
 /// A folder being filled: [`PendingFolder::publish`] gives it its name, otherwise it is removed.
 #[derive(Debug)]
 pub struct PendingFolder {

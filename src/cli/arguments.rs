@@ -10,6 +10,7 @@ pub(super) mod run;
 pub(super) mod shard;
 pub(super) mod stage;
 
+use crate::config::setting::Setting;
 use crate::exit_code::MEANINGS;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -82,6 +83,15 @@ pub(super) enum ProgressMode {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
+    /// Make a folder to work in: pipeline.sh, configs, datasets/ and models/
+    #[command(
+        after_help = "Files that differ are never overwritten; the same ones stay.\n\nExample: renma init my-othello"
+    )]
+    Init {
+        /// The folder, new or not
+        #[arg(value_name = "DIR", value_parser = folder())]
+        folder: PathBuf,
+    },
     /// Play games and write their positions with deep-search scores
     Generate(GenerateCommandArguments),
     /// Train a new model version on datasets
@@ -130,6 +140,14 @@ pub(super) enum Command {
         #[arg(value_enum, value_name = "SHELL")]
         shell: Shell,
     },
+}
+
+/// Keys of a config on the command line.
+#[derive(Args, Debug)]
+pub(super) struct SettingArguments {
+    /// Another value for a key of the config, such as train.epochs=3; repeat it for more keys
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(super) settings: Vec<Setting>,
 }
 
 /// A file to write.

@@ -1,12 +1,12 @@
 //! `renma bench`: figures with node counts.
 
-use super::arguments::bench::{BenchCommand, BenchSearchArguments};
+use super::arguments::bench::{BenchCommand, BenchConfig, BenchSearchArguments};
 use super::output::{print_json, say, thousands};
 use super::session::{Session, Stopwatch, level, load_run_model, warn_without_statistics};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::engine::board::perft::perft_until;
 use crate::engine::board::position::Position;
 use crate::engine::search::depth::Depth;
@@ -84,8 +84,8 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
     Ok(())
 }
 
-fn bench_train(session: &Session, config: &Path, dataset: &Path) -> anyhow::Result<()> {
-    let config = load_config(config)?;
+fn bench_train(session: &Session, config: &BenchConfig, dataset: &Path) -> anyhow::Result<()> {
+    let config = load_config_with(&config.config, &config.set.settings)?;
     let registry = Registry::new(Path::new("models/default"));
     let task = TrainTask {
         config: &config.config.train,
@@ -129,8 +129,8 @@ fn bench_train(session: &Session, config: &Path, dataset: &Path) -> anyhow::Resu
     Ok(())
 }
 
-fn bench_generate(session: &Session, config: &Path, games: u64, model: Option<&str>) -> anyhow::Result<()> {
-    let config = load_config(config)?;
+fn bench_generate(session: &Session, config: &BenchConfig, games: u64, model: Option<&str>) -> anyhow::Result<()> {
+    let config = load_config_with(&config.config, &config.set.settings)?;
     let registry = Path::new("models").join(&config.name);
     let model = load_run_model(model.unwrap_or(&config.config.run.start), &registry, &config)?;
     let folder = tempfile::tempdir()?;

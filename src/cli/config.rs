@@ -3,15 +3,17 @@
 use super::arguments::config::ConfigCommand;
 use super::output::{print, print_json};
 use super::session::Session;
-use crate::config::{default_config, load_config};
+use crate::config::{Origin, load_config_with};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-pub(super) fn run(session: &Session, ConfigCommand::Show { config }: ConfigCommand) -> anyhow::Result<()> {
-    let loaded = config.as_deref().map_or_else(|| Ok(default_config()), load_config)?;
-    let file = config.map_or_else(String::new, |path| path.display().to_string());
-    let origin =
-        |key: &str| loaded.lines.get(key).map_or_else(|| "default".to_owned(), |line| format!("{file}:{line}"));
+pub(super) fn run(session: &Session, ConfigCommand::Show { config, set }: ConfigCommand) -> anyhow::Result<()> {
+    let loaded = load_config_with(&config, &set.settings)?;
+    let origin = |key: &str| match loaded.origins.get(key) {
+        Some(Origin::Line(line)) => format!("{}:{line}", config.display()),
+        Some(Origin::Setting) => "--set".to_owned(),
+        None => "default".to_owned(),
+    };
     let keys = loaded.keys();
     if session.json {
         let origins: BTreeMap<&String, String> = keys.iter().map(|(key, _)| (key, origin(key))).collect();

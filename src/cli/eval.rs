@@ -6,7 +6,7 @@ use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArgume
 use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, warn_without_statistics};
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::position::Position;
 use crate::engine::search::depth::Depth;
@@ -86,7 +86,12 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
 
 /// How selective the searches are, by the arguments or else by their config.
 fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, Selective)> {
-    let config = arguments.config.as_deref().map(load_config).transpose()?.map(|loaded| loaded.config);
+    let config = arguments
+        .config
+        .as_deref()
+        .map(|path| load_config_with(path, &arguments.settings))
+        .transpose()?
+        .map(|loaded| loaded.config);
     let setting = arguments.mpc_level.or(config.as_ref().map(|config| config.generate.mpc_level));
     let setting = setting.unwrap_or(LevelSetting::Percent(100));
     Ok((setting, selective(config.and_then(|config| config.selective).as_ref())))

@@ -107,7 +107,7 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
                 exit_code::BAD_INPUT => exit_code::USAGE,
                 code => code,
             },
-            ConfigError::Invalid { .. } => exit_code::USAGE,
+            ConfigError::Invalid { .. } | ConfigError::Missing { .. } => exit_code::USAGE,
         });
     }
     if let Some(error) = cause.downcast_ref::<StageError>() {

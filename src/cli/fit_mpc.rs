@@ -7,7 +7,7 @@ use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::model::registry::Registry;
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
 use crate::pipeline::fit_mpc::picture::check_places;
@@ -29,7 +29,7 @@ pub(super) fn with_task<T>(
     arguments: &FitMpcArguments,
     act: impl FnOnce(FitMpcTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config(&arguments.run.config)?;
+    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let model = load_run_model(&arguments.model, &folder, &config)?;
     let registry = Registry::new(&folder);

@@ -7,7 +7,7 @@ use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::exit_code;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::run::gate;
@@ -27,7 +27,7 @@ pub(super) fn with_task<T>(
     arguments: &GateArguments,
     act: impl FnOnce(GateTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config(&arguments.run.config)?;
+    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
     let baseline = load_run_model(&arguments.baseline, &folder, &config)?;

@@ -4,13 +4,13 @@ use super::arguments::run::GcArguments;
 use super::output::{print_json, say, thousands};
 use super::session::{Session, datasets_folder, registry_folder};
 use crate::artifact::model::registry::Registry;
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::run::gc::{GcPlan, Removal, collect, plan};
 use crate::run::lineage::Lineage;
 use serde_json::json;
 
 pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<()> {
-    let config = load_config(&arguments.run.config)?;
+    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     let registry = Registry::new(&registry_folder(arguments.run.models.as_deref(), &config.name));
     let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
     let lineage = Lineage::read(&config, &registry, &datasets)?;

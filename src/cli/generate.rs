@@ -7,7 +7,7 @@ use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::pipeline::generate::recipe::recipe;
 use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
@@ -28,7 +28,7 @@ pub(super) fn with_task<T>(
     replace: bool,
     act: impl FnOnce(GenerateTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config(&arguments.run.config)?;
+    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     let registry = registry_folder(arguments.run.models.as_deref(), &config.name);
     let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
     let task = GenerateTask {

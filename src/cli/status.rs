@@ -12,7 +12,7 @@ use super::stage::unix_seconds;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
-use crate::config::{LoadedConfig, config_value, load_config};
+use crate::config::{LoadedConfig, config_value, load_config_with};
 use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
@@ -28,7 +28,7 @@ use table::generation_table;
 const REPORT_NAME: &str = "report.html";
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
-    let config = load_config(&arguments.run.config)?;
+    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     if let Some(key) = &arguments.pipeline.key {
         return print_key(&config, key);
     }

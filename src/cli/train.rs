@@ -7,7 +7,7 @@ use super::session::{Session, Stopwatch, load_run_model, registry_folder};
 use super::stage::{StageEnd, run_stage, summarize};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
-use crate::config::load_config;
+use crate::config::load_config_with;
 use crate::pipeline::train::run::train;
 use crate::pipeline::train::task::TrainTask;
 use crate::run::yardstick::refuse;
@@ -29,7 +29,7 @@ pub(super) fn with_task<T>(
     arguments: &TrainArguments,
     act: impl FnOnce(TrainTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config(&arguments.run.config)?;
+    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
     for folder in &arguments.dataset {

@@ -2,8 +2,8 @@
 //!
 //! What a key takes is listed nowhere: it is found by trying values on a config that is sound.
 
-use super::Config;
 use super::nearest::nearest;
+use super::{Config, Origin};
 use crate::pipeline::alternatives::{Alternatives, alternatives};
 use crate::pipeline::retired::is_retired;
 use std::collections::BTreeMap;
@@ -22,20 +22,20 @@ const SHOWN_MAX: usize = 60;
 /// A fault in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// The line, counted from 1, if there is one to blame.
-    pub(super) line: Option<usize>,
+    /// What is to blame, if it is not the default.
+    pub(super) origin: Option<Origin>,
     /// The key with its value, what is wrong and what is expected; the remedy on a second line.
     pub(super) reason: String,
 }
 
-/// A sound config, and the line of each key that the text names, as `table.key`.
+/// A sound config, and where each key that is not the default's comes from, as `table.key`.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub(super) config: Config,
-    pub(super) lines: BTreeMap<String, usize>,
+    pub(super) origins: BTreeMap<String, Origin>,
 }
 
-/// Lays a text over a default, which is a sound config with every key.
+/// Lays a text over a default, which is a sound config with every key. A key that `settings` name too has their value.
 ///
 /// Tables merge key by key. A key that decides which others there are (`method`, `mode`, `target`, `openings`) takes those of
 /// the default that belong to another alternative away.
@@ -43,12 +43,16 @@ pub(super) struct Resolved {
 /// # Errors
 ///
 /// The first fault in the order of the text, then keys that are missing, then values out of range.
-pub(super) fn resolve(text: &str, default: &Table) -> Result<Resolved, Fault> {
-    let mut overlay = Overlay::new(text, default);
-    let document = DeTable::parse(text).map_err(|error| overlay.syntax_fault(&error))?;
-    overlay.lay(document.get_ref());
-    if let Some((start, reason)) = overlay.faults.pop_first() {
-        return Err(Fault { line: Some(line_at(text, start)), reason });
+pub(super) fn resolve(text: &str, settings: &str, default: &Table) -> Result<Resolved, Fault> {
+    let mut overlay = Overlay::new([text, settings], default);
+    let mut documents = Vec::new();
+    for (layer, text) in [text, settings].into_iter().enumerate() {
+        overlay.layer = layer;
+        documents.push(DeTable::parse(text).map_err(|error| overlay.syntax_fault(&error))?.into_inner());
+    }
+    overlay.lay(&documents);
+    if let Some(((layer, start), reason)) = overlay.faults.pop_first() {
+        return Err(Fault { origin: Some(overlay.origin_at(layer, start)), reason });
     }
     overlay.check_missing()?;
     let mut config: Config = overlay.base.try_into().expect("every value was tried");
@@ -57,13 +61,13 @@ pub(super) fn resolve(text: &str, default: &Table) -> Result<Resolved, Fault> {
         let mut reason = error.to_string();
         // Each range names its key first.
         let key = reason.split_once(" = ").map_or("", |(key, _)| key).to_owned();
-        let line = overlay.lines.get(key.trim_end_matches(".t")).copied();
-        if line.is_none() && !key.is_empty() {
+        let origin = overlay.origins.get(key.trim_end_matches(".t")).copied();
+        if origin.is_none() && !key.is_empty() {
             reason += "\nthe value is that of the default: name the key too";
         }
-        Fault { line, reason }
+        Fault { origin, reason }
     })?;
-    Ok(Resolved { config, lines: overlay.lines })
+    Ok(Resolved { config, origins: overlay.origins })
 }
 
 /// The line of each key of a text that is TOML, as `table.key`.
@@ -81,7 +85,10 @@ fn line_at(text: &str, start: usize) -> usize {
 }
 
 struct Overlay<'a> {
-    text: &'a str,
+    /// The file, and the settings over it.
+    texts: [&'a str; 2],
+    /// Which of them is being read.
+    layer: usize,
     alternatives: Vec<Alternatives>,
     /// Every key that there is, of all alternatives, with a value that it may have.
     known: Table,
@@ -89,13 +96,13 @@ struct Overlay<'a> {
     base: Table,
     /// Keys of an alternative that the default does not have: the text must name them.
     needed: Vec<String>,
-    lines: BTreeMap<String, usize>,
-    /// By place in the text.
-    faults: BTreeMap<usize, String>,
+    origins: BTreeMap<String, Origin>,
+    /// By layer and place in its text.
+    faults: BTreeMap<(usize, usize), String>,
 }
 
 impl<'a> Overlay<'a> {
-    fn new(text: &'a str, default: &Table) -> Self {
+    fn new(texts: [&'a str; 2], default: &Table) -> Self {
         let alternatives = alternatives();
         let mut known = default.clone();
         for (table, keys) in toml::from_str::<Table>(OPTIONAL).expect("the optional keys are TOML") {
@@ -109,37 +116,38 @@ impl<'a> Overlay<'a> {
             }
         }
         Self {
-            text,
+            texts,
+            layer: 0,
             alternatives,
             known,
             base: default.clone(),
             needed: Vec::new(),
-            lines: BTreeMap::new(),
+            origins: BTreeMap::new(),
             faults: BTreeMap::new(),
         }
     }
 
-    /// Takes every value of the text that is sound; the others become faults.
-    fn lay(&mut self, document: &DeTable<'_>) {
-        let tables: Vec<_> =
-            document.iter().map(|(name, value)| (name.get_ref().as_ref(), name.span(), value)).collect();
-        for (name, span, value) in &tables {
-            match (self.known.contains_key(*name), value.get_ref().as_table()) {
-                (true, Some(_)) => {
-                    self.base.entry(*name).or_insert_with(|| Value::Table(Table::new()));
-                }
-                (true, None) => {
-                    self.fault(span, format!("{name} = {}: expected a table [{name}]", self.shown(value)));
-                }
-                (false, table) => self.fault(span, self.unknown_table(name, table.is_some())),
+    /// Takes every value of the texts that is sound; the others become faults.
+    fn lay(&mut self, documents: &[DeTable<'_>]) {
+        let mut tables = Vec::new();
+        for (layer, document) in documents.iter().enumerate() {
+            self.layer = layer;
+            for (name, value) in document {
+                self.lay_table(name.get_ref(), &name.span(), value);
+                tables.push((layer, name.get_ref().as_ref(), value));
             }
         }
+        let names = |layer: usize, table: &str, key: &str| {
+            documents.get(layer).and_then(|document| document.get(table)?.get_ref().as_table()?.get(key)).is_some()
+        };
         // The keys that decide which others there are come first.
         for decides in [true, false] {
-            for (table, _, value) in &tables {
+            for (layer, table, value) in &tables {
+                self.layer = *layer;
                 let keys = value.get_ref().as_table().filter(|_| self.known.contains_key(*table));
                 for (key, value) in keys.into_iter().flatten() {
-                    if self.choice(table, key.get_ref()).is_some() == decides {
+                    let is_last = !names(layer + 1, table, key.get_ref());
+                    if is_last && self.choice(table, key.get_ref()).is_some() == decides {
                         self.lay_key(table, key, value);
                     }
                 }
@@ -147,9 +155,21 @@ impl<'a> Overlay<'a> {
         }
     }
 
+    fn lay_table(&mut self, name: &str, span: &Range<usize>, value: &Spanned<DeValue<'_>>) {
+        match (self.known.contains_key(name), value.get_ref().as_table()) {
+            (true, Some(_)) => {
+                self.base.entry(name).or_insert_with(|| Value::Table(Table::new()));
+            }
+            (true, None) => {
+                self.fault(span, format!("{name} = {}: expected a table [{name}]", self.shown(value)));
+            }
+            (false, table) => self.fault(span, self.unknown_table(name, table.is_some())),
+        }
+    }
+
     fn lay_key(&mut self, table: &str, key: &Spanned<impl AsRef<str>>, value: &Spanned<DeValue<'_>>) {
         let (span, key) = (key.span(), key.get_ref().as_ref());
-        self.lines.insert(format!("{table}.{key}"), line_at(self.text, span.start));
+        self.origins.insert(format!("{table}.{key}"), self.origin_at(self.layer, span.start));
         if !self.knows(table, key) {
             return self.fault(&span, format!("{table}.{key}: {}", self.no_such_key(table, key)));
         }
@@ -166,7 +186,7 @@ impl<'a> Overlay<'a> {
     /// A value of the text; none if it is a number that nothing can hold.
     fn value(&self, value: &Spanned<DeValue<'_>>) -> Option<Value> {
         let Some(table) = value.get_ref().as_table() else {
-            let text = self.text.get(value.span())?;
+            let text = self.text().get(value.span())?;
             return toml::from_str::<Table>(&format!("value = {text}")).ok()?.remove("value");
         };
         // A table may stand under a head of its own.
@@ -192,7 +212,15 @@ impl<'a> Overlay<'a> {
     }
 
     fn fault(&mut self, span: &Range<usize>, reason: String) {
-        self.faults.insert(span.start, reason);
+        self.faults.insert((self.layer, span.start), reason);
+    }
+
+    fn text(&self) -> &'a str {
+        self.texts[self.layer]
+    }
+
+    fn origin_at(&self, layer: usize, start: usize) -> Origin {
+        if layer == 0 { Origin::Line(line_at(self.texts[layer], start)) } else { Origin::Setting }
     }
 
     /// The alternatives of a table, if this key chooses one of them.
@@ -224,37 +252,41 @@ impl<'a> Overlay<'a> {
     }
 
     fn check_missing(&self) -> Result<(), Fault> {
-        let Some(name) = self.needed.iter().find(|name| !self.lines.contains_key(*name)) else { return Ok(()) };
+        let Some(name) = self.needed.iter().find(|name| !self.origins.contains_key(*name)) else { return Ok(()) };
         let (table, key) = name.split_once('.').expect("it was made of both");
         let choice = self.alternatives.iter().find(|choice| choice.table == table).expect("it is of an alternative");
         let (decides, chosen) = (choice.key, &self.base[table][choice.key]);
-        let line = self.lines.get(&format!("{table}.{decides}")).copied();
+        let origin = self.origins.get(&format!("{table}.{decides}")).copied();
         let expected = self.expected(table, key);
-        Err(Fault { line, reason: format!("{name} is missing: {decides} = {chosen} needs it; expected {expected}") })
+        Err(Fault { origin, reason: format!("{name} is missing: {decides} = {chosen} needs it; expected {expected}") })
     }
 
     fn syntax_fault(&self, error: &toml::de::Error) -> Fault {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         let Some(span) = error.span() else {
-            return Fault { line: None, reason: format!("it is not TOML: {message}") };
+            return Fault { origin: None, reason: format!("it is not TOML: {message}") };
         };
-        let start = span.start.min(self.text.len());
-        let begin = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
-        let line = self.text[begin..].lines().next().unwrap_or_default();
-        let mut heads = self.text[..begin].lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
+        let text = self.text();
+        let start = span.start.min(text.len());
+        let begin = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let line = text[begin..].lines().next().unwrap_or_default();
+        let mut heads = text[..begin].lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
         let table = heads.next_back().unwrap_or_default();
         let reason = match line.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
             _ if message == "duplicate key" && line.trim().starts_with('[') => {
                 format!("the table {} begins twice: expected once", line.trim())
             }
-            Some((key, _)) if message == "duplicate key" => format!("{table}.{key} is set twice: expected once"),
+            Some((key, _)) if message == "duplicate key" => {
+                let dot = if table.is_empty() { "" } else { "." };
+                format!("{table}{dot}{key} is set twice: expected once")
+            }
             Some((key, value)) if self.knows(table, key) => {
                 let value = value.split(" #").next().unwrap_or_default().trim();
                 format!("{table}.{key} = {value}: expected {}", self.expected(table, key))
             }
             _ => format!("it is not TOML: {message}"),
         };
-        Fault { line: Some(line_at(self.text, start)), reason }
+        Fault { origin: Some(self.origin_at(self.layer, start)), reason }
     }
 
     fn unknown_table(&self, name: &str, is_table: bool) -> String {
@@ -300,7 +332,7 @@ impl<'a> Overlay<'a> {
     }
 
     fn shown(&self, value: &Spanned<DeValue<'_>>) -> String {
-        let text = self.text.get(value.span()).unwrap_or_default();
+        let text = self.text().get(value.span()).unwrap_or_default();
         let line = text.lines().next().unwrap_or_default();
         let cut: String = line.chars().take(SHOWN_MAX).collect();
         if cut.len() == text.len() { cut } else { format!("{cut}…") }
@@ -362,8 +394,8 @@ mod tests {
     use crate::config::DEFAULT;
 
     fn check(text: &str, line: Option<usize>, reason: &str) {
-        let fault = resolve(text, &toml::from_str(DEFAULT).unwrap()).expect_err(text);
-        assert_eq!(fault, Fault { line, reason: reason.to_owned() }, "{text}");
+        let fault = resolve(text, "", &toml::from_str(DEFAULT).unwrap()).expect_err(text);
+        assert_eq!(fault, Fault { origin: line.map(Origin::Line), reason: reason.to_owned() }, "{text}");
     }
 
     #[test]

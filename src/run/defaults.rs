@@ -22,7 +22,7 @@ pub(super) fn keep_defaults(
 ) -> Result<(LoadedConfig, Vec<String>), ArtifactError> {
     let (mut kept, mut moved) = (given.clone(), Vec::new());
     let mut tables = serde_json::to_value(&given.config).expect("a config is plain data");
-    let by_default = |name: &&String| !given.lines.contains_key(*name) && !FREE_KEYS.contains(&name.as_str());
+    let by_default = |name: &&String| !given.origins.contains_key(*name) && !FREE_KEYS.contains(&name.as_str());
     for name in last.defaults.iter().filter(by_default) {
         if name == "run.features" {
             if pattern_set_hash(&given.features) != last.features {

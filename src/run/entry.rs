@@ -52,7 +52,7 @@ impl ConfigEntry {
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
         let config = serde_json::to_value(relocated(loaded)).expect("a config is plain data");
         let defaults =
-            all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.lines.contains_key(name)).collect();
+            all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.origins.contains_key(name)).collect();
         Self {
             from,
             config,

@@ -167,18 +167,16 @@ pub(crate) fn signal_group(child: &mut Child, signal: &str) {
 pub(crate) fn pipeline_command(workspace: &Workspace, options: &str, program_options: &str) -> Command {
     let script = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("pipeline.sh")).unwrap();
     workspace.write("pipeline.sh", script);
-    workspace.write("bin/cargo", "#!/bin/sh\n");
     let program = env!("CARGO_BIN_EXE_renma");
     let call = format!("#!/bin/sh\nexec {program} --progress none {program_options} \"$@\"\n");
     workspace.write("target/release/renma", call);
-    for name in ["pipeline.sh", "bin/cargo", "target/release/renma"] {
+    for name in ["pipeline.sh", "target/release/renma"] {
         use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(workspace.path(name), std::fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let path = format!("{}:{}", workspace.path("bin").display(), std::env::var("PATH").unwrap());
     let mut command = Command::new("bash");
     command.arg(workspace.path("pipeline.sh")).args(options.split_whitespace()).stdin(Stdio::null());
-    command.current_dir(workspace.root()).env("PATH", path).env_remove("CARGO_TARGET_DIR");
+    command.current_dir(workspace.root()).env("RENMA", workspace.path("target/release/renma"));
     command
 }
 

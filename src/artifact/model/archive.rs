@@ -76,7 +76,7 @@ impl Archive {
     /// A file in which any byte is not that of the archive of a version.
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
         let mut reader = ArchiveReader { path, reader: BufReader::new(open_bounded(path, u64::MAX)?.0), place: 0 };
-        let first = reader.take(BLOCK as u64)?;
+        let first = reader.up_to(BLOCK as u64)?;
         let size = document_size(&first).map_err(|reason| ArtifactError::damaged(path, reason))?;
         let document = reader.file("model.json", size)?;
         let mut archive = Self::begin(path, document)?;
@@ -207,11 +207,16 @@ struct ArchiveReader<'a> {
 }
 
 impl ArchiveReader<'_> {
-    /// The next bytes. Memory grows with what is there, not with what a header says.
-    fn take(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
+    /// The next bytes, fewer at the end. Memory grows with what is there, not with what a header says.
+    fn up_to(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
         let mut bytes = Vec::new();
         let read = self.reader.by_ref().take(count).read_to_end(&mut bytes);
         self.place += read.map_err(|source| ArtifactError::io("read", self.path, source))? as u64;
+        Ok(bytes)
+    }
+
+    fn take(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
+        let bytes = self.up_to(count)?;
         if bytes.len() as u64 != count {
             return Err(self.damaged(format!("it is cut off after {} bytes", self.place)));
         }

@@ -1,5 +1,6 @@
 //! The arguments of the `bench` commands.
 
+use super::SettingArguments;
 use crate::pipeline::search_settings::LevelSetting;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -25,9 +26,8 @@ pub(in crate::cli) enum BenchCommand {
         after_help = "Example: renma bench train --config configs/default.toml --dataset datasets/default/selfplay/generation=0001"
     )]
     Train {
-        /// The config file
-        #[arg(long, value_name = "FILE")]
-        config: PathBuf,
+        #[command(flatten)]
+        config: BenchConfig,
         /// The dataset folder
         #[arg(long, value_name = "DIR")]
         dataset: PathBuf,
@@ -35,9 +35,8 @@ pub(in crate::cli) enum BenchCommand {
     /// Play games into a temporary folder
     #[command(after_help = "Example: renma bench generate --config configs/default.toml --games 200")]
     Generate {
-        /// The config file
-        #[arg(long, value_name = "FILE")]
-        config: PathBuf,
+        #[command(flatten)]
+        config: BenchConfig,
         /// Number of games
         #[arg(long, default_value_t = 200, value_name = "N")]
         games: u64,
@@ -45,6 +44,15 @@ pub(in crate::cli) enum BenchCommand {
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
     },
+}
+
+#[derive(Args, Debug)]
+pub(in crate::cli) struct BenchConfig {
+    /// The config: a file, or one of the program, such as builtin:default
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) config: PathBuf,
+    #[command(flatten)]
+    pub(in crate::cli) set: SettingArguments,
 }
 
 #[derive(Args, Debug)]

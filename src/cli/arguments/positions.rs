@@ -1,5 +1,6 @@
 //! The arguments of the commands that value positions and play.
 
+use crate::config::setting::Setting;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::play::terminal::level::Level;
 use clap::Args;
@@ -44,6 +45,9 @@ pub(in crate::cli) struct EvalArguments {
     /// Search as in this config: with its generate.mpc_level, and its table [selective] if it has one
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) config: Option<PathBuf>,
+    /// Another value for a key of the config, such as train.epochs=3; repeat it for more keys
+    #[arg(long = "set", value_name = "KEY=VALUE", requires = "config")]
+    pub(in crate::cli) settings: Vec<Setting>,
     /// Print the value of each legal move, and the value by which the search orders it
     #[arg(long)]
     pub(in crate::cli) moves: bool,

@@ -1,5 +1,6 @@
 //! The arguments of the commands about a run as a whole.
 
+use super::SettingArguments;
 use crate::run::next::Generations;
 use crate::run::state::Stage;
 use clap::Args;
@@ -10,9 +11,11 @@ use std::time::Duration;
 /// A run and its folders.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct RunArguments {
-    /// The config file
+    /// The config: a file, or one of the program, such as builtin:default
     #[arg(long, value_name = "FILE", default_value = "configs/default.toml")]
     pub(in crate::cli) config: PathBuf,
+    #[command(flatten)]
+    pub(in crate::cli) set: SettingArguments,
     /// The registry [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! The arguments of the stages of a run.
 
+use super::SettingArguments;
 use super::folder;
 use bytesize::ByteSize;
 use clap::Args;
@@ -9,9 +10,11 @@ use std::time::Duration;
 /// The run of a stage.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct StageRun {
-    /// The config file
+    /// The config: a file, or one of the program, such as builtin:default
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) config: PathBuf,
+    #[command(flatten)]
+    pub(in crate::cli) set: SettingArguments,
     /// The registry of the run, for new versions, version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,

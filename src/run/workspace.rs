@@ -1,0 +1,62 @@
+//! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern sets, `datasets` and `models`.
+
+use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::{create_folder, make_executable, publish_new_file, read_bounded};
+use crate::config::builtin::{CONFIGS, FEATURES};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+const PIPELINE: &str = "pipeline.sh";
+
+const PIPELINE_TEXT: &str = include_str!("../../pipeline.sh");
+
+/// Makes a folder one to work in, and names the files that it lacked, in order. Those that are there already stay.
+///
+/// # Errors
+///
+/// A file with another content, which is never overwritten, or whatever the system refuses. What is refused at once leaves
+/// the folder as it was.
+pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
+    let mut lacking = Vec::new();
+    for (name, text) in files() {
+        if !has(&folder.join(&name), text)? {
+            lacking.push((name, text));
+        }
+    }
+    for (name, text) in &lacking {
+        let path = folder.join(name);
+        if !publish_new_file(&path, |writer| writer.write_all(text.as_bytes()))? {
+            return Err(foreign(&path, "it was created in the meantime"));
+        }
+    }
+    make_executable(&folder.join(PIPELINE))?;
+    for name in ["datasets", "models"] {
+        create_folder(&folder.join(name))?;
+    }
+    Ok(lacking.into_iter().map(|(name, _)| name).collect())
+}
+
+/// Name and text of every file of a workspace.
+fn files() -> Vec<(String, &'static str)> {
+    let configs = CONFIGS.map(|(name, text)| (format!("configs/{name}.toml"), text));
+    let features = FEATURES.map(|(name, text)| (format!("configs/{name}"), text));
+    [(PIPELINE.to_owned(), PIPELINE_TEXT)].into_iter().chain(configs).chain(features).collect()
+}
+
+/// Whether a file is there with this text; `false` if the name is free.
+fn has(path: &Path, text: &str) -> Result<bool, ArtifactError> {
+    let metadata = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        other => other.map_err(|source| ArtifactError::io("read", path, source))?,
+    };
+    let size = text.len() as u64;
+    if metadata.is_file() && metadata.len() == size && read_bounded(path, size)? == text.as_bytes() {
+        return Ok(true);
+    }
+    Err(foreign(path, "it exists and is not that of this renma"))
+}
+
+fn foreign(path: &Path, why: &str) -> ArtifactError {
+    ArtifactError::refused("write", path, format!("{why}\nname another folder, or move it away"))
+}
