@@ -195,9 +195,10 @@ mod tests {
         let (model, stop) = (model(), AtomicBool::new(true));
         let mut stopped = Session::new(&model, LIMITS, &stop);
         play(&mut stopped, "f5d6");
-        assert!(stopped.search().stopped && stopped.search().best_move.is_some());
         assert_eq!(stopped.move_values(), Err(Stopped));
         assert_eq!(stopped.review(), Err(Stopped));
+        let result = stopped.search();
+        assert!(result.stopped && result.best_move.is_some());
         stop.store(false, Ordering::Relaxed);
         let mut fresh = Session::new(&model, LIMITS, &NEVER);
         play(&mut fresh, "f5d6");
