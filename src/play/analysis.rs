@@ -91,7 +91,7 @@ pub fn review(
             for ply in 0..game.plies().len() {
                 context.check()?;
                 moves.extend(session.review_move(ply)?);
-                context.progress.advance(1, 0);
+                context.progress.advance(1);
             }
             Ok(moves)
         });
