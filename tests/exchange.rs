@@ -432,6 +432,22 @@ fn exported_positions_come_back() {
 }
 
 #[test]
+fn a_card_is_written_for_datasets_of_the_newest_format() {
+    let workspace = Workspace::new();
+    datasets(&workspace);
+    workspace.done("dataset export labeled --card --output README.md");
+    let card = std::fs::read_to_string(workspace.path("README.md")).unwrap();
+    assert!(card.starts_with("---\n") && card.contains("license: unknown\n"), "{card}");
+    check_refused(&workspace, "dataset export bare --card --output README.md", 2, &["README.md", "--force"]);
+    workspace.done("dataset export bare --card --output README.md --force");
+    assert_ne!(std::fs::read_to_string(workspace.path("README.md")).unwrap(), card);
+    workspace.write("README.md", "---\ntitle: mine\n---\n");
+    check_refused(&workspace, "dataset export bare --card --output README.md --force", 2, &["README.md"]);
+    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/selfplay-1");
+    check_refused(&workspace, &format!("dataset export {old} --card --output old.md"), 65, &["format 1", "merge"]);
+}
+
+#[test]
 fn obf_keeps_positions_and_their_best_moves() {
     let workspace = Workspace::new();
     datasets(&workspace);

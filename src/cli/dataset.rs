@@ -4,13 +4,15 @@ mod inspect;
 mod verify;
 
 use super::arguments::OutputArguments;
-use super::arguments::dataset::{DatasetCommand, ImportArguments};
+use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_default};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::error::ArtifactError;
+use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::{ExportFormat, export};
 use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
@@ -27,7 +29,12 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
             if session.json { print_json(&inspection) } else { Ok(print(&inspect::describe(&dataset, &inspection))?) }
         }
         DatasetCommand::Import(arguments) => run_import(session, &arguments),
-        DatasetCommand::Export { dataset, format, output } => run_export(session, &dataset, format, &output),
+        DatasetCommand::Export(ExportArguments { dataset, format: Some(format), output, .. }) => {
+            run_export(session, &dataset, format, &output)
+        }
+        DatasetCommand::Export(ExportArguments { dataset, format: None, output, .. }) => {
+            run_card(session, &dataset, &output)
+        }
         DatasetCommand::Merge { datasets, output } => run_merge(session, &datasets, &output),
     }
 }
@@ -107,6 +114,19 @@ fn run_export(
     let name = output_name(&arguments.output);
     say(&format!("dataset export: {} positions in {}", thousands(positions), name.display()));
     if session.json { print_json(&json!({"output": name.to_string_lossy(), "positions": positions})) } else { Ok(()) }
+}
+
+fn run_card(session: &Session, folder: &Path, arguments: &OutputArguments) -> anyhow::Result<()> {
+    let dataset = Dataset::open_any(folder)?;
+    let card = card(dataset.manifest());
+    let card = card.map_err(|reason| ArtifactError::unfit(&folder.join("manifest.json"), reason))?;
+    let output = Output::open(session.json, &arguments.output, CARD_FILE, arguments.force)?;
+    if !output.write(|writer| writer.write_all(card.as_bytes()))? {
+        return Ok(());
+    }
+    let name = output_name(&arguments.output);
+    say(&format!("dataset export: card of {} in {}", folder.display(), name.display()));
+    if session.json { print_json(&json!({"output": name.to_string_lossy()})) } else { Ok(()) }
 }
 
 fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::Result<()> {

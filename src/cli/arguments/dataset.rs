@@ -20,20 +20,8 @@ pub(in crate::cli) enum DatasetCommand {
     },
     /// Make a dataset from another program's games or positions
     Import(ImportArguments),
-    /// Write all positions to one file in another program's format
-    #[command(
-        after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format csv --output positions.csv"
-    )]
-    Export {
-        /// The dataset folder
-        #[arg(value_name = "DIR")]
-        dataset: PathBuf,
-        /// The format
-        #[arg(long, value_enum)]
-        format: ExportFormat,
-        #[command(flatten)]
-        output: OutputArguments,
-    },
+    /// Write all positions to one file in another program's format, or a card that describes the dataset
+    Export(ExportArguments),
     /// Merge datasets of positions into one, whose manifest names them
     #[command(
         after_help = "Example: renma dataset merge datasets/default/selfplay/generation=000* --output datasets/all/selfplay/generation=0001"
@@ -46,6 +34,24 @@ pub(in crate::cli) enum DatasetCommand {
         #[arg(long, value_name = "DIR", value_parser = folder())]
         output: PathBuf,
     },
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format csv --output positions.csv"
+)]
+pub(in crate::cli) struct ExportArguments {
+    /// The dataset folder
+    #[arg(value_name = "DIR")]
+    pub(in crate::cli) dataset: PathBuf,
+    /// The format
+    #[arg(long, value_enum, required_unless_present = "card")]
+    pub(in crate::cli) format: Option<ExportFormat>,
+    /// Write a dataset card instead: a README.md with the header that Hugging Face reads
+    #[arg(long, conflicts_with = "format")]
+    pub(in crate::cli) card: bool,
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArguments,
 }
 
 #[derive(Args, Debug)]
