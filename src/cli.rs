@@ -7,7 +7,6 @@ mod completions;
 mod config;
 mod dataset;
 mod drive;
-
 mod errors;
 mod eval;
 mod failure;
@@ -24,6 +23,8 @@ mod play;
 mod progress;
 mod promote;
 mod protocols;
+#[cfg(test)]
+mod reference;
 mod session;
 mod shard;
 mod stage;

@@ -84,7 +84,7 @@ fn reseal(path: &Path, change: impl Fn(&mut Value)) {
     write_sealed(path, &value).unwrap();
 }
 
-/// The recipe of what a manifest says, as docs/formats.md describes it.
+/// The recipe of what a manifest says, as docs/datasets.md describes it.
 fn recipe_of(manifest: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut settings =

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Read datasets with DuckDB, pyarrow and Polars, and check them against each other, their manifests and the rules.
 
-    python3 tests/readers.py [--show] [--brief] [ROOT]
+    python3 tests/readers.py [--write] [--brief] [ROOT]
 
 ROOT (default: the project) holds datasets/ and perhaps models/. Nothing here shares code with renma: the readers and
 the hash are other people's, and Othello is written a second time. The snippets of docs/datasets.md run too, on the same
-datasets; --show prints what they print. --brief replays no games, for a second run with other versions of the readers.
+datasets, and must print what the page says if these are those of the smoke run; --write puts what they print into the page.
+--brief replays no games and compares no output, for a second run with other versions of the readers.
 Needs: pip install -r tests/readers-requirements.txt, or readers-oldest.txt for the oldest supported versions.
 """
 
@@ -39,7 +40,7 @@ def equal(found, expected, what):
         raise AssertionError(f"{what}: {found} found, {expected} expected")
 
 
-# Hashes, as docs/formats.md describes them.
+# Hashes, as docs/datasets.md describes them.
 
 def hash_of(data):
     return blake3.blake3(data).hexdigest()
@@ -325,10 +326,14 @@ def check_views(datasets, connection):
         equal(connection.execute(f"SELECT count(*) FROM {table}").fetchall(), [(rows,)], f"rows of the view {table}")
 
 
-def check_snippets(root, document, show):
-    """Run every fenced sql and python block, in order, in a scratch folder that holds the datasets."""
-    snippets = re.findall(r"^```(sql|python)\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
-    connection = duckdb.connect()
+def check_snippets(root, document, compare, write):
+    """Run every fenced sql and python block, in order, in a scratch folder that holds the datasets.
+
+    A text block after a snippet is what it prints for the smoke run.
+    """
+    page = document.read_text()
+    snippets = list(re.finditer(r"^```(sql|python)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", page, re.MULTILINE | re.DOTALL))
+    connection, edits = duckdb.connect(config={"threads": 1}), []  # Sums of floats depend on the number of threads.
     with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
         os.mkdir("datasets")
         for run in (root / "datasets").iterdir():
@@ -338,16 +343,22 @@ def check_snippets(root, document, show):
         with check("renma.sql, without an unfinished dataset"):
             connection.execute(Path("docs/renma.sql").read_text())
             check_views(root / "datasets", connection)
-        for number, (language, text) in enumerate(snippets, 1):
-            output = io.StringIO()
+        for number, snippet in enumerate(snippets, 1):
+            output, (language, text, expected) = io.StringIO(), snippet.groups()
             with check(f"{document.name}: snippet {number} ({language})"), contextlib.redirect_stdout(output):
                 run_snippet(language, text, connection)
-            if show:
-                print(output.getvalue())
+                found = "".join(f"{line.rstrip()}\n" for line in output.getvalue().splitlines())
+                found = re.sub("\n+\\Z", "\n", found)
+                edits += [(snippet.span(3), found)] if expected is not None else []
+                assert write or not compare or expected in (None, found), f"prints {found}"
+    if write:
+        for (begin, end), found in reversed(edits):
+            page = page[:begin] + found + page[end:]
+        document.write_text(page)
 
 
 def main(arguments):
-    show, brief = "--show" in arguments, "--brief" in arguments
+    write, brief = "--write" in arguments, "--brief" in arguments
     folders = [argument for argument in arguments if not argument.startswith("--")]
     versions = [f"{module.__name__} {module.__version__}" for module in (duckdb, pandas, polars, pyarrow)]
     print(", ".join(versions))
@@ -361,7 +372,9 @@ def main(arguments):
         with check(str(path.relative_to(root))):
             for file, entry in read_sealed(path).get("files", {}).items():
                 equal(hash_of((path.parent / file).read_bytes()), entry["hash"], file)
-    check_snippets(root, PROJECT / "docs/datasets.md", show)
+    is_smoke = [path.name for path in (root / "datasets").iterdir() if path.is_dir()] == ["smoke"]
+    assert is_smoke or not write, "the examples are those of the smoke run"
+    check_snippets(root, PROJECT / "docs/datasets.md", is_smoke and not brief, write)
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return counts["failed"] != 0
 

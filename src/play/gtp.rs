@@ -1,4 +1,4 @@
-//! The engine's side of the Go Text Protocol, version 2, for Othello: lines in, answers out. docs/nboard.md lists the commands.
+//! The engine's side of the Go Text Protocol, version 2, for Othello: lines in, answers out. docs/search.md#gtp lists the commands.
 
 mod request;
 

@@ -1,4 +1,4 @@
-//! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out. docs/nboard.md lists the commands.
+//! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out. docs/search.md#nboard lists the commands.
 
 pub mod commands;
 
