@@ -2,10 +2,10 @@
 //!
 //! `RENMA_WRITE_REFERENCE=1 cargo test --release --lib reference` writes it.
 
-use super::arguments::Arguments;
+use super::arguments::help::{GLOBAL_OPTIONS, command};
 use crate::artifact::publish::{publish_bytes, read_bounded};
 use clap::builder::StyledStr;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use std::path::Path;
 
 const DEFAULT: &str = include_str!("../../configs/default.toml");
@@ -15,8 +15,6 @@ const HEAD: &str = "# Reference\n\n\
     run `RENMA_WRITE_REFERENCE=1 cargo test --release --lib reference`.\n\n\
     ## Config keys\n\n\
     A config names only what differs from these defaults. `renma config show` prints the resolved config.\n";
-
-const GLOBAL: [&str; 5] = ["json", "progress", "threads", "help", "version"];
 
 /// Text as Markdown shows it.
 fn escaped(text: &str) -> String {
@@ -59,6 +57,10 @@ fn paragraphs(comment: &[&str]) -> String {
     if text.is_empty() { text } else { format!("{text}\n\n") }
 }
 
+fn is_global(argument: &Arg) -> bool {
+    argument.get_help_heading() == Some(GLOBAL_OPTIONS)
+}
+
 fn text(styled: Option<&StyledStr>) -> String {
     styled.map(ToString::to_string).unwrap_or_default()
 }
@@ -69,7 +71,7 @@ fn commands(command: &Command, name: &str, page: &mut String) {
     page.push_str(&format!("\n### {name}\n\n{}.\n\n", escaped(&text(command.get_about()))));
     if command.get_subcommands().next().is_none() {
         page.push_str(&format!("    {}\n\n", usage.trim_start_matches("Usage: ").replace('\n', "\n    ")));
-        let own = command.get_arguments().filter(|argument| !GLOBAL.contains(&argument.get_id().as_str()));
+        let own = command.get_arguments().filter(|argument| !is_global(argument));
         page.push_str(&arguments(own.filter(|argument| !argument.is_hide_set())));
     }
     for line in text(command.get_after_help()).lines().filter(|line| !line.is_empty()) {
@@ -91,8 +93,9 @@ fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
 fn row(argument: &Arg) -> String {
     let values = argument.get_value_names().filter(|_| argument.get_action().takes_values()).unwrap_or_default();
     let values: Vec<String> = values.iter().map(|value| format!("<{value}>")).collect();
-    let option = argument.get_long().map(|long| format!("--{long}")).into_iter();
-    let name = option.chain(values).collect::<Vec<_>>().join(" ");
+    let short = argument.get_short().map(|short| format!("-{short},"));
+    let long = argument.get_long().map(|long| format!("--{long}"));
+    let name = short.into_iter().chain(long).chain(values).collect::<Vec<_>>().join(" ");
     let mut meaning = vec![escaped(&text(argument.get_help()))];
     let possible: Vec<String> =
         argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
@@ -109,11 +112,9 @@ fn row(argument: &Arg) -> String {
 
 /// The page, with one empty line between paragraphs.
 fn page() -> String {
-    let mut command = Arguments::command();
+    let mut command = command();
     command.build();
-    let global = command
-        .get_arguments()
-        .filter(|argument| ["json", "progress", "threads"].contains(&argument.get_id().as_str()));
+    let global = command.get_arguments().filter(|argument| is_global(argument));
     let global = arguments(global);
     let mut page = format!("{HEAD}{}\n\n## Commands\n\nEvery command also takes\n\n{global}", config_keys().trim_end());
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set()) {
