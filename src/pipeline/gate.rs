@@ -4,6 +4,7 @@ mod avoided;
 mod batches;
 mod contest;
 pub mod judgment;
+pub mod looks;
 mod openings;
 mod play;
 pub mod recipe;

@@ -98,6 +98,11 @@ fn describe_gate(summary: &GateSummary) -> String {
         .map(|(points, count)| format!("{points}: {count}"))
         .collect();
     text += &format!("pairs by points: {}\n", pairs.join(", "));
+    if let Some(test) = &summary.test {
+        let looks: Vec<String> = summary.looks.iter().map(|look| format!("{}: {:+.2}", look.pairs, look.llr)).collect();
+        let (low, high) = (test.llr_low, test.llr_high);
+        text += &format!("log-likelihood ratio by pairs, from {low:+.2} to {high:+.2}: {}\n", looks.join(", "));
+    }
     text +=
         &format!("{} different games, {:.1} moves per game\n", thousands(summary.distinct_games), summary.moves_mean);
     text += &format!(

@@ -6,6 +6,7 @@ use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::verdict::{OpeningCounts, Score as MatchScore, Verdict, read_verdict};
 use crate::artifact::model::document::ModelReference;
 use crate::engine::score::{Discs, Score};
+use crate::pipeline::gate::looks::{Look, Looks};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::sprt::SequentialTest;
 use serde::Serialize;
@@ -26,6 +27,8 @@ pub struct GateSummary {
     pub score: MatchScore,
     /// The sequential test, if there was one.
     pub test: Option<SequentialTest>,
+    /// The looks that the test took at the score.
+    pub looks: Vec<Look>,
     /// How the openings were found.
     pub openings: OpeningCounts,
     /// The candidate's games as black.
@@ -65,9 +68,12 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
     let [mut black, mut white] = [ColorSummary::default(); 2];
     let (mut games, mut moves, mut results) = (0, 0, [0; BINS]);
     let mut distinct = HashSet::new();
+    let mut looks = verdict.test.as_ref().map(Looks::new);
     for index in 0..dataset.part_count() {
         context.check()?;
-        for GateGameRow { candidate_black, moves: text, result, .. } in dataset.read(&GATE_GAMES, index)? {
+        let batch: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index)?;
+        looks.iter_mut().for_each(|looks| looks.add(&batch));
+        for GateGameRow { candidate_black, moves: text, result, .. } in batch {
             let result = i32::from(result);
             (if candidate_black { &mut black } else { &mut white }).add(result);
             results[bin(Score::from(Discs(result)).0)] += 1;
@@ -84,6 +90,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
         baseline: verdict.baseline,
         score: verdict.score,
         test: verdict.test,
+        looks: looks.map_or_else(Vec::new, |looks| looks.found),
         openings: verdict.openings,
         black,
         white,
