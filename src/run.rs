@@ -16,6 +16,7 @@ pub mod record;
 pub mod restart;
 pub mod script_lock;
 pub mod snapshot;
+pub mod speed;
 pub mod standings;
 pub mod state;
 pub mod summary;

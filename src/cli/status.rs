@@ -18,8 +18,10 @@ use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
 use crate::run::record::{PipelineCall, write_record};
 use crate::run::script_lock::lock_for_script;
+use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, Stage, StageState, State};
 use crate::run::summary::RunStatus;
+use serde::Serialize;
 use std::io::stdin;
 use std::path::Path;
 use table::generation_table;
@@ -59,7 +61,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
     match (session.json, arguments.stage) {
-        (true, _) => print_json(&status),
+        (true, _) => print_json(&StatusRecord::new(status, &registry)?),
         (false, Some(_)) => Ok(print(&describe_stage(states))?),
         (false, None) => {
             print(&describe(&status, arguments.wide))?;
@@ -70,6 +72,24 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
             }
             Ok(())
         }
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct StatusRecord {
+    #[serde(flatten)]
+    status: RunStatus,
+    efficiency: Option<RunEfficiency>,
+    play_speed: Vec<PlaySpeed>,
+}
+
+impl StatusRecord {
+    fn new(status: RunStatus, registry: &Registry) -> anyhow::Result<Self> {
+        let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+        let lines = status.generations.iter().map(|generation| &generation.line);
+        let speeds = lines.filter_map(|line| PlaySpeed::of(&calls, line.generation, line.games?));
+        Ok(Self { efficiency: RunEfficiency::of(&calls), play_speed: speeds.collect(), status })
     }
 }
 
