@@ -110,12 +110,17 @@ record() {
     "${program[@]}" status --config "$given" "${settings[@]}" "${places[@]}" --record "$models/run.json" --since "$since" ${limit:+--budget "$limit"} "$@"
 }
 record
+page=(--config "$given" "${settings[@]}") # the page names the config as its reader knows it
+report() {
+    "${program[@]}" report "${page[@]}" "${places[@]}" >/dev/null || true # a page to look at never stops the run
+}
 watcher= code=0 complete=
 finish() {
     local ended=$?
     ((ended != 0)) || ended=${complete:-130} # a signal that ends the script leaves the status of the command before it
     [[ -z $watcher ]] || { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
     record --code "$ended" || true
+    report
 }
 trap finish EXIT
 
@@ -139,6 +144,7 @@ watcher=$!
 stage() {
     local name=$1 plan=$data/plans/$folder/$1.json run=(--config "$config" --models "$models") work=(--log "$models/run.log" "${budget[@]}" ${until:+--until "$until"})
     shift
+    report # of the stages before
     if [[ $on != local && $name == fit-mpc && $("${program[@]}" status --config "$config" --key fit_mpc.method) == source ]]; then
         echo 'fit-mpc: fit_mpc.method = "source" runs on this machine: each of its searches uses the fits before it' >&2
     elif [[ $on != local ]]; then

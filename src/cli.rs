@@ -25,6 +25,7 @@ mod promote;
 mod protocols;
 #[cfg(test)]
 mod reference;
+mod report;
 mod session;
 mod shard;
 mod stage;
@@ -76,6 +77,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Promote(arguments) => return promote::run(session, &arguments),
         Command::Init { folder } => init::run(session, &folder)?,
         Command::Status(arguments) => status::run(session, &arguments)?,
+        Command::Report(arguments) => report::run(session, &arguments)?,
         Command::Gc(arguments) => gc::run(session, &arguments)?,
         Command::Config(command) => config::run(session, command)?,
         Command::Dataset(command) => dataset::run(session, command)?,

@@ -14,5 +14,6 @@ pub mod exit_code;
 pub mod pipeline;
 pub mod play;
 pub mod random;
+pub mod report;
 pub mod run;
 pub mod statistics;

@@ -48,7 +48,9 @@ fn the_options_of_a_command_come_first_and_the_global_ones_last() {
         let help = workspace.done(&format!("{name} --help"));
         let (own, global) = help.split_once("\nGlobal options:\n").unwrap_or_else(|| panic!("{name}: {help}"));
         let is_option = |text: &str, option: &str| text.lines().any(|line| line.trim_start().starts_with(option));
-        for option in ["--json", "--progress", "-v, --verbose", "-q, --quiet", "--threads", "-h, --help", "-V, --version"] {
+        for option in
+            ["--json", "--progress", "-v, --verbose", "-q, --quiet", "--threads", "-h, --help", "-V, --version"]
+        {
             assert!(is_option(global, option) && !is_option(own, option), "{name}: {option} in {help}");
         }
         let options =

@@ -21,7 +21,7 @@ use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
 use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, SolveArguments};
-use run::{GcArguments, StatusArguments};
+use run::{GcArguments, ReportArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
 use std::path::{Path, PathBuf};
@@ -104,6 +104,8 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what is done, running, stale or missing in a run, and why
     Status(StatusArguments),
+    /// Write what a run has done as one HTML page beside its models, with pictures
+    Report(ReportArguments),
     /// Remove what a run no longer needs, and what killed processes left
     Gc(GcArguments),
     /// Show a config with everything that it leaves to the default

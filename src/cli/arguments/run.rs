@@ -91,6 +91,13 @@ fn stage_parser() -> impl TypedValueParser<Value = Stage> {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Example: renma report --config configs/nightly.toml")]
+pub(in crate::cli) struct ReportArguments {
+    #[command(flatten)]
+    pub(in crate::cli) run: RunArguments,
+}
+
+#[derive(Args, Debug)]
 #[command(after_help = "Example: renma gc --config configs/nightly.toml --dry-run")]
 pub(in crate::cli) struct GcArguments {
     #[command(flatten)]

@@ -1,0 +1,291 @@
+//! One chart as SVG: axes with units, marks with tooltips, and labels beside what they name. Colors are classes, so that the page's
+//! style decides them; sizes are those of a phone's screen, so that no text shrinks there.
+
+use super::markup::Markup;
+use super::scale::{Scale, tick_label, ticks};
+
+/// The width and height of a chart that takes one column.
+pub(super) const NARROW: [f64; 2] = [340.0, 232.0];
+/// Those of one that takes two.
+pub(super) const WIDE: [f64; 2] = [720.0, 260.0];
+
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 40.0;
+const LEFT: f64 = 44.0;
+const RIGHT: f64 = 10.0;
+/// The advance of a letter and the height of a line, in the page's font for charts.
+const LETTER: f64 = 6.6;
+const LINE: f64 = 14.0;
+/// With more points than this, their dots would touch.
+const DOTS_MAX: usize = 16;
+
+/// A chart.
+#[derive(Debug)]
+pub(super) struct Chart {
+    /// What it shows, for who cannot see it.
+    pub(super) summary: String,
+    pub(super) size: [f64; 2],
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) marks: Vec<Mark>,
+}
+
+/// An axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Axis {
+    /// What its numbers are, with their unit.
+    pub(super) name: &'static str,
+    pub(super) range: [f64; 2],
+    /// Whether only whole numbers have a meaning.
+    pub(super) whole: bool,
+}
+
+/// How a mark is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// What the chart is about.
+    Accent,
+    /// The second series.
+    Ink,
+    /// Comparisons.
+    Muted,
+    /// What was before.
+    Faint,
+}
+
+/// What is drawn.
+#[derive(Debug)]
+pub(super) enum Mark {
+    /// A level across the chart, named at its right end.
+    Level { at: f64, name: &'static str },
+    /// A line through points, named at its end.
+    Line { tone: Tone, points: Vec<[f64; 2]>, name: String },
+    /// Points, each with its tooltip.
+    Points { tone: Tone, points: Vec<([f64; 2], String)> },
+    /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no interval.
+    Interval { tone: Tone, at: [f64; 2], ends: [f64; 2], tip: String, label: Option<String> },
+    /// Many points without names.
+    Cloud { points: Vec<[f64; 2]> },
+}
+
+impl Axis {
+    pub(super) fn real(name: &'static str, range: [f64; 2]) -> Self {
+        Self { name, range, whole: false }
+    }
+
+    pub(super) fn whole(name: &'static str, range: [f64; 2]) -> Self {
+        Self { name, range, whole: true }
+    }
+
+    /// Generations up to the last, with room at both ends.
+    pub(super) fn generations(first: u32, last: u32) -> Self {
+        let [first, last] = [first, last.max(first)].map(f64::from);
+        let room = (0.04 * (last - first)).max(0.4);
+        Self::whole("generation", [first - room, last + room])
+    }
+}
+
+impl Tone {
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Accent => "accent",
+            Self::Ink => "ink",
+            Self::Muted => "muted",
+            Self::Faint => "faint",
+        }
+    }
+}
+
+/// A chart's scales, and the labels to be set at the ends of its lines.
+struct Frame {
+    x: Scale,
+    y: Scale,
+    ends: Vec<(f64, Tone, String)>,
+}
+
+impl Chart {
+    /// Draws it.
+    pub(super) fn draw(&self, markup: &mut Markup) {
+        let [width, height] = self.size;
+        let letters = |mark: &Mark| match mark {
+            Mark::Line { name, .. } => name.chars().count(),
+            Mark::Level { name, .. } => name.len(),
+            _ => 0,
+        };
+        let longest = self.marks.iter().map(letters).max().unwrap_or(0);
+        let right = if longest == 0 { RIGHT } else { 10.0 + LETTER * longest as f64 };
+        let frame = Frame {
+            x: Scale { range: self.x.range, places: [LEFT, width - right] },
+            y: Scale { range: self.y.range, places: [height - BOTTOM, TOP] },
+            ends: Vec::new(),
+        };
+        let view = format!("0 0 {width} {height}");
+        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", self.summary.as_str())];
+        markup.element("svg", &attributes, |markup| self.draw_in(frame, markup));
+    }
+
+    fn draw_in(&self, mut frame: Frame, markup: &mut Markup) {
+        self.draw_axes(&frame, markup);
+        self.marks.iter().for_each(|mark| frame.draw(mark, markup));
+        frame.draw_ends(markup);
+    }
+
+    fn draw_axes(&self, frame: &Frame, markup: &mut Markup) {
+        let [width, height] = self.size;
+        let [left, right] = frame.x.places;
+        let count = 4.0;
+        for tick in ticks(self.y.range, count, self.y.whole) {
+            let y = frame.y.place(tick);
+            line(markup, if tick == 0.0 { "zero" } else { "grid" }, [left, y], [right, y]);
+            label(markup, "tick end", [left - 6.0, y + 4.0], &tick_label(tick, self.y.range, count));
+        }
+        let count = (right - left) / if self.x.whole { 36.0 } else { 55.0 };
+        for tick in ticks(self.x.range, count, self.x.whole) {
+            let x = frame.x.place(tick);
+            let count = if self.x.whole { count.min(self.x.range[1] - self.x.range[0]) } else { count };
+            label(markup, "tick middle", [x, height - BOTTOM + 17.0], &tick_label(tick, self.x.range, count));
+        }
+        label(markup, "axis", [0.0, 12.0], self.y.name);
+        label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], self.x.name);
+    }
+}
+
+impl Frame {
+    fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [self.x.place(x), self.y.place(y)]
+    }
+
+    fn draw(&mut self, mark: &Mark, markup: &mut Markup) {
+        match mark {
+            Mark::Level { at, name } => {
+                let ([left, right], y) = (self.x.places, self.y.place(*at));
+                line(markup, "level", [left, y], [right, y]);
+                self.ends.push((y, Tone::Muted, (*name).to_owned()));
+            }
+            Mark::Line { tone, points, name } => self.draw_line(*tone, points, name, markup),
+            Mark::Points { tone, points } => {
+                // Dots that would touch are drawn only where the pointer is.
+                let (class, radius) = if points.len() <= DOTS_MAX { ("", "2.5") } else { ("hit ", "5") };
+                let class = format!("{class}{}", tone.class());
+                for (point, tip) in points {
+                    dot(markup, &class, self.at(*point), radius, tip);
+                }
+            }
+            Mark::Interval { tone, at, ends, tip, label: text } => {
+                let [x, _] = self.at(*at);
+                let [low, high] = ends.map(|end| self.y.place(end));
+                markup.element("g", &[("class", tone.class())], |markup| {
+                    markup.leaf("title", &[], tip);
+                    line(markup, "bar", [x, low], [x, high]);
+                    dot(markup, "", self.at(*at), "4", "");
+                });
+                match text {
+                    Some(text) if high < low => label(markup, "name middle", [x, high - 7.0], text),
+                    Some(text) => label(markup, "name", [x - 4.0, low + 17.0], text),
+                    None => {}
+                }
+            }
+            Mark::Cloud { points } => {
+                // A stroke of no length has round ends: a dot.
+                let dots = points.iter().map(|&point| self.at(point));
+                let path: String = dots.map(|[x, y]| format!("M{} {}h0", short(x), short(y))).collect();
+                markup.void("path", &[("class", "cloud"), ("d", &path)]);
+            }
+        }
+    }
+
+    fn draw_line(&mut self, tone: Tone, points: &[[f64; 2]], name: &str, markup: &mut Markup) {
+        let Some(&last) = points.last() else { return };
+        let places = points.iter().map(|&point| self.at(point));
+        let path: String = places
+            .enumerate()
+            .map(|(index, [x, y])| format!("{}{} {}", if index == 0 { 'M' } else { 'L' }, short(x), short(y)))
+            .collect();
+        let class = format!("line {}", tone.class());
+        markup.element("path", &[("class", &class), ("d", &path)], |markup| {
+            if !name.is_empty() {
+                markup.leaf("title", &[], name);
+            }
+        });
+        if !name.is_empty() {
+            self.ends.push((self.at(last)[1], tone, name.to_owned()));
+        }
+    }
+
+    /// The names of lines at their ends, moved apart where they would touch.
+    fn draw_ends(mut self, markup: &mut Markup) {
+        self.ends.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let [bottom, top] = self.y.places;
+        let mut least = top - LINE / 2.0;
+        for (index, (y, _, _)) in self.ends.iter_mut().enumerate() {
+            *y = if index == 0 { y.max(least) } else { y.max(least + LINE) };
+            least = *y;
+        }
+        let mut most = bottom - LINE / 2.0;
+        for (y, _, _) in self.ends.iter_mut().rev() {
+            *y = y.min(most);
+            most = *y - LINE;
+        }
+        for (y, tone, name) in &self.ends {
+            label(markup, &format!("name {}", tone.class()), [self.x.places[1] + 6.0, y + 4.0], name);
+        }
+    }
+}
+
+fn label(markup: &mut Markup, class: &str, [x, y]: [f64; 2], text: &str) {
+    markup.leaf("text", &[("class", class), ("x", &short(x)), ("y", &short(y))], text);
+}
+
+fn line(markup: &mut Markup, class: &str, from: [f64; 2], to: [f64; 2]) {
+    let [x1, y1, x2, y2] = [from[0], from[1], to[0], to[1]].map(short);
+    markup.void("line", &[("class", class), ("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
+}
+
+fn dot(markup: &mut Markup, class: &str, [x, y]: [f64; 2], radius: &str, tip: &str) {
+    let class = format!("dot {class}");
+    let attributes = [("class", class.as_str()), ("cx", &short(x)), ("cy", &short(y)), ("r", radius)];
+    markup.element("circle", &attributes, |markup| {
+        if !tip.is_empty() {
+            markup.leaf("title", &[], tip);
+        }
+    });
+}
+
+/// A place to a tenth of a pixel.
+fn short(place: f64) -> String {
+    let text = format!("{place:.1}");
+    text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+/// A bar of [`bars`].
+#[derive(Debug)]
+pub(super) struct Bar {
+    pub(super) name: String,
+    pub(super) value: f64,
+    pub(super) label: String,
+}
+
+/// Horizontal bars from zero to `most`, each with its name before it and its value after it.
+pub(super) fn bars(markup: &mut Markup, summary: &str, bars: &[Bar], most: f64) {
+    const ROW: f64 = 30.0;
+    let width = NARROW[0];
+    let letters = |text: &str| LETTER * text.chars().count() as f64;
+    let left = bars.iter().map(|bar| letters(&bar.name)).fold(0.0, f64::max).min(width / 3.0) + 10.0;
+    let right = width - bars.iter().map(|bar| letters(&bar.label)).fold(0.0, f64::max) - 8.0;
+    let scale = Scale { range: [0.0, if most <= 0.0 { 1.0 } else { most }], places: [left, right] };
+    let view = format!("0 0 {width} {}", ROW * bars.len() as f64 + 8.0);
+    let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", summary)];
+    markup.element("svg", &attributes, |markup| {
+        for (place, bar) in bars.iter().enumerate() {
+            let y = ROW * place as f64 + 6.0;
+            label(markup, "name", [0.0, y + 14.0], &bar.name);
+            let end = scale.place(bar.value);
+            let (x, top) = (short(left), short(y + 3.0));
+            let rest = short(right - left);
+            markup.void("rect", &[("class", "track"), ("x", &x), ("y", &top), ("width", &rest), ("height", "14")]);
+            let length = short(end - left);
+            markup.void("rect", &[("class", "fill"), ("x", &x), ("y", &top), ("width", &length), ("height", "14")]);
+            label(markup, "name end", [width, y + 14.0], &bar.label);
+        }
+    });
+}

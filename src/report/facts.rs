@@ -1,0 +1,268 @@
+//! What a report shows, read from the files of a run.
+
+use super::gates::{GatePath, gate_paths};
+use super::samples::{Scatter, scatter};
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::closed::GenerationLine;
+use crate::artifact::model::document::ModelDocument;
+use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::registry::Registry;
+use crate::artifact::publish::{exists, read_bounded};
+use crate::config::LoadedConfig;
+use crate::pipeline::StageError;
+use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
+use crate::pipeline::train::task::TrainMetrics;
+use crate::run::efficiency::RunEfficiency;
+use crate::run::folders::{generation_folder, generations};
+use crate::run::lineage::Lineage;
+use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::speed::PlaySpeed;
+use crate::run::standings::{Standing, standings};
+use crate::run::summary::{generation_line, measured};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use serde::Deserialize;
+use std::path::Path;
+
+/// The call of the pipeline that `run.json` records.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct PipelineRecord {
+    pub(super) began: String,
+    pub(super) ended: String,
+    pub(super) outcome: String,
+}
+
+/// A self-play dataset.
+#[derive(Clone, Debug)]
+pub(super) struct DatasetFacts {
+    pub(super) generation: u32,
+    pub(super) games: u64,
+    pub(super) positions: u64,
+    /// Of its positions and games.
+    pub(super) bytes: u64,
+    pub(super) content: String,
+}
+
+/// A version with figures of the stage that made it.
+#[derive(Clone, Debug)]
+pub(super) struct Made<T> {
+    pub(super) generation: u32,
+    pub(super) id: VersionId,
+    pub(super) figures: T,
+}
+
+/// A player of the ladder, with the generation whose candidate it was; 0 for the start.
+#[derive(Clone, Debug)]
+pub(super) struct Rung {
+    pub(super) generation: u32,
+    pub(super) standing: Standing,
+    pub(super) promoted: bool,
+}
+
+impl Rung {
+    /// The player's name; that of a built-in without its prefix.
+    pub(super) fn name(&self) -> String {
+        let name = self.standing.id.to_string();
+        name.strip_prefix("builtin:").map(str::to_owned).unwrap_or(name)
+    }
+}
+
+/// A generation's place in the lineage.
+#[derive(Clone, Debug)]
+pub(super) struct Descent {
+    pub(super) generation: u32,
+    pub(super) player: Option<String>,
+    pub(super) draft: Option<VersionId>,
+    pub(super) line: GenerationLine,
+}
+
+/// Everything that a report shows.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) run: String,
+    pub(super) record: Option<PipelineRecord>,
+    /// The last generation that the config asks for.
+    pub(super) asked: u32,
+    pub(super) finished: u32,
+    pub(super) champion: Option<VersionId>,
+    pub(super) ladder: Vec<Rung>,
+    pub(super) descents: Vec<Descent>,
+    pub(super) trainings: Vec<Made<TrainMetrics>>,
+    pub(super) fits: Vec<Made<FitMpcMetrics>>,
+    pub(super) scatter: Option<Scatter>,
+    pub(super) gates: Vec<GatePath>,
+    pub(super) datasets: Vec<DatasetFacts>,
+    pub(super) speeds: Vec<PlaySpeed>,
+    pub(super) efficiency: Option<RunEfficiency>,
+}
+
+/// A longer `run.json` is not read.
+const RECORD_SIZE_MAX: u64 = 256 << 20;
+
+impl Facts {
+    pub(super) fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
+        let lineage = Lineage::read(config, registry, datasets)?;
+        let documents = registry.documents()?;
+        let champion = lineage.champions.champion().map(|promotion| promotion.id);
+        let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+        let sets = dataset_facts(datasets)?;
+        let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.games));
+        let trainings: Vec<Made<TrainMetrics>> = made(&documents, "train");
+        let fits: Vec<Made<FitMpcMetrics>> = made(&documents, "fit-mpc");
+        let shown = shown(&fits, champion);
+        Ok(Self {
+            run: lineage.config.name.clone(),
+            record: record(&registry.folder().join("run.json"))?,
+            asked: lineage.config.config.run.generations,
+            finished: lineage.finished(),
+            champion,
+            ladder: rungs(&lineage)?,
+            descents: descents(&lineage, &documents)?,
+            scatter: shown.map(|fit| scatter(fit.generation, &fit.figures, datasets)).transpose()?.flatten(),
+            gates: gate_paths(&lineage.gates)?,
+            speeds: speeds.collect(),
+            efficiency: RunEfficiency::of(&calls),
+            trainings,
+            fits,
+            datasets: sets,
+        })
+    }
+
+    /// Whether the pipeline is at work, as far as `run.json` knows.
+    pub(super) fn is_running(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.outcome == "running")
+    }
+
+    /// The fit whose figures are shown: the champion's, else the latest.
+    pub(super) fn fit(&self) -> Option<&Made<FitMpcMetrics>> {
+        shown(&self.fits, self.champion)
+    }
+
+    /// The training whose figures are shown: the one behind that fit, else the latest.
+    pub(super) fn training(&self) -> Option<&Made<TrainMetrics>> {
+        let generation = self.fit().map(|fit| fit.generation);
+        let behind = self.trainings.iter().rev().find(|training| Some(training.generation) == generation);
+        behind.or(self.trainings.last())
+    }
+
+    /// The rating of the champion.
+    pub(super) fn champion_rung(&self) -> Option<&Rung> {
+        let champion = self.champion.map(ModelName::Version);
+        self.ladder.iter().find(|rung| Some(rung.standing.id) == champion)
+    }
+
+    /// The line of the generation that made the champion.
+    pub(super) fn champion_line(&self) -> Option<&GenerationLine> {
+        let champion = self.champion?.to_string();
+        self.lines().find(|line| line.candidate.as_ref() == Some(&champion))
+    }
+
+    pub(super) fn lines(&self) -> impl Iterator<Item = &GenerationLine> {
+        self.descents.iter().map(|descent| &descent.line)
+    }
+
+    /// The last generation that has begun.
+    pub(super) fn last(&self) -> u32 {
+        self.descents.last().map_or(1, |descent| descent.generation)
+    }
+}
+
+fn shown<T>(made: &[Made<T>], champion: Option<VersionId>) -> Option<&Made<T>> {
+    made.iter().find(|made| Some(made.id) == champion).or(made.last())
+}
+
+fn record(path: &Path) -> Result<Option<PipelineRecord>, ArtifactError> {
+    match read_bounded(path, RECORD_SIZE_MAX) {
+        Err(ArtifactError::Missing { .. }) => Ok(None),
+        // It is a side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
+        other => Ok(serde_json::from_slice(&other?).ok()),
+    }
+}
+
+/// The versions of a stage whose figures can be read, oldest first.
+fn made<T: for<'de> Deserialize<'de>>(documents: &[ModelDocument], stage: &str) -> Vec<Made<T>> {
+    let of_stage = documents.iter().filter(|document| document.origin.stage == stage);
+    let read = |document: &ModelDocument| {
+        let figures = T::deserialize(&document.origin.metrics).ok()?;
+        Some(Made { generation: generation_of(documents, document)?, id: document.id, figures })
+    };
+    of_stage.filter_map(read).collect()
+}
+
+/// The generation of a version: that of the newest dataset behind it.
+fn generation_of(documents: &[ModelDocument], document: &ModelDocument) -> Option<u32> {
+    if let Some(generation) = document.origin.generation() {
+        return Some(generation);
+    }
+    let parent = document.origin.parent.as_ref()?.content;
+    // A version is newer than its parent, so this ends even if a lineage is circular.
+    let older = documents.iter().rev().filter(|other| other.id < document.id);
+    older.into_iter().find(|other| other.content == parent)?.origin.generation()
+}
+
+fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
+    let promoted =
+        |standing: &Standing| lineage.champions.history.iter().any(|promotion| promotion.content == standing.content);
+    let generation = |standing: &Standing| {
+        let as_candidate = lineage.gates.iter().find(|gate| gate.verdict.candidate.content == standing.content);
+        let as_baseline = lineage.gates.iter().find(|gate| gate.verdict.baseline.content == standing.content);
+        let before = as_baseline.map_or(0, |gate| gate.generation.saturating_sub(1));
+        as_candidate.map_or(before, |gate| gate.generation)
+    };
+    let standings = standings(lineage.datasets)?.into_iter();
+    let mut rungs: Vec<Rung> = standings
+        .map(|standing| Rung { generation: generation(&standing), promoted: promoted(&standing), standing })
+        .collect();
+    rungs.sort_by_key(|rung| rung.generation);
+    Ok(rungs)
+}
+
+/// All generations that have begun, closed ones first. Candidates that were not measured before are measured here.
+fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<Descent>, ArtifactError> {
+    let closed = lineage.closed.generation;
+    let mut last = lineage.gates.last().map_or(closed, |gate| gate.generation.max(closed));
+    last = last.max(generations(lineage.datasets, "selfplay")?.last().copied().unwrap_or(0));
+    let mut lines = lineage.closed.generations.clone();
+    for generation in closed + 1..=last {
+        lines.push(generation_line(lineage, documents, generation)?);
+    }
+    let draft = |generation: u32| {
+        let of_this = |document: &&ModelDocument| {
+            document.origin.stage == "train" && document.origin.generation() == Some(generation)
+        };
+        documents.iter().rev().find(of_this).map(|document| document.id)
+    };
+    let lines: Vec<GenerationLine> = lines.into_par_iter().map(|line| measured(line, lineage.registry)).collect();
+    let descents = lines.into_iter().map(|line| Descent {
+        generation: line.generation,
+        player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
+        draft: draft(line.generation),
+        line,
+    });
+    Ok(descents.collect())
+}
+
+fn dataset_facts(datasets: &Path) -> Result<Vec<DatasetFacts>, ArtifactError> {
+    let mut facts = Vec::new();
+    for generation in generations(datasets, "selfplay")? {
+        let folder = generation_folder(datasets, "selfplay", generation);
+        if !exists(&folder.join("manifest.json"))? {
+            continue;
+        }
+        let manifest = Manifest::read(&folder, DatasetKind::Selfplay)?;
+        facts.push(DatasetFacts {
+            generation,
+            games: manifest.done,
+            positions: manifest.rows("positions"),
+            bytes: manifest.bytes("positions") + manifest.bytes("games"),
+            content: manifest.content.short(),
+        });
+    }
+    Ok(facts)
+}
+
+/// Whether a gate accepted.
+pub(super) fn is_accepted(verdict: Option<Verdict>) -> bool {
+    verdict == Some(Verdict::Accepted)
+}

@@ -1,0 +1,35 @@
+//! The paths of the sequential tests of a run's gates.
+
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
+use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::error::ArtifactError;
+use crate::pipeline::gate::looks::{Look, Looks};
+use crate::run::folders::RunGate;
+use crate::statistics::sprt::SequentialTest;
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+
+/// A gate that was a sequential test.
+#[derive(Clone, Debug)]
+pub(super) struct GatePath {
+    pub(super) generation: u32,
+    pub(super) verdict: Verdict,
+    pub(super) test: SequentialTest,
+    pub(super) looks: Vec<Look>,
+}
+
+/// The sequential tests among some gates.
+pub(super) fn gate_paths(gates: &[RunGate]) -> Result<Vec<GatePath>, ArtifactError> {
+    let paths: Result<Vec<Option<GatePath>>, ArtifactError> = gates.par_iter().map(path).collect();
+    Ok(paths?.into_iter().flatten().collect())
+}
+
+fn path(gate: &RunGate) -> Result<Option<GatePath>, ArtifactError> {
+    let Some(test) = gate.verdict.test.clone() else { return Ok(None) };
+    let dataset = Dataset::open_any(&gate.folder)?;
+    let mut looks = Looks::new(&test);
+    for index in 0..dataset.part_count() {
+        looks.add(&dataset.read::<GateGameRow>(&GATE_GAMES, index)?);
+    }
+    Ok(Some(GatePath { generation: gate.generation, verdict: gate.verdict.verdict, test, looks: looks.found }))
+}

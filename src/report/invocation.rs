@@ -1,0 +1,104 @@
+//! The call that makes a report, and the commands about the same run that the report names.
+
+use crate::run::folders::datasets_beside;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// A run as a command line names it.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The config file.
+    pub config: PathBuf,
+    /// The registry.
+    pub models: PathBuf,
+    /// The datasets.
+    pub datasets: PathBuf,
+}
+
+/// How a command prints its numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Print {
+    Text,
+    Json,
+}
+
+impl Print {
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Text => "",
+            Self::Json => " --json",
+        }
+    }
+}
+
+impl Invocation {
+    /// `renma COMMAND` about the run.
+    pub(super) fn run_command(&self, run: &str, command: &str, print: Print) -> String {
+        let mut text = format!("renma {command} --config {}", quoted(&self.config));
+        if self.models != Path::new("models").join(run) {
+            text += &format!(" --models {}", quoted(&self.models));
+        }
+        if self.datasets != Path::new("datasets").join(run) {
+            text += &format!(" --datasets {}", quoted(&self.datasets));
+        }
+        text + print.option()
+    }
+
+    /// `renma model COMMAND` about its registry, with `--json` if only that prints everything.
+    pub(super) fn model_command(&self, command: &str, print: Print) -> String {
+        let mut text = format!("renma model {command} --models {}", quoted(&self.models));
+        if self.datasets != datasets_beside(&self.models) {
+            text += &format!(" --datasets {}", quoted(&self.datasets));
+        }
+        text + print.option()
+    }
+
+    /// `renma dataset inspect` of one of its datasets.
+    pub(super) fn inspect_command(&self, stage: &str, generation: u32) -> String {
+        let folder = self.datasets.join(stage).join(format!("generation={generation:04}"));
+        format!("renma dataset inspect {}", quoted(&folder))
+    }
+
+    /// A file of its registry.
+    pub(super) fn model_file(&self, name: &str) -> String {
+        self.models.join(name).to_string_lossy().into_owned()
+    }
+
+    /// A file of its datasets.
+    pub(super) fn data_file(&self, name: &str) -> String {
+        self.datasets.join(name).to_string_lossy().into_owned()
+    }
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-=".contains(letter);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    // Only a NUL cannot be quoted, and no path has one.
+    shlex::try_quote(&text).map_or_else(|_| text.to_string(), Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_what_the_defaults_do_not() {
+        let at = |config: &str, models: &str, datasets: &str| Invocation {
+            config: config.into(),
+            models: models.into(),
+            datasets: datasets.into(),
+        };
+        let usual = at("configs/a.toml", "models/a", "datasets/a");
+        assert_eq!(usual.run_command("a", "status", Print::Text), "renma status --config configs/a.toml");
+        assert_eq!(usual.model_command("show v0001", Print::Json), "renma model show v0001 --models models/a --json");
+        let other = at("my configs/a'b.toml", "models/b", "elsewhere");
+        let options = "--config \"my configs/a'b.toml\" --models models/b --datasets elsewhere";
+        assert_eq!(other.run_command("a'b", "status", Print::Text), format!("renma status {options}"));
+        assert_eq!(other.model_command("list", Print::Text), "renma model list --models models/b --datasets elsewhere");
+        assert_eq!(other.inspect_command("gate", 3), "renma dataset inspect elsewhere/gate/generation=0003");
+    }
+}

@@ -1,0 +1,150 @@
+//! The page around the pictures: its head, the figures that matter most, and the sections.
+
+use super::HEAD;
+use super::facts::Facts;
+use super::figure::{absent, references};
+use super::invocation::{Invocation, Print};
+use super::markup::Markup;
+use super::pictures::{errors, mpc, strength, training, work};
+use super::scale::{number, signed};
+use super::tables;
+
+/// Draws what a section shows.
+type Draw = fn(&mut Markup, &Facts, &Invocation);
+
+/// The sections with pictures, in order.
+const SECTIONS: [(&str, Draw); 5] = [
+    ("Strength", strength::draw),
+    ("Error", errors::draw),
+    ("Training", training::draw),
+    ("Selective search", mpc::draw),
+    ("Work", work::draw),
+];
+
+/// A running run's page is read again after so many seconds.
+const REFRESH: &str = "10";
+
+/// The whole page.
+pub(super) fn page(facts: &Facts, invocation: &Invocation) -> String {
+    let mut markup = Markup::default();
+    markup.constant(HEAD);
+    markup.element("html", &[("lang", "en")], |markup| {
+        markup.element("head", &[], |markup| head(markup, facts));
+        markup.element("body", &[], |markup| {
+            markup.element("header", &[], |markup| header(markup, facts));
+            markup.element("main", &[], |markup| {
+                for (name, draw) in SECTIONS {
+                    section(markup, name, "grid", |markup| draw(markup, facts, invocation));
+                }
+                section(markup, "Data", "", |markup| tables::datasets(markup, facts, invocation));
+                section(markup, "Lineage", "", |markup| tables::lineage(markup, facts, invocation));
+            });
+            markup.element("footer", &[], |markup| footer(markup, facts, invocation));
+        });
+    });
+    markup.constant("\n");
+    markup.finish()
+}
+
+fn head(markup: &mut Markup, facts: &Facts) {
+    markup.constant("<meta charset=\"utf-8\">");
+    markup.constant("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    markup.constant("<meta name=\"color-scheme\" content=\"light dark\">");
+    if facts.is_running() {
+        markup.void("meta", &[("http-equiv", "refresh"), ("content", REFRESH)]);
+    }
+    markup.leaf("title", &[], &format!("{} · renma", facts.run));
+    markup.constant(concat!("<style>", include_str!("style.css"), "</style>"));
+}
+
+fn header(markup: &mut Markup, facts: &Facts) {
+    markup.constant(concat!("<p class=\"brand\">", include_str!("mark.svg"), "renma</p>"));
+    markup.leaf("h1", &[], &facts.run);
+    markup.element("p", &[("class", "state")], |markup| {
+        let state = facts.record.as_ref().map(|record| record.outcome.as_str());
+        let class = if facts.is_running() { "badge live" } else { "badge" };
+        markup.leaf("span", &[("class", class)], &state_words(state));
+        markup.text(&format!("generation {} of {}", facts.finished, facts.asked.max(facts.finished)));
+        if let Some(record) = &facts.record {
+            markup.text(&format!(" · {}", period(&record.began, &record.ended)));
+        }
+    });
+    markup.element("dl", &[], |markup| {
+        for (name, value, note) in tiles(facts) {
+            markup.element("div", &[], |markup| {
+                markup.leaf("dt", &[], name);
+                markup.leaf("dd", &[], &value);
+                markup.leaf("dd", &[("class", "note")], &note);
+            });
+        }
+    });
+}
+
+fn state_words(outcome: Option<&str>) -> String {
+    match outcome {
+        Some("running") => "running".to_owned(),
+        Some("accepted" | "rejected" | "inconclusive") => "finished".to_owned(),
+        Some("budget") => "budget spent".to_owned(),
+        Some(other) => other.to_owned(),
+        None => "no run.json".to_owned(),
+    }
+}
+
+/// From one time of the form `2026-11-21T17:00:00Z` to another, without their letters and seconds.
+fn period(began: &str, ended: &str) -> String {
+    let parts = |time: &str| {
+        let (day, hour) = time.split_once('T').unwrap_or((time, ""));
+        (day.to_owned(), hour.chars().take(5).collect::<String>())
+    };
+    let ((first, from), (last, to)) = (parts(began), parts(ended));
+    if first == last { format!("{first}, {from} to {to} UTC") } else { format!("{first} {from} to {last} {to} UTC") }
+}
+
+/// The figures that matter most: name, value, note.
+fn tiles(facts: &Facts) -> Vec<(&'static str, String, String)> {
+    let mut tiles = Vec::new();
+    let champion = facts.champion.map_or_else(|| "none yet".to_owned(), |id| id.to_string());
+    let made = facts.champion_line().map(|line| format!("made by generation {}", line.generation));
+    tiles.push(("Champion", champion, made.unwrap_or_default()));
+    if let Some(rung) = facts.champion_rung() {
+        let rating = rung.standing.rating;
+        let start = facts
+            .ladder
+            .iter()
+            .find(|rung| rung.standing.rating.elo_low == 0.0 && rung.standing.rating.elo_high == 0.0);
+        let over = start.map_or_else(String::new, |start| format!(" over {}", start.name()));
+        let ends = format!("{} to {}{over}", signed(rating.elo_low, 0), signed(rating.elo_high, 0));
+        tiles.push(("Elo", signed(rating.elo, 0), ends));
+    }
+    if let Some(error) = facts.champion_line().and_then(|line| line.exact_mae) {
+        tiles.push(("Exact error", format!("{} discs", number(error, 2)), "mean, on the yardstick".to_owned()));
+    }
+    let games: u64 = facts.lines().filter_map(|line| line.games).sum();
+    let positions: u64 = facts.lines().filter_map(|line| line.positions).sum();
+    if 0 < games {
+        tiles.push((
+            "Self-play",
+            format!("{} games", number(games as f64, 0)),
+            format!("{} positions", number(positions as f64, 0)),
+        ));
+    }
+    tiles
+}
+
+fn section(markup: &mut Markup, name: &str, class: &str, body: impl FnOnce(&mut Markup)) {
+    markup.element("section", &[], |markup| {
+        markup.leaf("h2", &[], name);
+        markup.element("div", &[("class", class)], body);
+    });
+}
+
+fn footer(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+    let (made, all) = (
+        invocation.run_command(&facts.run, "report", Print::Text),
+        invocation.run_command(&facts.run, "status", Print::Json),
+    );
+    absent(markup, "Errors are in discs; Elo comes from a joint fit to all gates. Hover over a mark for its numbers.");
+    markup.element("p", &[("class", "caption")], |markup| {
+        references(markup, [("made by", &made), ("all figures", &all)]);
+    });
+}

@@ -1,0 +1,100 @@
+//! How well shallow searches predict deep ones: MPC statistics.
+
+use crate::engine::search::mpc_level::LEVELS;
+use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, HeldOut};
+use crate::report::chart::{Axis, Chart, Mark, NARROW, Tone};
+use crate::report::facts::{Facts, Made};
+use crate::report::figure::{Figure, absent};
+use crate::report::invocation::{Invocation, Print};
+use crate::report::markup::Markup;
+use crate::report::samples::Scatter;
+use crate::report::scale::{from_zero, number};
+
+/// The level whose margin is drawn, by its place in [`LEVELS`].
+const LEVEL: usize = 1;
+
+pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+    let Some(fit) = facts.fit() else {
+        return absent(markup, "There are no MPC statistics yet.");
+    };
+    match &facts.scatter {
+        Some(scatter) => draw_scatter(markup, fit, scatter, invocation),
+        None => absent(markup, "The scatter of depths is left out: its samples are gone, or it has no pairs."),
+    }
+    if fit.figures.held_out.is_empty() {
+        absent(markup, "Calibration is left out: the source's form of the fit holds no games out.");
+    } else {
+        calibration(markup, fit, invocation);
+    }
+}
+
+fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatter, invocation: &Invocation) {
+    let fit = &scatter.fit;
+    let discs = |millidiscs: i32| f64::from(millidiscs) / 1000.0;
+    let most = from_zero(scatter.points.iter().flatten().map(|score| score.abs()))[1].min(64.0);
+    let line = |margin: f64| -> Vec<[f64; 2]> {
+        let at = |shallow: f64| {
+            let deviation = discs(fit.sigma) + fit.growth * shallow.abs();
+            fit.slope * shallow + discs(fit.offset) + margin * fit.quantiles[LEVEL] * deviation
+        };
+        let points = (-32..=32).map(|step| most / 32.0 * f64::from(step)).map(|shallow| [shallow, at(shallow)]);
+        points.filter(|[_, deep]| deep.abs() <= most).collect()
+    };
+    let name = format!("{} %", LEVELS[LEVEL]);
+    let lines = [(1.0, Tone::Muted, name), (0.0, Tone::Ink, "fit".to_owned()), (-1.0, Tone::Muted, String::new())];
+    let mut marks = vec![Mark::Cloud { points: scatter.points.clone() }];
+    marks.extend(lines.into_iter().map(|(margin, tone, name)| Mark::Line { tone, points: line(margin), name }));
+    let deep = fit.deep.map_or_else(String::new, |deep| deep.to_string());
+    let some = if scatter.is_part { "the first " } else { "" };
+    let figure = Figure {
+        title: "A shallow search predicts a deep one",
+        sentence: format!(
+            "{}: depth {deep} from depth {}, {} to {} empty squares, {some}{} samples, standard deviation {} discs.",
+            made.id,
+            fit.shallow,
+            fit.empties_min,
+            fit.empties_max,
+            number(scatter.points.len() as f64, 0),
+            number(discs(fit.sigma), 1)
+        ),
+        source: &invocation.data_file(&format!("mpc/generation={:04}/samples/*.parquet", scatter.generation)),
+        command: &invocation.model_command(&format!("show {}", made.id), Print::Json),
+    };
+    let x = Axis::real("shallow score, discs", [-most, most]);
+    let y = Axis::real("deep score, discs", [-most, most]);
+    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+}
+
+fn calibration(markup: &mut Markup, made: &Made<FitMpcMetrics>, invocation: &Invocation) {
+    let groups = &made.figures.held_out;
+    let points = |group: &HeldOut| -> Vec<[f64; 2]> {
+        let rates = LEVELS.iter().zip(group.miss_rates);
+        rates.map(|(&level, rate)| [f64::from(100 - level), 100.0 * rate]).rev().collect()
+    };
+    let most = from_zero(groups.iter().flat_map(points).map(|[_, found]| found).chain([30.0]))[1];
+    let mut marks =
+        vec![Mark::Line { tone: Tone::Muted, points: vec![[0.0, 0.0], [30.0, 30.0]], name: "ideal".into() }];
+    for (place, group) in groups.iter().enumerate().rev() {
+        let tone = if place == 0 { Tone::Accent } else { Tone::Faint };
+        let name = if place == 0 { group.group.clone() } else { String::new() };
+        marks.push(Mark::Line { tone, points: points(group), name });
+        let tip = |[expected, found]: [f64; 2]| {
+            format!("{}: {} % missed where {} % were expected", group.group, number(found, 1), number(expected, 0))
+        };
+        marks.push(Mark::Points { tone, points: points(group).into_iter().map(|point| (point, tip(point))).collect() });
+    }
+    let all = &groups[0];
+    let figure = Figure {
+        title: "Calibration",
+        sentence: format!(
+            "On games held out, {} % of the deep scores of {} lie outside of a margin that {} % should miss.",
+            number(100.0 * all.miss_rates[LEVEL], 1),
+            made.id,
+            100 - LEVELS[LEVEL]
+        ),
+        source: &invocation.model_file(&format!("{}/model.json", made.id)),
+        command: &invocation.model_command(&format!("show {}", made.id), Print::Json),
+    };
+    let (x, y) = (Axis::real("misses expected, %", [0.0, 30.0]), Axis::real("misses found, %", [0.0, most]));
+    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+}

@@ -1,0 +1,115 @@
+//! How strong the models are: the ladder and the gates.
+
+use crate::report::chart::{Axis, Chart, Mark, NARROW, Tone};
+use crate::report::facts::{Facts, Rung};
+use crate::report::figure::{Figure, absent};
+use crate::report::gates::GatePath;
+use crate::report::invocation::{Invocation, Print};
+use crate::report::markup::Markup;
+use crate::report::scale::{around, signed};
+
+/// Up to so many points, each has its label.
+const LABELS_MAX: usize = 10;
+
+/// Older gates than this are not drawn.
+const GATES_MAX: usize = 100;
+
+pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+    if facts.ladder.len() < 2 {
+        absent(markup, "There is no ladder yet: it needs a finished gate.");
+    } else {
+        ladder(markup, facts, invocation);
+    }
+    match facts.gates.last() {
+        Some(latest) => gates(markup, facts, latest, invocation),
+        None if facts.ladder.len() < 2 => {}
+        None => absent(markup, "There are no paths of gates: their games are gone, or gate.mode is not `sprt`."),
+    }
+}
+
+fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+    let rungs = &facts.ladder;
+    let ends = rungs.iter().flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
+    let range = around(ends);
+    let mut marks = Vec::new();
+    let steps: Vec<[f64; 2]> = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
+    marks.push(Mark::Line { tone: Tone::Accent, points: steps, name: String::new() });
+    let champion = facts.champion_rung().map(|rung| rung.standing.content);
+    marks.extend(rungs.iter().map(|rung| {
+        let has_label = rungs.len() <= LABELS_MAX || Some(rung.standing.content) == champion;
+        Mark::Interval {
+            tone: if rung.promoted { Tone::Accent } else { Tone::Muted },
+            at: place(rung),
+            ends: [rung.standing.rating.elo_low, rung.standing.rating.elo_high],
+            tip: format!("{}: {} Elo", rung.standing.id, rung.standing.text()),
+            label: has_label.then(|| rung.name()),
+        }
+    }));
+    let best = champion.and_then(|_| facts.champion_rung());
+    let sentence = match best.filter(|rung| rung.generation != 0) {
+        Some(rung) => format!(
+            "The champion {} stands {} Elo {} over the start of the ladder; bars are 95 % intervals.",
+            rung.standing.id,
+            signed(rung.standing.rating.elo, 0),
+            interval(rung)
+        ),
+        None => "No candidate has been promoted yet; bars are 95 % intervals.".to_owned(),
+    };
+    let figure = Figure {
+        title: "Ladder",
+        sentence,
+        source: &invocation.data_file("gate/*/verdict.json"),
+        command: &invocation.model_command("list", Print::Text),
+    };
+    let last = rungs.last().map_or(0, |rung| rung.generation);
+    let (x, y) = (Axis::generations(0, last), Axis::real("Elo, all gates together", with_room(range)));
+    figure.wide_chart(markup, Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+}
+
+fn place(rung: &Rung) -> [f64; 2] {
+    [f64::from(rung.generation), rung.standing.rating.elo]
+}
+
+fn interval(rung: &Rung) -> String {
+    format!("[{}, {}]", signed(rung.standing.rating.elo_low, 0), signed(rung.standing.rating.elo_high, 0))
+}
+
+/// A range with room for labels above its highest value and below its lowest.
+fn with_room([low, high]: [f64; 2]) -> [f64; 2] {
+    [low - 0.12 * (high - low), high + 0.08 * (high - low)]
+}
+
+fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Invocation) {
+    // Tests with other risks have other bounds.
+    let same = |path: &&GatePath| [path.test.alpha, path.test.beta] == [latest.test.alpha, latest.test.beta];
+    let paths: Vec<&GatePath> = facts.gates.iter().rev().filter(same).take(GATES_MAX).collect();
+    let [low, high] = [latest.test.llr_low, latest.test.llr_high];
+    let points = |path: &GatePath| -> Vec<[f64; 2]> {
+        [[0.0, 0.0]].into_iter().chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr])).collect()
+    };
+    let lines = paths.iter().enumerate().rev().map(|(age, path)| Mark::Line {
+        tone: if age == 0 { Tone::Accent } else { Tone::Faint },
+        points: points(path),
+        name: if age == 0 { format!("gen {}", path.generation) } else { String::new() },
+    });
+    let mut marks = vec![Mark::Level { at: high, name: "accept" }, Mark::Level { at: low, name: "reject" }];
+    marks.extend(lines);
+    let found = paths.iter().flat_map(|path| &path.looks);
+    let most = found.clone().map(|look| look.pairs as f64).fold(1.0, f64::max);
+    let span = found.map(|look| look.llr).chain([low, high]);
+    let range = span.fold([0.0, 0.0], |[low, high]: [f64; 2], llr| [low.min(llr), high.max(llr)]);
+    let room = 0.12 * (range[1] - range[0]);
+    let (pairs, word) = (latest.looks.last().map_or(0, |look| look.pairs), latest.verdict.name());
+    let figure = Figure {
+        title: "Gates",
+        sentence: match word {
+            "inconclusive" => format!("The latest gate was inconclusive after {pairs} pairs of games."),
+            word => format!("The latest gate {word} its candidate after {pairs} pairs of games."),
+        },
+        source: &invocation.data_file("gate/*/games/*.parquet"),
+        command: &invocation.inspect_command("gate", latest.generation),
+    };
+    let x = Axis::whole("pairs of games", [0.0, most]);
+    let y = Axis::real("log-likelihood ratio", [range[0] - room, range[1] + room]);
+    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+}

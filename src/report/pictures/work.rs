@@ -1,0 +1,100 @@
+//! What the run cost: throughput, efficiency, processor time.
+
+use crate::report::chart::{Axis, Bar, Chart, Mark, NARROW, Tone, bars};
+use crate::report::facts::Facts;
+use crate::report::figure::{Figure, absent};
+use crate::report::invocation::{Invocation, Print};
+use crate::report::markup::Markup;
+use crate::report::scale::{from_zero, number};
+use crate::run::efficiency::{Efficiency, RunEfficiency};
+
+pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+    if facts.speeds.is_empty() {
+        absent(markup, "Throughput is left out: run.log names no call that finished self-play.");
+    } else {
+        throughput(markup, facts, invocation);
+    }
+    match &facts.efficiency {
+        Some(efficiency) => stages(markup, facts, efficiency, invocation),
+        None => absent(markup, "Efficiency is left out: run.log names no call that recorded its processor time."),
+    }
+}
+
+fn throughput(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+    let speeds = &facts.speeds;
+    let points: Vec<[f64; 2]> =
+        speeds.iter().map(|speed| [f64::from(speed.generation), speed.games_per_second]).collect();
+    let tips = points.iter().map(|&[x, y]| ([x, y], format!("generation {x}: {} games per second", number(y, 1))));
+    let tips = Mark::Points { tone: Tone::Accent, points: tips.collect() };
+    let latest = speeds[speeds.len() - 1];
+    let figure = Figure {
+        title: "Throughput",
+        sentence: format!(
+            "Generation {} played {} games per second.",
+            latest.generation,
+            number(latest.games_per_second, 0)
+        ),
+        source: &invocation.model_file("run.log"),
+        command: &invocation.run_command(&facts.run, "status", Print::Json),
+    };
+    let x = Axis::generations(speeds[0].generation, latest.generation);
+    let y = Axis::real("self-play, games per second", from_zero(points.iter().map(|point| point[1])));
+    let marks = vec![Mark::Line { tone: Tone::Accent, points, name: String::new() }, tips];
+    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+}
+
+fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &Invocation) {
+    let (source, command) =
+        (invocation.model_file("run.log"), invocation.run_command(&facts.run, "status", Print::Text));
+    let rows = |value: fn(&Efficiency) -> f64, label: &dyn Fn(f64) -> String| -> Vec<Bar> {
+        // The moments that promotions take are no share of the whole.
+        let stages = run.stages.iter().filter(|(_, found)| 0.002 * run.all.cpu_seconds < found.cpu_seconds);
+        let bar = |(stage, found): (&String, &Efficiency)| {
+            let value = value(found);
+            Bar { name: stage.clone(), value, label: label(value) }
+        };
+        stages.map(bar).collect()
+    };
+    let percent = |share: f64| format!("{} %", number(100.0 * share, 0));
+    let figure = Figure {
+        title: "Efficiency",
+        sentence: format!("All threads together were busy for {} of their time.", percent(run.all.efficiency)),
+        source: &source,
+        command: &command,
+    };
+    let found = rows(|stage| stage.efficiency, &percent);
+    figure.with(markup, "", |markup| bars(markup, &described(&figure.sentence, &found), &found, 1.0));
+    let most = run.stages.values().map(|stage| stage.cpu_seconds).fold(0.0, f64::max);
+    let unit = Unit::of(most);
+    let figure = Figure {
+        title: "Processor time",
+        sentence: format!("{} by all stages.", Unit::of(run.all.cpu_seconds).text(run.all.cpu_seconds)),
+        source: &source,
+        command: &invocation.run_command(&facts.run, "status", Print::Json),
+    };
+    let found = rows(|stage| stage.cpu_seconds, &|seconds| unit.text(seconds));
+    figure.with(markup, "", |markup| bars(markup, &described(&figure.sentence, &found), &found, most));
+}
+
+fn described(sentence: &str, bars: &[Bar]) -> String {
+    let bars: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
+    format!("{sentence} {}", bars.join(", "))
+}
+
+/// A unit of processor time.
+#[derive(Clone, Copy)]
+struct Unit(f64, &'static str);
+
+impl Unit {
+    /// The one for times up to so many seconds: hours, unless that is a small part of one.
+    fn of(most: f64) -> Self {
+        let units = [Self(3600.0, "CPU-hours"), Self(60.0, "CPU-minutes")];
+        units.into_iter().find(|Self(seconds, _)| *seconds <= most).unwrap_or(Self(1.0, "CPU-seconds"))
+    }
+
+    fn text(self, seconds: f64) -> String {
+        let Self(unit, name) = self;
+        let value = seconds / unit;
+        format!("{} {name}", number(value, if value < 10.0 { 2 } else { usize::from(value < 100.0) }))
+    }
+}

@@ -1,0 +1,135 @@
+//! The scales of charts: ranges that hold their values, round ticks, and numbers as people write them.
+
+/// A range of values, drawn from one place to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    pub(super) range: [f64; 2],
+    pub(super) places: [f64; 2],
+}
+
+impl Scale {
+    /// The place of a value; one outside of the range is drawn at its end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let ([low, high], [from, to]) = (self.range, self.places);
+        from + (value.clamp(low, high) - low) / (high - low) * (to - from)
+    }
+}
+
+/// The step of about `count` ticks: 1, 2 or 5 times a power of ten.
+fn step(range: [f64; 2], count: f64) -> f64 {
+    let rough = (range[1] - range[0]) / count;
+    let power = libm::pow(10.0, libm::log10(rough).floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| rough <= factor * power * 1.001);
+    factor.unwrap_or(10.0) * power
+}
+
+/// Round values inside of a range, at most about `count`; whole numbers only if `whole`.
+pub(super) fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<f64> {
+    let step = step(range, count);
+    let step = if whole { step.max(1.0) } else { step };
+    let (first, last) = ((range[0] / step - 1e-9).ceil() as i64, (range[1] / step + 1e-9).floor() as i64);
+    (first..=last).map(|tick| tick as f64 * step).collect()
+}
+
+/// The number of decimals that ticks need to differ.
+fn decimals(range: [f64; 2], count: f64) -> usize {
+    (-libm::log10(step(range, count)) - 1e-9).ceil().clamp(0.0, 6.0) as usize
+}
+
+/// A tick's label.
+pub(super) fn tick_label(value: f64, range: [f64; 2], count: f64) -> String {
+    number(value, decimals(range, count))
+}
+
+/// A range from zero that holds the values, with round ends.
+pub(super) fn from_zero(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let most = values.fold(0.0, f64::max);
+    if most <= 0.0 {
+        return [0.0, 1.0];
+    }
+    let step = step([0.0, most], 5.0);
+    [0.0, (most / step - 1e-9).ceil() * step]
+}
+
+/// A range with round ends that holds the values; it begins at zero if they reach down to half of their greatest.
+pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let [low, high] =
+        values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)]);
+    if !low.is_finite() || !high.is_finite() {
+        return [0.0, 1.0];
+    }
+    if 0.0 <= low && low < high / 2.0 {
+        return from_zero([high].into_iter());
+    }
+    let [low, high] = if high - low < 1e-9 { [low - 0.5, high + 0.5] } else { [low, high] };
+    let step = step([low, high], 5.0);
+    [(low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step]
+}
+
+/// A number with so many decimals, thousands apart, and a true minus.
+pub(super) fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let mut grouped = String::new();
+    for (place, digit) in whole.char_indices() {
+        if 0 < place && (whole.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let is_zero = text.chars().all(|letter| matches!(letter, '0' | '.'));
+    let sign = if value < 0.0 && !is_zero { "\u{2212}" } else { "" };
+    format!("{sign}{grouped}{rest}")
+}
+
+/// The same with its sign, plus too.
+pub(super) fn signed(value: f64, decimals: usize) -> String {
+    let text = number(value, decimals);
+    if text.starts_with('\u{2212}') { text } else { format!("+{text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        for (range, count, whole, expected) in [
+            ([0.0, 10.0], 5.0, false, vec![0.0, 2.0, 4.0, 6.0, 8.0, 10.0]),
+            ([0.0, 60.0], 6.0, true, vec![0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0]),
+            ([0.5, 3.5], 6.0, true, vec![1.0, 2.0, 3.0]),
+            ([-2.9, 2.9], 4.0, false, vec![-2.0, 0.0, 2.0]),
+            ([4.0, 4.5], 5.0, false, vec![4.0, 4.1, 4.2, 4.3, 4.4, 4.5]),
+        ] {
+            let found = ticks(range, count, whole);
+            assert_eq!(found.len(), expected.len(), "{range:?}: {found:?}");
+            assert!(found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+        }
+        assert_eq!(tick_label(4.1, [4.0, 4.5], 5.0), "4.1");
+        assert_eq!(tick_label(2000.0, [0.0, 10_000.0], 5.0), "2,000");
+    }
+
+    #[test]
+    fn ranges_hold_their_values_and_have_a_width() {
+        for values in [vec![], vec![0.0], vec![5.0], vec![4.4, 8.4], vec![7.9, 8.4], vec![-3.0, 7.0], vec![f64::NAN]] {
+            let [low, high] = around(values.iter().copied());
+            assert!(low < high, "{values:?}: {low} to {high}");
+            assert!(values.iter().all(|value| value.is_nan() || (low <= *value && *value <= high)), "{values:?}");
+            let [low, high] = from_zero(values.iter().copied());
+            assert!(
+                low == 0.0 && low < high && values.iter().all(|value| value.is_nan() || *value <= high),
+                "{values:?}"
+            );
+        }
+        assert_eq!(around([1.0, 9.0].into_iter()), [0.0, 10.0]);
+    }
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        assert_eq!(number(1_234_567.891, 1), "1,234,567.9");
+        assert_eq!(number(-0.04, 1), "0.0");
+        assert_eq!(number(-123.4, 0), "\u{2212}123");
+        assert_eq!(signed(162.4, 0), "+162");
+        assert_eq!(signed(-5.25, 1), "\u{2212}5.2");
+    }
+}

@@ -1,0 +1,230 @@
+//! The report: one page without scripts and foreign files, the same for the same run, whatever the run's files say.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::seal::{read_sealed, write_sealed};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use workspace::{Workspace, pipeline};
+
+/// A run of two generations with sequential tests, made by `pipeline.sh`.
+fn run(name: &str) -> Workspace {
+    let workspace = Workspace::new();
+    workspace.config(name, "smoke", &[("gate.mode", "\"sprt\"")]);
+    let outcome = pipeline(&workspace, &format!("--config configs/{name}.toml"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    workspace
+}
+
+fn page(workspace: &Workspace, name: &str) -> String {
+    workspace.done(&format!("report --config configs/{name}.toml"));
+    fs::read_to_string(workspace.path(&format!("models/{name}/report.html"))).unwrap()
+}
+
+/// The texts between two markers.
+fn between<'t>(text: &'t str, from: &'t str, to: &'t str) -> impl Iterator<Item = &'t str> {
+    text.split(from).skip(1).map(move |rest| rest.split(to).next().unwrap())
+}
+
+fn unescaped(text: &str) -> String {
+    let codes =
+        [("<i>", ""), ("</i>", ""), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    codes.into_iter().fold(text.to_owned(), |text, (code, letter)| text.replace(code, letter))
+}
+
+/// Changes a sealed document.
+fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
+    let mut value: Value = read_sealed(path).unwrap();
+    change(&mut value);
+    write_sealed(path, &value).unwrap();
+}
+
+#[test]
+fn a_run_leaves_a_page_that_stands_alone_and_is_repeatable() {
+    let workspace = run("smoke");
+    let made = fs::read_to_string(workspace.path("models/smoke/report.html")).expect("pipeline.sh makes it");
+    assert!(made == page(&workspace, "smoke"), "another page from the same files");
+    for foreign in ["<script", "<link", "<img", "<iframe", "@import", "url(", "http:", "https:", " src=", "http-equiv"]
+    {
+        assert!(!made.contains(foreign), "{foreign}");
+    }
+    for section in ["Ladder", "Gates", "Error by generation", "Held-out error by empties", "Exact error by empties"] {
+        assert!(made.contains(&format!("<h3>{section}</h3>")), "{section}");
+    }
+    for section in ["Training loss", "Coverage", "Calibration", "Throughput", "Efficiency", "Processor time"] {
+        assert!(made.contains(&format!("<h3>{section}</h3>")), "{section}");
+    }
+    assert!(made.contains("The learning curve is left out: train.learning_curve is off"));
+    let report: Value = serde_json::from_str(&workspace.done("report --config configs/smoke.toml --json")).unwrap();
+    assert_eq!(report, json!({"path": "models/smoke/report.html", "bytes": made.len()}));
+    // From elsewhere the config has a longer path, and the page is the same.
+    let config = workspace.path("configs/smoke.toml");
+    workspace.done(&format!("report --config {}", config.display()));
+    assert!(made == fs::read_to_string(workspace.path("models/smoke/report.html")).unwrap());
+}
+
+#[test]
+fn every_command_that_the_page_names_prints_numbers() {
+    let workspace = run("smoke");
+    let page = page(&workspace, "smoke");
+    let mut commands: Vec<String> =
+        between(&page, "<code>", "</code>").filter(|code| code.starts_with("renma ")).map(unescaped).collect();
+    commands.sort();
+    commands.dedup();
+    assert!(8 <= commands.len(), "{commands:?}");
+    let program = Path::new(env!("CARGO_BIN_EXE_renma")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    for command in commands {
+        let mut shell = Command::new("sh");
+        let output = shell.args(["-c", &command]).current_dir(workspace.root()).env("PATH", &path).output().unwrap();
+        assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!output.stdout.is_empty(), "{command}");
+    }
+    let status: Value = serde_json::from_str(&workspace.done("status --config configs/smoke.toml --json")).unwrap();
+    assert!(0.0 < status["play_speed"][1]["games_per_second"].as_f64().unwrap(), "{status}");
+    assert!(0.0 < status["efficiency"]["stages"]["train"]["cpu_seconds"].as_f64().unwrap(), "{status}");
+    let gate = workspace.done("dataset inspect datasets/smoke/gate/generation=0001 --json");
+    let gate: Value = serde_json::from_str(&gate).unwrap();
+    let last = gate["looks"].as_array().unwrap().last().unwrap();
+    assert_eq!(last["llr"], gate["test"]["llr"], "the path ends where the verdict says");
+    assert_eq!(last["pairs"].as_u64().unwrap() * 2, gate["games"].as_u64().unwrap());
+}
+
+#[test]
+fn a_page_is_read_again_only_while_the_run_is_at_work() {
+    let workspace = run("smoke");
+    let record = workspace.path("models/smoke/run.json");
+    let mut value: Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+    assert!(!page(&workspace, "smoke").contains("http-equiv"));
+    value["outcome"] = "running".into();
+    fs::write(&record, value.to_string()).unwrap();
+    assert!(page(&workspace, "smoke").contains("<meta http-equiv=\"refresh\" content=\"10\"/>"));
+    for text in ["{", ""] {
+        fs::write(&record, text).unwrap();
+        assert!(!page(&workspace, "smoke").contains("http-equiv"), "a damaged record says nothing");
+    }
+}
+
+#[test]
+fn what_a_run_does_not_have_is_said_and_not_drawn() {
+    let workspace = Workspace::new();
+    workspace.config("smoke", "smoke", &[]);
+    let outcome = workspace.run("report --config configs/smoke.toml");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("models/smoke") && outcome.stderr.contains("pipeline.sh"), "{}", outcome.stderr);
+    fs::create_dir_all(workspace.path("models/smoke")).unwrap();
+    let page = page(&workspace, "smoke");
+    assert!(!page.contains("<figure"), "{page}");
+    assert!(5 <= page.matches("class=\"absent\"").count(), "{page}");
+    fs::write(workspace.path("models/smoke/report.html"), "mine").unwrap();
+    let outcome = workspace.run("report --config configs/smoke.toml");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(fs::read_to_string(workspace.path("models/smoke/report.html")).unwrap(), "mine");
+}
+
+#[test]
+fn no_text_of_a_file_becomes_markup() {
+    const HOSTILE: &str = "<script>alert(\"1\")&'";
+    let workspace = run("smoke");
+    let name = HOSTILE;
+    fs::rename(workspace.path("configs/smoke.toml"), workspace.path(&format!("configs/{name}.toml"))).unwrap();
+    for folder in ["models", "datasets"] {
+        fs::rename(workspace.path(&format!("{folder}/smoke")), workspace.path(&format!("{folder}/{name}"))).unwrap();
+    }
+    let models = workspace.path(&format!("models/{name}"));
+    let mut record: Value = serde_json::from_slice(&fs::read(models.join("run.json")).unwrap()).unwrap();
+    for key in ["outcome", "began", "ended"] {
+        record[key] = format!("{key}{HOSTILE}T{HOSTILE}").into();
+    }
+    fs::write(models.join("run.json"), record.to_string()).unwrap();
+    let log = fs::read_to_string(models.join("run.log")).unwrap();
+    let stage = serde_json::to_string(&format!("stage{HOSTILE}")).unwrap();
+    fs::write(models.join("run.log"), log.replace("\"train\"", &stage)).unwrap();
+    for version in ["v0002", "v0004"] {
+        edit(&models.join(version).join("model.json"), |document| {
+            document["metrics"]["held_out"][0]["group"] = format!("group{HOSTILE}").into();
+        });
+    }
+    let page = page(&workspace, name);
+    let places = [("run", format!("<h1>{}", escaped(HOSTILE))), ("outcome", format!("outcome{}", escaped(HOSTILE)))];
+    for (place, text) in
+        places.into_iter().chain(["stage", "group"].map(|place| (place, format!("{place}{}", escaped(HOSTILE)))))
+    {
+        assert!(page.contains(&text), "{place} is shown");
+    }
+    assert!(!page.contains("<script") && !page.contains("alert(\""), "{page}");
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Makes a run of so many generations from its second, with documents that say the rest.
+fn prolong(workspace: &Workspace, name: &str, generations: u64) {
+    let (models, datasets) = (workspace.path(&format!("models/{name}")), workspace.path(&format!("datasets/{name}")));
+    let folder = |stage: &str, generation: u64| datasets.join(stage).join(format!("generation={generation:04}"));
+    for generation in 3..=generations {
+        let [draft, candidate] = [2 * generation - 1, 2 * generation].map(|number| format!("v{number:04}"));
+        for (from, to) in [("v0003", &draft), ("v0004", &candidate)] {
+            copy(&models.join(from), &models.join(to));
+            edit(&models.join(to).join("model.json"), |document| {
+                document["id"] = to.as_str().into();
+                if let Some(last) = document["datasets"].as_array_mut().and_then(|datasets| datasets.last_mut()) {
+                    last["generation"] = generation.into();
+                }
+            });
+        }
+        for stage in ["selfplay", "mpc", "gate"] {
+            copy(&folder(stage, 2), &folder(stage, generation));
+            edit(&folder(stage, generation).join("manifest.json"), |manifest| {
+                manifest["generation"] = generation.into();
+            });
+        }
+        let content = |generation: u64| format!("{generation:064x}");
+        edit(&folder("gate", generation).join("verdict.json"), |verdict| {
+            verdict["candidate"] = json!({"id": candidate, "content": content(generation)});
+            if 3 < generation {
+                let before = format!("v{:04}", 2 * generation - 2);
+                verdict["baseline"] = json!({"id": before, "content": content(generation - 1)});
+            }
+        });
+    }
+}
+
+#[test]
+fn a_hundred_generations_take_two_seconds_and_two_megabytes_at_most() {
+    let workspace = run("smoke");
+    prolong(&workspace, "smoke", 100);
+    let timed = || {
+        let began = Instant::now();
+        let page = page(&workspace, "smoke");
+        (began.elapsed(), page)
+    };
+    let tries = [timed(), timed(), timed()];
+    let page = &tries[0].1;
+    assert!(page.len() < 2 << 20, "{} bytes", page.len());
+    assert!(tries.iter().all(|(_, other)| other == page));
+    assert!(page.contains("v0200") && page.contains("90 earlier generations"));
+    // Other tests use the same cores.
+    let fastest = tries.iter().map(|(elapsed, _)| *elapsed).min().unwrap();
+    assert!(fastest < Duration::from_secs(2), "{fastest:?}");
+}
