@@ -120,7 +120,7 @@ finish() {
     ((ended != 0)) || ended=${complete:-130} # a signal that ends the script leaves the status of the command before it
     [[ -z $watcher ]] || { kill "$watcher" && wait "$watcher"; } 2>/dev/null || true
     record --code "$ended" || true
-    report
+    [[ -z $watcher ]] || report
 }
 trap finish EXIT
 

@@ -79,7 +79,7 @@ job() {
 
 # sums CLONE RUN: a line for each file that is data.
 sums() {
-    (cd "$scratch/$1" && find "datasets/$2" "models/$2" -type f ! -name '.*' ! -name '*.log' ! -name run.json -print0 | sort -z | xargs -0 sha256sum)
+    (cd "$scratch/$1" && find "datasets/$2" "models/$2" -type f ! -name '.*' ! -name '*.log' ! -name run.json ! -name report.html -print0 | sort -z | xargs -0 sha256sum)
 }
 
 for clone in first second; do

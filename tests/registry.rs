@@ -216,7 +216,9 @@ fn a_level_that_has_no_effect_is_named() {
     }
     workspace.config("level", "smoke", &[("generate.mpc_level", "73"), ("gate.mpc_level", "95"), ("gate.games", "20")]);
     let stage = |stage: &str, players: &str| {
-        warnings(&format!("{stage} --config configs/level.toml --models models/run --output {stage} {players}"))
+        warnings(&format!(
+            "{stage} --verbose --config configs/level.toml --models models/run --output {stage} {players}"
+        ))
     };
     let generate = stage("generate", "--model builtin:disc-count");
     assert!(

@@ -83,7 +83,7 @@ pub(super) enum ProgressMode {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Make a folder to work in: pipeline.sh, configs, datasets/ and models/
+    /// Make a folder to work in, with pipeline.sh and all configs
     #[command(
         after_help = "Files that differ are never overwritten; the same ones stay.\n\nExample: renma init my-othello"
     )]
@@ -104,7 +104,7 @@ pub(super) enum Command {
     Promote(PromoteArguments),
     /// Show what is done, running, stale or missing in a run, and why
     Status(StatusArguments),
-    /// Write what a run has done as one HTML page beside its models, with pictures
+    /// Draw a run as one HTML page beside its models
     Report(ReportArguments),
     /// Remove what a run no longer needs, and what killed processes left
     Gc(GcArguments),

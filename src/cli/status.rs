@@ -13,6 +13,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
 use crate::config::{LoadedConfig, config_value, load_config_with};
+use crate::report::REPORT_NAME;
 use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
@@ -25,9 +26,6 @@ use serde::Serialize;
 use std::io::stdin;
 use std::path::Path;
 use table::generation_table;
-
-/// The name of the report in a registry's folder.
-const REPORT_NAME: &str = "report.html";
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
     let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;

@@ -217,12 +217,14 @@ pub(crate) fn with_keys(text: &str, changes: &[(&str, &str)]) -> String {
 }
 
 /// Every file under a folder by its path from there; what is no data is left out: hidden files (locks, unfinished ones),
-/// logs and `run.json`.
+/// logs, `run.json` and the report.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = all_paths(folder);
     let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
     let is_hidden = |name: &str| name.split('/').any(|part| part.starts_with('.'));
-    let is_data = |name: &str| !is_hidden(name) && !name.ends_with(".log") && !name.ends_with("run.json");
+    let is_data = |name: &str| {
+        !is_hidden(name) && !name.ends_with(".log") && !name.ends_with("run.json") && !name.ends_with("report.html")
+    };
     let shown = paths.iter().filter(|path| is_data(&name(path)));
     shown.map(|path| (name(path), std::fs::read(path).unwrap())).collect()
 }

@@ -8,6 +8,7 @@ use crate::run::forecast::Forecast;
 use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
 use crate::run::next::Generations;
+use crate::run::state::run_steps;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -18,9 +19,10 @@ static TRIAL_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Prints the seconds on stdout, for `status --next --begin --expect`.
 pub(super) fn run(session: &Session, arguments: &PipelineArguments, lineage: &Lineage<'_>) -> anyhow::Result<()> {
-    let ahead = lineage.look_ahead()?;
-    let next = arguments.restart.map_or(ahead.generation, |from| from.min(ahead.generation));
-    let last = arguments.generations.unwrap_or(Generations::Configured).last(ahead.last, next);
+    let next = run_steps(lineage)?.next;
+    let next = arguments.restart.map_or(next, |from| from.min(next));
+    let configured = lineage.config.config.run.generations;
+    let last = arguments.generations.unwrap_or(Generations::Configured).last(configured, next);
     let calls = read_calls(&lineage.registry.folder().join(RUN_LOG_NAME))?;
     let stopwatch = Stopwatch::start();
     std::thread::spawn(|| {
