@@ -11,10 +11,13 @@ pub mod result;
 pub mod sampling;
 pub mod searcher;
 pub mod selective;
+pub mod team;
 pub mod window;
 
 mod candidates;
+mod division;
 mod endgame;
+mod membership;
 mod midgame;
 mod node;
 mod root;

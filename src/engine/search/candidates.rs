@@ -71,6 +71,8 @@ impl Candidate {
 
 /// Above every order value: the move from the table.
 const FIRST: i32 = i32::MAX;
+/// Below every order value: a move that another thread searches.
+const PUT_OFF: i32 = i32::MIN;
 
 /// The moves of a node, at most `ROOM`.
 pub(super) struct Candidates<const ROOM: usize = CANDIDATES_MAX>(ArrayVec<Candidate, ROOM>);
@@ -130,6 +132,22 @@ impl<const ROOM: usize> Candidates<ROOM> {
         }
         self.0.swap(from, best);
         self.0[from]
+    }
+
+    /// As [`Candidates::pick`], but moves that are busy come after all others.
+    pub(super) fn pick_free(&mut self, from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
+        loop {
+            let candidate = self.pick(from);
+            if candidate.order == PUT_OFF {
+                let free = (from..self.0.len()).find(|&index| !is_busy(&self.0[index])).unwrap_or(from);
+                self.0.swap(from, free);
+                return self.0[from];
+            }
+            if !is_busy(&candidate) {
+                return candidate;
+            }
+            self.0[from].order = PUT_OFF;
+        }
     }
 
     #[inline(always)]

@@ -14,7 +14,7 @@ use super::window::{NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
-use cuts::{LOCAL_EMPTIES_MAX, bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
+use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
 use order::{fast_order, guided_order, order_by_mobility};
 use shallow::SHALLOW_EMPTIES_MAX;
@@ -132,6 +132,24 @@ fn inner<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, 
         }
         first = known.best.filter(|_| known.depth == node.depth());
     }
+    let is_marked = run.marked.to_end <= node.depth();
+    if is_marked {
+        run.enter(key, node.depth(), (!W::OPEN).then(|| window.alpha().into()));
+    }
+    let value = searched::<K, W>(run, node, key, first, window, rest);
+    if is_marked { run.leave().map_or(value, Discs::truncated) } else { value }
+}
+
+/// As in the search by depth.
+#[inline(always)]
+fn searched<K: Kernel, W: Window<Unit = Discs>>(
+    run: &mut Run<'_>,
+    node: &EndNode,
+    key: Key,
+    first: Option<Square>,
+    window: W,
+    rest: W,
+) -> Discs {
     if !W::OPEN
         && let Some(value) = probe::<K>(run, node, window.null())
     {
@@ -162,12 +180,20 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
     window: W,
 ) -> (Discs, Option<Square>) {
     let (mut best_value, mut best) = (Discs::NOTHING, None);
-    let ordered = candidates.put_first(first);
+    let mut ordered = candidates.put_first(first);
+    let divided_from = run.divided_from(node.depth(), run.marked.to_end);
+    if divided_from < ordered && is_busy(run, node, &candidates.pick(0)) {
+        ordered = 0;
+    }
     for turn in 0..candidates.len() {
         if turn == ordered {
             order::<K>(run, node, &mut candidates.as_mut_slice()[turn..]);
         }
-        let candidate = candidates.pick(turn);
+        let candidate = if divided_from <= turn {
+            candidates.pick_free(turn, |candidate| is_busy(run, node, candidate))
+        } else {
+            candidates.pick(turn)
+        };
         let rest = window.raised_to(best_value);
         let next = node.after(&candidate);
         run.table.prefetch(Key::new(next.position));
@@ -189,8 +215,17 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
                 break;
             }
         }
+        if divided_from != usize::MAX {
+            run.check_soon();
+        }
     }
     (best_value, best)
+}
+
+/// Whether another member of the team searches a move.
+fn is_busy(run: &Run<'_>, node: &EndNode, candidate: &Candidate) -> bool {
+    let next = node.after(candidate);
+    run.is_busy(Key::new(next.position), next.depth())
 }
 
 /// A node whose side to move has no move.
@@ -228,10 +263,10 @@ fn fast_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: N
     if let Some(value) = stability_cut(node, window) {
         return value;
     }
-    let local = node.empties <= LOCAL_EMPTIES_MAX;
+    let table = table(run, node.empties);
     let key = Key::new(node.position);
     let mut first = None;
-    if let Some(known) = table(run, local).get(key) {
+    if let Some(known) = table.get(key) {
         match run.look_up(&known, node.depth(), in_millidiscs(window)) {
             LookedUp::Answer(value) => return Discs::truncated(value),
             LookedUp::Window(_) => first = known.best,
@@ -241,7 +276,7 @@ fn fast_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: N
     if !run.stopped {
         let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
         // Nothing below is selective.
-        table(run, local).put(key, &Known { sureness: Sureness::FULL, ..known });
+        table.put(key, &Known { sureness: Sureness::FULL, ..known });
     }
     value
 }

@@ -89,6 +89,25 @@ fn inner<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         }
         first = known.best;
     }
+    let is_marked = !P::HAS_EXTRAS && run.marked.by_depth <= depth;
+    if is_marked {
+        run.enter(key, depth, (!W::OPEN).then(|| window.alpha()));
+    }
+    let value = searched::<K, W, P>(run, node, key, first, window, rest, depth);
+    if is_marked { run.leave().unwrap_or(value) } else { value }
+}
+
+/// The value of a node that the table does not answer; `first` is its best move so far, and `rest` is left of the window.
+#[inline(always)]
+fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
+    run: &mut Run<'_>,
+    node: &Node,
+    key: Key,
+    first: Option<Square>,
+    window: W,
+    rest: W,
+    depth: Depth,
+) -> Score {
     if !W::OPEN
         && let Some(value) = probe::<K, P>(run, node, window.null(), depth)
     {
@@ -143,12 +162,20 @@ pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 ) -> (Score, Option<Square>) {
     let (mut best_value, mut best) = (Score::NOTHING, None);
     let node_value = P::HAS_EXTRAS.then(|| static_value::<K>(run, node));
-    let ordered = candidates.put_first(first);
+    let mut ordered = candidates.put_first(first);
+    let divided_from = if P::HAS_EXTRAS { usize::MAX } else { run.divided_from(depth, run.marked.by_depth) };
+    if divided_from < ordered && is_busy(run, node, &candidates.pick(0), depth) {
+        ordered = 0;
+    }
     for turn in 0..candidates.len() {
         if turn == ordered && order::<K, W>(run, node, &mut candidates.as_mut_slice()[turn..], window, depth) {
             return (window.beta(), None);
         }
-        let candidate = candidates.pick(turn);
+        let candidate = if divided_from <= turn {
+            candidates.pick_free(turn, |candidate| is_busy(run, node, candidate, depth))
+        } else {
+            candidates.pick(turn)
+        };
         if node_value.is_some_and(|value| is_pruned::<K>(run, node, &candidate, turn, value)) {
             continue;
         }
@@ -171,8 +198,16 @@ pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
                 break;
             }
         }
+        if divided_from != usize::MAX {
+            run.check_soon();
+        }
     }
     (best_value, best)
+}
+
+/// Whether another member of the team searches a move of a node with this depth.
+fn is_busy(run: &Run<'_>, node: &Node, candidate: &Candidate, depth: Depth) -> bool {
+    run.is_busy(Key::new(candidate.play(node.position)), depth - 1)
 }
 
 /// Whether forward pruning skips a move; otherwise it is recorded as played.

@@ -26,6 +26,14 @@ pub struct SearchResult {
     pub stopped: bool,
 }
 
+/// A finished search of the root.
+#[derive(Clone, Copy)]
+pub(super) struct Iteration {
+    pub(super) value: Score,
+    pub(super) best: Square,
+    pub(super) depth: Depth,
+}
+
 impl SearchResult {
     /// The result of a game that is over.
     pub(super) fn of_finished_game(position: Position) -> Self {

@@ -6,6 +6,7 @@ use super::endgame;
 use super::endgame::node::EndNode;
 use super::midgame::{best_child, open_window, order, passed, static_value};
 use super::node::Node;
+use super::result::Iteration;
 use super::run::{Policy, Run};
 use super::table::Key;
 use super::window::{Alpha, Beta, OpenWindow, Window};
@@ -30,14 +31,6 @@ const SOLVE_ASPIRATION: Discs = Discs(3);
 /// Selective searches with different windows may contradict each other. If the value has changed sides more often than this, the
 /// whole window is searched.
 const SIDE_CHANGES_MAX: u32 = 8;
-
-/// A finished iteration.
-#[derive(Clone, Copy)]
-pub(super) struct Iteration {
-    pub(super) value: Score,
-    pub(super) best: Square,
-    pub(super) depth: Depth,
-}
 
 kernel_entry! {
     /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
@@ -83,7 +76,7 @@ fn iterate_body<K: Kernel, P: Policy>(
     let mut by_parity = [last.value; 2];
     run.allow_stop(nodes_max);
     for depth in steps_to(depth) {
-        if run.must_stop() {
+        if run.check_limits() {
             return last;
         }
         let center = by_parity[usize::from(depth.0 % 2)];
@@ -93,7 +86,8 @@ fn iterate_body<K: Kernel, P: Policy>(
         }
         let iteration = loop {
             let window = OpenWindow::new(Alpha(low), Beta(high));
-            let Some(iteration) = root_search::<K, P>(run, &node, window, depth, Some(last.best)) else {
+            let search = |run: &mut Run<'_>| root_search::<K, P>(run, &node, window, depth, Some(last.best));
+            let Some(iteration) = run.root_step(search) else {
                 return last;
             };
             if iteration.value <= low && Score::MIN < low {
@@ -187,13 +181,15 @@ fn solve_body<K: Kernel>(
     let mut first = run.table.get(Key::new(position)).and_then(|known| known.best);
     let mut aspiration = Aspiration::new(window, guess);
     loop {
-        let (value, best) = endgame::root_window::<K>(run, &node, aspiration.window(), first);
-        if run.stopped {
-            return None;
-        }
-        first = best;
-        if !aspiration.moves_to(value) {
-            return best.map(|best| Iteration { value: value.into(), best, depth: node.depth() });
+        let window = aspiration.window();
+        let found = run.root_step(|run| {
+            let (value, best) = endgame::root_window::<K>(run, &node, window, first);
+            let found = best.map(|best| Iteration { value: value.into(), best, depth: node.depth() });
+            found.filter(|_| !run.stopped)
+        })?;
+        first = Some(found.best);
+        if !aspiration.moves_to(Discs::truncated(found.value)) {
+            return Some(found);
         }
     }
 }

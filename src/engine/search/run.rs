@@ -1,6 +1,7 @@
 //! The state of one search.
 
 use super::depth::Depth;
+use super::membership::{Marked, Membership, OpenNode, Settled};
 use super::mpc::MpcTable;
 use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
@@ -11,6 +12,7 @@ use super::window::Window;
 use crate::engine::board::square::Square;
 use crate::engine::eval::incremental::{Accumulator, Incremental};
 use crate::engine::score::Score;
+use arrayvec::ArrayVec;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Nodes between two checks of the stop flag.
@@ -54,8 +56,8 @@ pub(super) struct Extras {
 pub(super) struct Run<'r> {
     pub(super) incremental: &'r Incremental,
     pub(super) mpc: &'r MpcTable,
-    pub(super) table: &'r mut Table,
-    pub(super) local: &'r mut Table,
+    pub(super) table: &'r Table,
+    pub(super) local: &'r Table,
     pub(super) accumulators: &'r mut [Accumulator; PLIES], // [ply]
     pub(super) hits: Hits,
     pub(super) nodes: u64,
@@ -64,8 +66,13 @@ pub(super) struct Run<'r> {
     pub(super) margin: Margin,
     pub(super) sureness: Sureness,
     nodes_max: u64,
-    next_check: u64,
-    stop: &'r AtomicBool,
+    pub(super) next_check: u64,
+    stops: [&'r AtomicBool; 2],
+    /// `None` if the searcher is alone.
+    pub(super) member: Option<&'r mut Membership>,
+    pub(super) marked: Marked,
+    pub(super) open_nodes: ArrayVec<OpenNode, PLIES>,
+    pub(super) settled: Option<Settled>,
     /// `None` in a plain search.
     pub(super) extras: Option<&'r mut Extras>,
 }
@@ -74,9 +81,10 @@ impl<'r> Run<'r> {
     pub(super) fn new(
         incremental: &'r Incremental,
         mpc: &'r MpcTable,
-        [table, local]: [&'r mut Table; 2],
+        table: &'r Table,
+        local: &'r Table,
         accumulators: &'r mut [Accumulator; PLIES],
-        stop: &'r AtomicBool,
+        stops: [&'r AtomicBool; 2],
     ) -> Self {
         Self {
             incremental,
@@ -92,7 +100,11 @@ impl<'r> Run<'r> {
             sureness: Sureness::FULL,
             nodes_max: u64::MAX,
             next_check: u64::MAX,
-            stop,
+            stops,
+            member: None,
+            marked: Marked::NONE,
+            open_nodes: ArrayVec::new(),
+            settled: None,
             extras: None,
         }
     }
@@ -128,10 +140,19 @@ impl<'r> Run<'r> {
         self.stopped
     }
 
+    /// Whether the limit of nodes is reached or the stop flag raised.
+    pub(super) fn check_limits(&mut self) -> bool {
+        self.stopped |= self.nodes_max <= self.nodes || self.stops.iter().any(|stop| stop.load(Ordering::Relaxed));
+        self.stopped
+    }
+
     #[cold]
     fn check_stop(&mut self) {
-        self.stopped |= self.nodes_max <= self.nodes || self.stop.load(Ordering::Relaxed);
+        self.check_limits();
         self.next_check = self.nodes_max.min(self.nodes + STOP_INTERVAL);
+        if !self.stopped {
+            self.check_team();
+        }
     }
 
     /// What an entry of the table leaves of a window.

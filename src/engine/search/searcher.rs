@@ -2,6 +2,7 @@
 
 use super::depth::Depth;
 use super::limits::Limits;
+use super::membership::Membership;
 use super::mpc::MpcTable;
 use super::mpc_level::MpcLevel;
 use super::node::PLIES;
@@ -19,6 +20,7 @@ use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::incremental::Accumulator;
 use crate::engine::score::Score;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The stop flag of searchers that were given none: nothing raises it.
@@ -29,10 +31,12 @@ pub struct Searcher<'m> {
     evaluation: &'m Evaluation,
     mpc: &'m MpcTable,
     kernel: KernelChoice,
-    table: Table,
+    table: Arc<Table>,
     local: Table,
     accumulators: Box<[Accumulator; PLIES]>,
     stop: &'m AtomicBool,
+    alarm: Arc<AtomicBool>,
+    membership: Option<Membership>,
 }
 
 /// From this depth on a selective search to the end is one to final scores; nearer to the end cuts save nothing.
@@ -56,10 +60,31 @@ impl<'m> Searcher<'m> {
             evaluation,
             mpc,
             kernel,
-            table: Table::new(table_bits),
+            table: Arc::new(Table::new(table_bits)),
             local: Table::new(LOCAL_TABLE_BITS),
             accumulators,
             stop: &NEVER,
+            alarm: Arc::default(),
+            membership: None,
+        }
+    }
+
+    /// Another searcher with the same table, as a member of a team.
+    pub(super) fn member(&self, membership: Membership) -> Self {
+        Self {
+            table: Arc::clone(&self.table),
+            local: Table::new(LOCAL_TABLE_BITS),
+            accumulators: Box::new([Accumulator::ZERO; PLIES]),
+            alarm: Arc::clone(&self.alarm),
+            membership: Some(membership),
+            ..*self
+        }
+    }
+
+    /// Begins a search of the whole team.
+    pub(super) fn begin_together(&mut self) {
+        if let Some(membership) = &mut self.membership {
+            membership.begin();
         }
     }
 
@@ -71,16 +96,35 @@ impl<'m> Searcher<'m> {
         self
     }
 
-    /// Changes the size of the table to 2^`table_bits` entries; a table of another size is empty.
-    pub fn set_table_bits(&mut self, table_bits: u8) {
-        if self.table.bits() != table_bits {
-            self.table = Table::new(table_bits);
+    /// The same searcher, whose searches end soon after either flag is raised: that of [`Searcher::stopped_by`], or this one.
+    #[must_use]
+    pub fn alarmed_by(mut self, alarm: &Arc<AtomicBool>) -> Self {
+        self.alarm = Arc::clone(alarm);
+        self
+    }
+
+    /// Changes the size of the table to 2^`table_bits` entries, and returns whether it had another. The new one is empty.
+    pub(super) fn set_table_bits(&mut self, table_bits: u8) -> bool {
+        let changes = self.table.bits() != table_bits;
+        if changes {
+            self.table = Arc::new(Table::new(table_bits));
         }
+        changes
+    }
+
+    /// Takes the table of another searcher.
+    pub(super) fn share_table(&mut self, other: &Self) {
+        self.table = Arc::clone(&other.table);
     }
 
     /// Forgets all earlier searches, so that results are those of a new searcher.
     pub fn clear(&mut self) {
         self.table.clear();
+        self.clear_local();
+    }
+
+    /// Forgets what the searcher does not share with its team.
+    pub(super) fn clear_local(&mut self) {
         self.local.clear();
     }
 
@@ -105,7 +149,8 @@ impl<'m> Searcher<'m> {
         }
         let mut result = self.search_moves(position, limits);
         // A node limit may have ended the search just before; a caller that stops need not know.
-        result.stopped = !result.complete && self.stop.load(Ordering::Relaxed);
+        let is_raised = [self.stop, &self.alarm].iter().any(|flag| flag.load(Ordering::Relaxed));
+        result.stopped = !result.complete && is_raised;
         result
     }
 
@@ -248,13 +293,18 @@ impl<'m> Searcher<'m> {
     }
 
     fn run(&mut self) -> Run<'_> {
-        Run::new(
+        let mut run = Run::new(
             self.evaluation.incremental(),
             self.mpc,
-            [&mut self.table, &mut self.local],
+            &self.table,
+            &self.local,
             &mut self.accumulators,
-            self.stop,
-        )
+            [self.stop, &self.alarm],
+        );
+        if let Some(membership) = &mut self.membership {
+            run.join(membership);
+        }
+        run
     }
 }
 

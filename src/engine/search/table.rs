@@ -5,6 +5,7 @@ use super::mpc_level::MpcLevel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How certain a bound is: 1 for the most selective cuts, [`Sureness::FULL`] for full width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,6 +83,12 @@ impl Packed {
         self.0 >> GENERATION_AT
     }
 
+    /// A hash of 32 bits, in the upper half.
+    #[inline(always)]
+    const fn digest(self) -> u64 {
+        self.0.wrapping_mul(MIX[0]) & !0xFFFF_FFFF
+    }
+
     /// A measure of the search that found it: depth first, then sureness.
     #[inline(always)]
     const fn worth(self) -> u64 {
@@ -89,16 +96,42 @@ impl Packed {
     }
 }
 
-#[derive(Clone, Copy, Default)]
+/// A result with its key. The upper half of the key is stored xor a digest of the result, so that an entry of which two threads
+/// wrote one half each is nobody's, but for one in 2^32 (after Hyatt and Mann, "A lock-less transposition table implementation for
+/// parallel search", 2002). The lower half is the key's, so that most looks at other entries end after one load.
 struct Entry {
-    key: u64,
-    packed: Packed,
+    check: AtomicU64,
+    packed: AtomicU64,
+}
+
+impl Entry {
+    /// The result, if it is one of this position.
+    #[inline(always)]
+    fn get(&self, key: Key) -> Option<Packed> {
+        let difference = self.check.load(Ordering::Relaxed) ^ key.0;
+        if difference as u32 != 0 {
+            return None;
+        }
+        let packed = self.packed();
+        (difference == packed.digest()).then_some(packed)
+    }
+
+    #[inline(always)]
+    fn put(&self, key: Key, packed: Packed) {
+        self.check.store(key.0 ^ packed.digest(), Ordering::Relaxed);
+        self.packed.store(packed.0, Ordering::Relaxed);
+    }
+
+    /// The result, whatever position it is of.
+    #[inline(always)]
+    fn packed(&self) -> Packed {
+        Packed(self.packed.load(Ordering::Relaxed))
+    }
 }
 
 const WAYS: usize = 4;
 
 /// The entries that one key may be stored in: a cache line.
-#[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Bucket([Entry; WAYS]);
 
@@ -106,7 +139,7 @@ const _: () = assert!(size_of::<Bucket>() == 64);
 
 /// The hash of a position; equal hashes of different positions are not expected to occur (64 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(u64);
+pub(super) struct Key(pub(super) u64);
 
 /// Odd constants without a pattern: the fractions of the square roots of 2, 3 and 5.
 const MIX: [u64; 3] = [0x6A09_E667_F3BC_C909, 0xBB67_AE85_84CA_A73B, 0x3C6E_F372_FE94_F82B];
@@ -127,10 +160,12 @@ fn fold(left: u64, right: u64) -> u64 {
 }
 
 /// A table of a fixed size; replacement keeps the costlier results of the current generation.
+///
+/// Threads may share it: each access is a relaxed atomic one, which on common processors costs what a plain one does.
 pub(super) struct Table {
     buckets: Box<[Bucket]>,
     mask: usize,
-    generation: u64,
+    generation: AtomicU64,
 }
 
 /// The smallest table, in bits of its number of entries.
@@ -142,7 +177,9 @@ impl Table {
     /// Room for 2^`bits` entries of 16 bytes, with `bits` clamped to 4 to 32.
     pub(super) fn new(bits: u8) -> Self {
         let count = (1_usize << bits.clamp(BITS_MIN, BITS_MAX)) / WAYS;
-        Self { buckets: vec![Bucket::default(); count].into_boxed_slice(), mask: count - 1, generation: 1 }
+        // SAFETY: a bucket is atomic integers, for which zero is valid.
+        let buckets = unsafe { Box::<[Bucket]>::new_zeroed_slice(count).assume_init() };
+        Self { buckets, mask: count - 1, generation: AtomicU64::new(1) }
     }
 
     /// The size, in bits of the number of entries.
@@ -150,13 +187,20 @@ impl Table {
         (self.buckets.len() * WAYS).trailing_zeros() as u8
     }
 
-    /// Forgets everything, as a new table would.
-    pub(super) fn clear(&mut self) {
-        self.generation += 1;
-        if GENERATION_MAX < self.generation {
-            self.buckets.fill(Bucket::default());
-            self.generation = 1;
+    /// Forgets everything, as a new table would; not for use during a search.
+    pub(super) fn clear(&self) {
+        let mut generation = self.generation() + 1;
+        if GENERATION_MAX < generation {
+            let entries = self.buckets.iter().flat_map(|bucket| &bucket.0);
+            entries.for_each(|entry| entry.put(Key(0), Packed(0)));
+            generation = 1;
         }
+        self.generation.store(generation, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
     }
 
     #[inline(always)]
@@ -166,31 +210,31 @@ impl Table {
 
     #[inline(always)]
     pub(super) fn get(&self, key: Key) -> Option<Known> {
-        let bucket = &self.buckets[self.index(key)];
-        let found = |entry: &&Entry| entry.key == key.0 && entry.packed.generation() == self.generation;
-        bucket.0.iter().find(found).map(|entry| entry.packed.unpack())
+        let generation = self.generation();
+        let found = |entry: &Entry| entry.get(key).filter(|packed| packed.generation() == generation);
+        self.buckets[self.index(key)].0.iter().find_map(found).map(Packed::unpack)
     }
 
     /// Stores a result: over the same position, else over an entry of another generation, else over the cheapest one.
     ///
     /// A cheaper result does not replace a costlier one of the same position; results of equal cost are joined.
     #[inline(always)]
-    pub(super) fn put(&mut self, key: Key, known: &Known) {
-        let generation = self.generation;
-        let index = self.index(key);
-        let bucket = &mut self.buckets[index];
+    pub(super) fn put(&self, key: Key, known: &Known) {
+        let generation = self.generation();
+        let bucket = &self.buckets[self.index(key)];
         let mut packed = Packed::new(known, generation);
         let mut place = 0;
         let mut least = u64::MAX;
         for (index, entry) in bucket.0.iter().enumerate() {
-            let current = entry.packed.generation() == generation;
-            if current && entry.key == key.0 {
-                let (old, new) = (entry.packed.worth(), packed.worth());
-                if new < old {
+            let current = |packed: Packed| packed.generation() == generation;
+            if let Some(old) = entry.get(key)
+                && current(old)
+            {
+                if packed.worth() < old.worth() {
                     return;
                 }
-                let old_known = entry.packed.unpack();
-                if new == old {
+                let old_known = old.unpack();
+                if packed.worth() == old.worth() {
                     packed = Packed::new(&joined(known, &old_known), generation);
                 } else if known.best.is_none() {
                     packed = Packed::new(&Known { best: old_known.best, ..*known }, generation);
@@ -198,12 +242,13 @@ impl Table {
                 place = index;
                 break;
             }
-            let worth = if current { 1 + entry.packed.worth() } else { 0 };
+            let other = entry.packed();
+            let worth = if current(other) { 1 + other.worth() } else { 0 };
             if worth < least {
                 (place, least) = (index, worth);
             }
         }
-        bucket.0[place] = Entry { key: key.0, packed };
+        bucket.0[place].put(key, packed);
     }
 
     /// Asks the processor to load what `get` and `put` will touch.
@@ -240,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_put_is_what_is_got() {
-        let mut table = Table::new(10);
+        let table = Table::new(10);
         let key = Key::new(Position::START);
         assert_eq!(table.get(key), None);
         for lower in [Score::MIN, Score(-1), Score(0), Score::MAX] {
@@ -255,7 +300,7 @@ mod tests {
 
     #[test]
     fn results_of_one_position_are_joined_and_the_costlier_stays() {
-        let mut table = Table::new(10);
+        let table = Table::new(10);
         let key = Key::new(Position::START);
         table.put(key, &Known { upper: Score(7_000), ..known(5, Score::MIN) });
         table.put(key, &Known { upper: Score::MAX, best: None, ..known(5, Score(3_000)) });
@@ -269,7 +314,7 @@ mod tests {
 
     #[test]
     fn clearing_forgets_through_every_generation() {
-        let mut table = Table::new(4);
+        let table = Table::new(4);
         for turn in 0..600 {
             let key = Key(turn);
             table.put(key, &known(1, Score(0)));
@@ -281,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_full_bucket_gives_up_its_cheapest_entry() {
-        let mut table = Table::new(4);
+        let table = Table::new(4);
         for (low, depth) in [(1, 7), (2, 3), (3, 9), (4, 5), (5, 4)] {
             table.put(Key(low), &known(depth, Score(0)));
         }

@@ -2,8 +2,8 @@
 
 use super::depth::Depth;
 use super::mpc_level::MpcLevel;
-use super::result::SearchResult;
-use super::root::{Iteration, iterate, solve};
+use super::result::{Iteration, SearchResult};
+use super::root::{iterate, solve};
 use super::run::{Plain, Run};
 use super::table::Key;
 use super::window::{Alpha, Beta, OpenWindow};

@@ -16,7 +16,7 @@ const STABILITY_ALPHA_MIN: [i32; 33] = [
 ];
 
 /// With this many empty squares or fewer the small table serves.
-pub(super) const LOCAL_EMPTIES_MAX: u32 = 10;
+const LOCAL_EMPTIES_MAX: u32 = 10;
 /// Children are looked up from this many empty squares.
 const BOUND_EMPTIES_MIN: u32 = 7;
 
@@ -33,10 +33,10 @@ pub(super) fn in_discs(window: impl Window<Unit = Score>) -> OpenWindow<Discs> {
     OpenWindow::new(Alpha(floor(window.alpha())), Beta(-floor(-window.beta())))
 }
 
-/// The table for a node: a small one that stays in the cache for the many nodes near the end.
+/// The table for a node: near the end a small one that stays in the cache.
 #[inline(always)]
-pub(super) const fn table<'t>(run: &'t mut Run<'_>, local: bool) -> &'t mut Table {
-    if local { run.local } else { run.table }
+pub(super) const fn table<'r>(run: &Run<'r>, empties: u32) -> &'r Table {
+    if empties <= LOCAL_EMPTIES_MAX { run.local } else { run.table }
 }
 
 /// The opponent keeps its stable discs, which bounds the value from above.
@@ -83,11 +83,11 @@ pub(super) fn transposition_cut(
 
 /// What the table already proves about the move to `next`, if that decides a window of the mover.
 #[inline(always)]
-pub(super) fn bound_after(run: &mut Run<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
+pub(super) fn bound_after(run: &Run<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
     if next.empties < BOUND_EMPTIES_MIN {
         return None;
     }
-    let known = table(run, next.empties <= LOCAL_EMPTIES_MAX).get(Key::new(next.position))?;
+    let known = table(run, next.empties).get(Key::new(next.position))?;
     if known.depth < next.depth() || known.sureness < run.sureness {
         return None;
     }

@@ -1,0 +1,101 @@
+//! How a team divides a tree: which nodes its members mark, which moves they put off, and when they leave a node.
+
+use super::depth::Depth;
+use super::membership::{Marked, Membership, OpenNode, Settled};
+use super::result::Iteration;
+use super::run::{LookedUp, Run};
+use super::table::Key;
+use super::window::NullWindow;
+use crate::engine::score::Score;
+
+/// No move is put off.
+const NOT_DIVIDED: usize = usize::MAX;
+
+impl<'r> Run<'r> {
+    /// From now on the search is one of a team's.
+    pub(super) fn join(&mut self, member: &'r mut Membership) {
+        self.member = Some(member);
+        self.marked = Marked::OF_TEAM;
+    }
+
+    /// Marks a node; `null_alpha` is `None` in an open window.
+    pub(super) fn enter(&mut self, key: Key, depth: Depth, null_alpha: Option<Score>) {
+        if let Some(member) = &self.member {
+            member.mark(key, depth);
+        }
+        // Below an open window a node is expected to cut, and then in turns; a probe expects what its node does.
+        let expects_cut = self
+            .open_nodes
+            .last()
+            .is_none_or(|last| last.null_alpha.is_none() || last.expects_cut == (last.key == key));
+        self.open_nodes.push(OpenNode { key, depth, null_alpha, expects_cut });
+    }
+
+    /// Ends what [`Run::enter`] began; the value of the node if another member has settled it.
+    pub(super) fn leave(&mut self) -> Option<Score> {
+        let node = self.open_nodes.pop()?;
+        if let Some(member) = &self.member {
+            member.unmark(node.key, node.depth);
+        }
+        let settled = self.settled.filter(|settled| settled.place == self.open_nodes.len())?;
+        (self.settled, self.stopped) = (None, false);
+        Some(settled.value)
+    }
+
+    /// The first move of a node, from 0, that is put off if another member works on it. It is not the first one where that is
+    /// expected to cut, or to give the others their window; at the lowest level two members would do the same work there.
+    #[inline(always)]
+    pub(super) fn divided_from(&self, depth: Depth, marked_min: Depth) -> usize {
+        if depth <= marked_min {
+            return NOT_DIVIDED;
+        }
+        let waits_for_first = |node: &OpenNode| {
+            let is_lowest = depth == marked_min + 1;
+            node.null_alpha.is_none() || (node.expects_cut && !is_lowest)
+        };
+        usize::from(self.open_nodes.last().is_none_or(waits_for_first))
+    }
+
+    /// Whether another member works on a node.
+    pub(super) fn is_busy(&self, key: Key, depth: Depth) -> bool {
+        self.member.as_ref().is_some_and(|member| member.is_marked(key, depth))
+    }
+
+    /// Looks at what the team has done at the next node.
+    pub(super) fn check_soon(&mut self) {
+        self.next_check = self.next_check.min(self.nodes);
+    }
+
+    /// Stops at the node nearest to the root that another member has settled, or altogether if that is the root.
+    pub(super) fn check_team(&mut self) {
+        let Some(member) = &self.member else { return };
+        if member.is_step_over() {
+            self.stopped = true;
+        } else {
+            self.settled = self.first_settled();
+            self.stopped = self.settled.is_some();
+        }
+    }
+
+    fn first_settled(&self) -> Option<Settled> {
+        self.open_nodes.iter().enumerate().find_map(|(place, node)| {
+            let window = NullWindow::above(node.null_alpha?);
+            match self.look_up(&self.table.get(node.key)?, node.depth, window) {
+                LookedUp::Answer(value) => Some(Settled { place, value }),
+                LookedUp::Window(_) => None,
+            }
+        })
+    }
+
+    /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.
+    pub(super) fn root_step(&mut self, search: impl FnOnce(&mut Self) -> Option<Iteration>) -> Option<Iteration> {
+        let Some(member) = &self.member else { return search(self) };
+        let found = if member.is_step_over() { None } else { search(self) };
+        let found = self.member.as_mut().and_then(|member| member.end_step(found));
+        if found.is_some() {
+            self.stopped = false;
+            self.check_soon();
+        }
+        found
+    }
+}

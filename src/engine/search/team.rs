@@ -1,0 +1,79 @@
+//! Several searchers of one position, each in its own thread.
+//!
+//! All members run the same search from the root at the same time. They share the transposition table, so that none searches
+//! what another has finished, and mark the nodes that they work on: a member puts such a move off until the others are done
+//! (ABDADA: Weill, "The ABDADA distributed minimax search algorithm", 1996). A member whose node another one settles leaves it.
+//! The root searches are numbered, and the result of each is that of the member that finishes first.
+
+use super::membership::{Board, Membership};
+use super::mpc::MpcTable;
+use super::result::SearchResult;
+use super::searcher::Searcher;
+use crate::engine::eval::evaluation::Evaluation;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Searchers of one position with a common table.
+pub struct Team<'m> {
+    first: Searcher<'m>,
+    others: Vec<Searcher<'m>>,
+    board: Arc<Board>,
+}
+
+impl<'m> Team<'m> {
+    /// A team of `size` searchers, at least one, with an empty table of 2^`table_bits` entries, 16 bytes each.
+    #[must_use]
+    pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, size: usize) -> Self {
+        let board = Arc::new(Board::new());
+        let membership = || Membership::new(Arc::clone(&board));
+        let alone = Searcher::new(evaluation, mpc, table_bits);
+        let others: Vec<_> = (1..size).map(|_| alone.member(membership())).collect();
+        let first = if others.is_empty() { alone } else { alone.member(membership()) };
+        Self { first, others, board }
+    }
+
+    /// The same team, whose searches end soon after `stop` is raised.
+    #[must_use]
+    pub fn stopped_by(self, stop: &'m AtomicBool) -> Self {
+        let others = self.others.into_iter().map(|member| member.stopped_by(stop)).collect();
+        Self { first: self.first.stopped_by(stop), others, board: self.board }
+    }
+
+    /// As [`Searcher::alarmed_by`].
+    #[must_use]
+    pub fn alarmed_by(self, alarm: &Arc<AtomicBool>) -> Self {
+        let others = self.others.into_iter().map(|member| member.alarmed_by(alarm)).collect();
+        Self { first: self.first.alarmed_by(alarm), others, board: self.board }
+    }
+
+    /// The first member and the others, ready for one search: each calls the same method with the same arguments in its own
+    /// thread. A limit of nodes holds for each of them.
+    pub fn members(&mut self) -> (&mut Searcher<'m>, &mut [Searcher<'m>]) {
+        self.board.wipe();
+        self.first.begin_together();
+        self.others.iter_mut().for_each(Searcher::begin_together);
+        (&mut self.first, &mut self.others)
+    }
+
+    /// Changes the size of the table to 2^`table_bits` entries; a table of another size is empty.
+    pub fn set_table_bits(&mut self, table_bits: u8) {
+        if self.first.set_table_bits(table_bits) {
+            self.others.iter_mut().for_each(|other| other.share_table(&self.first));
+        }
+    }
+
+    /// Forgets all earlier searches, so that results are those of a new team.
+    pub fn clear(&mut self) {
+        self.first.clear();
+        self.others.iter_mut().for_each(Searcher::clear_local);
+    }
+}
+
+/// The result of the member that came farthest, with the nodes of all.
+#[must_use]
+pub fn joint_result(first: SearchResult, others: Vec<SearchResult>) -> SearchResult {
+    let nodes = first.nodes + others.iter().map(|result| result.nodes).sum::<u64>();
+    let progress = |result: &SearchResult| (result.complete, result.exact, result.depth);
+    let better = |best: SearchResult, other| if progress(&best) < progress(&other) { other } else { best };
+    SearchResult { nodes, ..others.into_iter().fold(first, better) }
+}
