@@ -9,4 +9,5 @@ pub mod nboard;
 pub mod picture;
 pub mod random_positions;
 pub mod session;
+pub mod teamwork;
 pub mod terminal;

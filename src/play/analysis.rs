@@ -1,8 +1,10 @@
-//! Values of many positions at once, and of the moves of many games, one thread for each.
+//! Values of many positions at once, and of the moves of many games, one thread for each; but fewer positions than threads are
+//! solved one after another, with all threads for each.
 
 use super::history::History;
 use super::session::Session;
 use super::session::review::ReviewedMove;
+use super::teamwork::search_together;
 use crate::artifact::model::version::Model;
 use crate::engine::board::position::Position;
 use crate::engine::search::depth::Depth;
@@ -10,12 +12,16 @@ use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
 use crate::engine::search::result::{SearchResult, Stopped};
 use crate::engine::search::searcher::Searcher;
+use crate::engine::search::team::Team;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::time::Instant;
 
 /// A transposition table of 2^20 entries per thread: 16 MiB.
 const TABLE_BITS: u8 = 20;
+
+/// More threads would mostly repeat each other's work.
+const TEAM_SIZE_MAX: usize = 64;
 
 /// How positions are searched.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +59,9 @@ pub fn analyze(
     positions: &[Position],
     context: Context<'_>,
 ) -> Result<Vec<Analyzed>, StageError> {
+    if matches!(analysis, Analysis::Solve) && positions.len() < context.threads {
+        return solve_together(model, positions, context);
+    }
     let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     context.progress.begin("search", positions.len() as u64, "positions");
     let analyzed = context.pool()?.install(|| {
@@ -99,6 +108,24 @@ pub fn review(
     });
     context.progress.end();
     reviewed
+}
+
+/// Solves one position after another, each with all threads, whose tables together have the room that they have apart.
+fn solve_together(model: &Model, positions: &[Position], context: Context<'_>) -> Result<Vec<Analyzed>, StageError> {
+    let table_bits = TABLE_BITS + context.threads.min(TEAM_SIZE_MAX).ilog2() as u8;
+    let size = context.threads.min(TEAM_SIZE_MAX);
+    let mut team = Team::new(&model.evaluation, &model.mpc, table_bits, size).stopped_by(context.stop);
+    context.progress.begin("search", positions.len() as u64, "positions");
+    let analyzed = positions.iter().map(|&position| {
+        let began = Instant::now();
+        team.clear();
+        let result = search_together(&mut team, |member| member.solve(position)).unless_stopped()?;
+        context.progress.advance(1);
+        Ok(Analyzed { result, moves: None, seconds: began.elapsed().as_secs_f64() })
+    });
+    let analyzed = analyzed.collect();
+    context.progress.end();
+    analyzed
 }
 
 fn value(
