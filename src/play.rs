@@ -1,6 +1,7 @@
 //! Positions and games outside a run: nothing here writes a dataset or a model.
 
 pub mod analysis;
+pub mod clock;
 pub mod game_text;
 pub mod gtp;
 pub mod history;
@@ -11,3 +12,5 @@ pub mod random_positions;
 pub mod session;
 pub mod teamwork;
 pub mod terminal;
+
+mod timer;

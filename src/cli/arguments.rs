@@ -59,7 +59,7 @@ pub(super) struct GlobalArguments {
     /// Print errors only
     #[arg(long, short, global = true, help_heading = GLOBAL_OPTIONS, display_order = 104)]
     pub(super) quiet: bool,
-    /// Number of worker threads; does not affect the output [default: all cores]
+    /// Number of worker threads; does not affect what a stage writes [default: all cores]
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 102, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,

@@ -9,27 +9,36 @@ use crate::engine::search::limits::Limits;
 use crate::engine::search::selective::Selective;
 use crate::play::lines::Lines;
 use crate::play::nboard::commands::Commands;
+use crate::play::session::SearchSettings;
 use crate::play::{gtp, nboard};
 use std::io::{BufReader, stdin};
 
 pub(super) fn run_nboard(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
-    let (chosen, limits) = engine(session, "nboard", arguments)?;
+    let (chosen, settings) = engine(session, "nboard", arguments)?;
     let context = session.context();
     let commands = Commands::read(BufReader::new(stdin()));
-    print_with(|output| nboard::serve(&chosen.model.model, limits, &commands, context.stop, output))?;
+    print_with(|output| nboard::serve(&chosen.model.model, settings, &commands, context.stop, output))?;
     Ok(context.check()?)
 }
 
 pub(super) fn run_gtp(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
-    let (chosen, limits) = engine(session, "gtp", arguments)?;
+    let (chosen, settings) = engine(session, "gtp", arguments)?;
     let context = session.context();
     let lines = Lines::read(BufReader::new(stdin()));
-    print_with(|output| gtp::serve(&chosen.model.model, limits, &lines, context.stop, output))?;
+    print_with(|output| gtp::serve(&chosen.model.model, settings, &lines, context.stop, output))?;
     Ok(context.check()?)
 }
 
-/// The model and the limits of an engine.
-fn engine(session: &Session, command: &str, arguments: &EngineArguments) -> anyhow::Result<(ChosenModel, Limits)> {
+/// The limits of an engine that was given none, and has no clock.
+const DEPTH: u8 = 8;
+const EXACT_EMPTIES: u8 = 14;
+
+/// The model and the settings of an engine.
+fn engine(
+    session: &Session,
+    command: &str,
+    arguments: &EngineArguments,
+) -> anyhow::Result<(ChosenModel, SearchSettings)> {
     if session.json {
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }
@@ -38,12 +47,19 @@ fn engine(session: &Session, command: &str, arguments: &EngineArguments) -> anyh
     warn_without_statistics("--mpc-level", arguments.mpc_level, &chosen.model);
     chosen.announce(command);
     let limits = Limits {
-        depth: Depth(arguments.depth),
-        exact_empties: arguments.exact_empties,
+        depth: Depth(arguments.depth.unwrap_or(DEPTH)),
+        exact_empties: arguments.exact_empties.unwrap_or(EXACT_EMPTIES),
         wld_empties: arguments.wld_empties,
         nodes: arguments.nodes,
         mpc,
         selective: Selective::NONE,
     };
-    Ok((chosen, limits))
+    let timed_limits = Limits {
+        depth: arguments.depth.map_or(Depth::MAX, Depth),
+        exact_empties: arguments.exact_empties.unwrap_or(Depth::MAX.0),
+        ..limits
+    };
+    let move_time = arguments.seconds.map(Into::into);
+    let settings = SearchSettings { limits, timed_limits, move_time, threads: session.threads_per_position };
+    Ok((chosen, settings))
 }

@@ -25,6 +25,8 @@ static BUDGET_SPENT: AtomicBool = AtomicBool::new(false);
 pub(super) struct Session {
     pub(super) json: bool,
     pub(super) threads: usize,
+    /// For a search whose result varies with several threads: one unless `--threads` says otherwise.
+    pub(super) threads_per_position: usize,
     watcher: Watcher,
 }
 
@@ -46,6 +48,7 @@ impl Session {
         Ok(Self {
             json: arguments.json,
             threads: arguments.threads.map_or_else(cores, usize::from),
+            threads_per_position: arguments.threads.map_or(1, usize::from),
             watcher: Watcher::new(progress),
         })
     }

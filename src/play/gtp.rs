@@ -2,18 +2,19 @@
 
 mod request;
 
+use super::clock::Clock;
 use super::history::{Forbidden, History};
 use super::lines::Lines;
 use super::picture::{Palette, board_picture, counts_text};
-use super::session::Session;
+use super::session::{SearchSettings, Session};
 use crate::artifact::model::version::Model;
 use crate::engine::board::square::Square;
-use crate::engine::search::limits::Limits;
 use crate::exchange::ggf::parse_move;
 use request::Request;
 use std::fmt::Write as FormatWrite;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Every command, in the order of `list_commands`.
 const COMMANDS: [&str; 20] = [
@@ -39,6 +40,9 @@ const COMMANDS: [&str; 20] = [
     "renma-hint",
 ];
 
+/// A longer time is a year.
+const SECONDS_MAX: f64 = 365.0 * 24.0 * 3600.0;
+
 /// The only game, as `set_game` and `list_games` name it.
 const GAME: &str = "Othello";
 
@@ -49,12 +53,12 @@ const GAME: &str = "Othello";
 /// An output that cannot be written.
 pub fn serve(
     model: &Model,
-    limits: Limits,
+    settings: impl Into<SearchSettings>,
     lines: &Lines,
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut engine = Engine { session: Session::new(model, limits, stop), turns: Vec::new() };
+    let mut engine = Engine { session: Session::new(model, settings, stop), turns: Vec::new(), period: None };
     while let Some(line) = lines.next(stop) {
         let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
         let answer = if line.is_cut { Err("line too long".to_owned()) } else { engine.answer(&command, &arguments) };
@@ -78,6 +82,8 @@ struct Engine<'a> {
     session: Session<'a>,
     /// How many plies there were before each command that played, so that `undo` takes back a forced pass with its move.
     turns: Vec<usize>,
+    /// What each color has once its main time is over.
+    period: Option<Clock>,
 }
 
 impl Engine<'_> {
@@ -128,10 +134,11 @@ impl Engine<'_> {
                 Ok(format!("\n{}\n{}", board_picture(history, false, &Palette::PLAIN), counts_text(history)))
             }
             "final_score" => self.final_score(),
-            "time_settings" => numbers(arguments, 3).map(|()| nothing),
+            "time_settings" => self.set_time(&seconds(arguments, 3)?).map(|()| nothing),
             "time_left" => {
-                color(first)?;
-                numbers(&arguments[1..], 2).map(|()| nothing)
+                let black = color(first)?;
+                self.session.set_clock(black, Some(clock(&seconds(&arguments[1..], 2)?)?));
+                Ok(nothing)
             }
             "renma-hint" => self.hint(first.map_or(Ok(1), |count| number(Some(count)))?),
             _ => Err("unknown command".to_owned()),
@@ -158,6 +165,19 @@ impl Engine<'_> {
             self.session.play(None).map_err(|error| error.to_string())?;
         }
         Ok(self.session.search().best_move)
+    }
+
+    /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
+    fn set_time(&mut self, settings: &[f64]) -> Result<(), String> {
+        let &[main, period, stones] = settings else { return Err(syntax_error()) };
+        let is_limited = period == 0.0 || 0.0 < stones;
+        self.period = (is_limited && 0.0 < period).then(|| clock(&[period, stones])).transpose()?;
+        let main = clock(&[main, 0.0])?;
+        let start = if main.left.is_zero() { self.period.unwrap_or(main) } else { main };
+        for black in [false, true] {
+            self.session.set_clock(black, is_limited.then_some(start));
+        }
+        Ok(())
     }
 
     fn undo(&mut self) -> Result<(), String> {
@@ -203,11 +223,18 @@ fn number<T: std::str::FromStr>(text: Option<&str>) -> Result<T, String> {
     text.and_then(|text| text.parse().ok()).ok_or_else(syntax_error)
 }
 
-/// Checks that there are this many numbers, none of them negative.
-fn numbers(arguments: &[String], count: usize) -> Result<(), String> {
-    let is_number = |text: &String| text.parse::<f64>().is_ok_and(|number| 0.0 <= number);
-    let are_numbers = arguments.len() == count && arguments.iter().all(is_number);
-    are_numbers.then_some(()).ok_or_else(syntax_error)
+/// This many numbers, none of them negative.
+fn seconds(arguments: &[String], count: usize) -> Result<Vec<f64>, String> {
+    let number = |text: &String| text.parse().ok().filter(|number| 0.0 <= *number);
+    let numbers: Option<Vec<f64>> = arguments.iter().map(number).collect();
+    numbers.filter(|numbers| numbers.len() == count).ok_or_else(syntax_error)
+}
+
+/// Seconds for a number of stones, or for the rest of the game if that is 0.
+fn clock(left: &[f64]) -> Result<Clock, String> {
+    let &[seconds, stones] = left else { return Err(syntax_error()) };
+    let left = Duration::try_from_secs_f64(seconds.min(SECONDS_MAX)).map_err(|_| syntax_error())?;
+    Ok(Clock { left, moves: (0.0 < stones).then_some(stones as u32) })
 }
 
 /// Whether a color is black.

@@ -4,8 +4,8 @@ pub mod commands;
 
 use super::game_text::replay;
 use super::lines::BETWEEN_CHECKS;
-use super::session::Session;
 use super::session::hints::Hint;
+use super::session::{SearchSettings, Session};
 use crate::artifact::model::version::Model;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::square::Square;
@@ -22,20 +22,20 @@ use std::time::Instant;
 /// The name under which the engine plays; its depth follows.
 const NAME: &str = "renma";
 
-/// Plays until the commands end or `stop` is raised. `limits` are those of every search; `set depth` changes the depth.
+/// Plays until the commands end or `stop` is raised. `set depth` changes the depth of the settings.
 ///
 /// # Errors
 ///
 /// An output that cannot be written.
 pub fn serve(
     model: &Model,
-    limits: Limits,
+    settings: impl Into<SearchSettings>,
     commands: &Commands,
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let pings = commands.pings();
-    let mut engine = Engine { session: Session::new(model, limits, pings.stop()), version: 2, pings, output };
+    let mut engine = Engine { session: Session::new(model, settings, pings.stop()), version: 2, pings, output };
     let (over, watched) = bounded::<()>(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -1,9 +1,12 @@
-//! The engine with a game on its board: what people, protocols and pages play with. It neither prints nor reads the clock.
+//! The engine with a game on its board: what people, protocols and pages play with. It does not print.
 
 pub mod hints;
 pub mod review;
 
+use super::clock::{Clock, affordable_empties, is_worth_a_team, time_for_search};
 use super::history::{Forbidden, History};
+use super::teamwork::search_together;
+use super::timer::Timer;
 use crate::artifact::model::version::Model;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
@@ -11,8 +14,9 @@ use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
 use crate::engine::search::result::{SearchResult, Stopped};
-use crate::engine::search::searcher::Searcher;
-use std::sync::atomic::AtomicBool;
+use crate::engine::search::team::Team;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// A transposition table of 2^17 entries, 2 MiB, stays in the second cache: searches of 60,000 nodes take 5 to 8 % less time than
 /// with the 2^20 of deep ones.
@@ -30,35 +34,79 @@ const fn table_bits(limits: &Limits) -> u8 {
     if is_deep { DEEP_TABLE_BITS } else { TABLE_BITS }
 }
 
+/// How an engine searches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SearchSettings {
+    /// Of every search that has no time limit.
+    pub limits: Limits,
+    /// Of those that have one. Fewer positions than these are solved where the time does not suffice.
+    pub timed_limits: Limits,
+    /// The time of each move, beside any clock.
+    pub move_time: Option<Duration>,
+    /// Those that search one position.
+    pub threads: usize,
+}
+
+impl From<Limits> for SearchSettings {
+    /// One thread and no time limit.
+    fn from(limits: Limits) -> Self {
+        Self { limits, timed_limits: limits, move_time: None, threads: 1 }
+    }
+}
+
 /// The engine with a game on its board.
 ///
 /// What a search finds depends on the model, the limits and what was asked since the game began: earlier searches of a game
 /// help later ones. A game that does not continue the one before begins with an empty table, and a search that was stopped
-/// leaves an empty one, because how far it came depends on the time.
+/// leaves an empty one, because how far it came depends on the time. With several threads or a time limit moves are not
+/// repeatable.
 pub struct Session<'m> {
-    searcher: Searcher<'m>,
-    limits: Limits,
+    team: Team<'m>,
+    settings: SearchSettings,
     history: History,
+    clocks: [Option<Clock>; 2], // [white, black]
+    timer: Timer,
+    /// By how much a timed search was late; the latest ones count most.
+    lateness: Duration,
 }
 
 impl<'m> Session<'m> {
-    /// A game before its first move. Searches keep to `limits`, and end soon after `stop` is raised.
+    /// A game before its first move. Searches keep to the settings, and end soon after `stop` is raised.
     #[must_use]
-    pub fn new(model: &'m Model, limits: Limits, stop: &'m AtomicBool) -> Self {
-        let searcher = Searcher::new(&model.evaluation, &model.mpc, table_bits(&limits)).stopped_by(stop);
-        Self { searcher, limits, history: History::default() }
+    pub fn new(model: &'m Model, settings: impl Into<SearchSettings>, stop: &'m AtomicBool) -> Self {
+        let settings = settings.into();
+        let timer = Timer::new();
+        let is_timed = settings.move_time.is_some();
+        let bits = table_bits(if is_timed { &settings.timed_limits } else { &settings.limits });
+        let team = Team::new(&model.evaluation, &model.mpc, bits, settings.threads);
+        Self {
+            team: team.stopped_by(stop).alarmed_by(timer.flag()),
+            settings,
+            history: History::default(),
+            clocks: [None; 2],
+            timer,
+            lateness: Duration::ZERO,
+        }
     }
 
     #[expect(missing_docs, reason = "the name says it")]
     #[must_use]
     pub const fn limits(&self) -> Limits {
-        self.limits
+        self.settings.limits
     }
 
     /// Changes the limits of every search from now on.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
-        self.searcher.set_table_bits(table_bits(&limits));
+        (self.settings.limits, self.settings.timed_limits) = (limits, limits);
+        self.team.set_table_bits(table_bits(&limits));
+    }
+
+    /// What a color has left; `None` is any time.
+    pub fn set_clock(&mut self, black: bool, clock: Option<Clock>) {
+        if clock.is_some() {
+            self.team.set_table_bits(table_bits(&self.settings.timed_limits));
+        }
+        self.clocks[usize::from(black)] = clock;
     }
 
     /// The game so far.
@@ -70,7 +118,7 @@ impl<'m> Session<'m> {
     /// Takes another game, or the same one further on.
     pub fn set_history(&mut self, history: History) {
         if !history.continues(&self.history) {
-            self.searcher.clear();
+            self.team.clear();
         }
         self.history = history;
     }
@@ -96,7 +144,7 @@ impl<'m> Session<'m> {
     /// As [`History::undo`].
     pub fn undo(&mut self) -> Option<Option<Square>> {
         let undone = self.history.undo()?;
-        self.searcher.clear();
+        self.team.clear();
         Some(undone)
     }
 
@@ -105,9 +153,37 @@ impl<'m> Session<'m> {
         self.history.redo()
     }
 
-    /// The best move with its value and the principal variation. There is no move where the side to move must pass.
+    /// The best move with its value and the principal variation. There is no move where the side to move must pass. It takes no
+    /// more than the time of a move, or what the clock of the side to move allows.
     pub fn search(&mut self) -> SearchResult {
-        self.search_within(self.limits)
+        let begun = Instant::now();
+        let side = usize::from(self.history.current().black_to_move);
+        let empties = self.history.current().position.empties();
+        let SearchSettings { limits, timed_limits, move_time, threads } = self.settings;
+        let by_clock = self.clocks[side].map(|clock| clock.budget(empties, threads, self.lateness));
+        let by_move = move_time.map(|time| time_for_search(time, self.lateness));
+        let Some(time) = by_clock.into_iter().chain(by_move).min() else { return self.search_within(limits) };
+        let exact_empties = timed_limits.exact_empties.min(affordable_empties(time, threads));
+        let result = self.search_until(begun + time, Limits { exact_empties, ..timed_limits });
+        self.clocks[side] = self.clocks[side].map(|clock| clock.after(begun.elapsed()));
+        result
+    }
+
+    /// A search that the timer ends.
+    fn search_until(&mut self, deadline: Instant, limits: Limits) -> SearchResult {
+        let position = self.history.current().position;
+        self.timer.set(Some(deadline));
+        let time = deadline.saturating_duration_since(Instant::now());
+        let result = if is_worth_a_team(time, self.lateness) {
+            search_together(&mut self.team, |member| member.search(position, limits))
+        } else {
+            self.team.members().0.search(position, limits)
+        };
+        let is_late = self.timer.flag().load(Ordering::SeqCst);
+        self.timer.set(None);
+        let lateness = if is_late { deadline.elapsed() } else { Duration::ZERO };
+        self.lateness = lateness.max(self.lateness * 7 / 8);
+        result
     }
 
     /// As [`Session::search`], within other limits.
@@ -115,13 +191,13 @@ impl<'m> Session<'m> {
         self.search_position(self.history.current().position, limits)
     }
 
-    /// The values of all legal moves, best first, with the nodes that they took; see [`Searcher::move_values`].
+    /// The values of all legal moves, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).
     ///
     /// # Errors
     ///
     /// [`Stopped`].
     pub fn move_values(&mut self) -> Result<(Vec<MoveValue>, u64), Stopped> {
-        self.move_values_within(self.limits)
+        self.move_values_within(self.settings.limits)
     }
 
     /// As [`Session::move_values`], within other limits.
@@ -130,18 +206,19 @@ impl<'m> Session<'m> {
     ///
     /// [`Stopped`].
     pub fn move_values_within(&mut self, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
-        let values = self.searcher.move_values(self.history.current().position, limits);
+        let (searcher, _) = self.team.members();
+        let values = searcher.move_values(self.history.current().position, limits);
         if values.is_err() {
-            self.searcher.clear();
+            self.team.clear();
         }
         values
     }
 
     /// Searches any position; one of the game is found by its ply in [`History::positions`].
     pub fn search_position(&mut self, position: Position, limits: Limits) -> SearchResult {
-        let result = self.searcher.search(position, limits);
+        let result = search_together(&mut self.team, |member| member.search(position, limits));
         if result.stopped {
-            self.searcher.clear();
+            self.team.clear();
         }
         result
     }

@@ -2,6 +2,7 @@
 
 use crate::config::setting::Setting;
 use crate::pipeline::search_settings::LevelSetting;
+use crate::play::clock::Seconds;
 use crate::play::terminal::level::Level;
 use clap::Args;
 use std::path::PathBuf;
@@ -57,7 +58,10 @@ pub(in crate::cli) struct EvalArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma solve positions.obf --threads 1 --json")]
+#[command(
+    after_help = "If there are fewer positions than threads, all threads work on each: scores stay the same, but nodes and the \
+                  choice among equal moves vary.\n\nExample: renma solve positions.obf --threads 1 --json"
+)]
 pub(in crate::cli) struct SolveArguments {
     #[command(flatten)]
     pub(in crate::cli) positions: PositionsArguments,
@@ -92,15 +96,18 @@ pub(in crate::cli) struct GtpArguments {
 pub(in crate::cli) struct EngineArguments {
     #[command(flatten)]
     pub(in crate::cli) model: ModelArguments,
-    /// Search depth in plies; a program may set another by NBoard's `set depth`
-    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=60))]
-    pub(in crate::cli) depth: u8,
+    /// Search depth in plies; a program may set another by NBoard's `set depth` [default: 8, or no limit with a time limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=60))]
+    pub(in crate::cli) depth: Option<u8>,
+    /// Seconds per move; clocks that the other program sets hold too [default: no limit]
+    #[arg(long, value_name = "S")]
+    pub(in crate::cli) seconds: Option<Seconds>,
     /// Positions visited per search at most [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) nodes: Option<u64>,
-    /// Solve positions with at most this many empty squares
-    #[arg(long, default_value_t = 14, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
-    pub(in crate::cli) exact_empties: u8,
+    /// Solve positions with at most this many empty squares [default: 14, or what the time allows]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
+    pub(in crate::cli) exact_empties: Option<u8>,
     /// Prove who wins with at most this many empty squares
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub(in crate::cli) wld_empties: u8,

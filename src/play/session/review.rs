@@ -66,9 +66,9 @@ impl Session<'_> {
         let ColoredPosition { position, black_to_move } = self.history.positions()[ply];
         let next = self.history.positions()[ply + 1].position;
         // A proven winner would be compared with the size of a mere search.
-        let limits = Limits { wld_empties: 0, depth: self.limits.depth.max(Depth(1)), ..self.limits };
+        let limits = Limits { wld_empties: 0, depth: self.limits().depth.max(Depth(1)), ..self.limits() };
         // What deeper searches of later positions found would favor the move that was played.
-        self.searcher.clear();
+        self.team.clear();
         let best = self.search_position(position, limits).unless_stopped()?;
         let mut reviewed = ReviewedMove {
             ply,
