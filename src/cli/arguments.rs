@@ -128,7 +128,7 @@ pub(super) enum Command {
     Play(PlayArguments),
     /// Play as an engine of programs that speak the NBoard protocol
     Nboard(NboardArguments),
-    /// Play as an engine of programs that speak the Go Text Protocol, version 2
+    /// Play as an engine of programs that speak the Go Text Protocol
     Gtp(GtpArguments),
     /// Measure speed, with node counts
     #[command(subcommand)]

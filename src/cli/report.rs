@@ -14,6 +14,7 @@ pub(super) fn run(session: &Session, arguments: &ReportArguments) -> anyhow::Res
     let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
     let invocation = Invocation {
         config: from_here(&arguments.run.config),
+        settings: arguments.run.set.settings.iter().map(|setting| setting.line().to_owned()).collect(),
         models: registry_folder(arguments.run.models.as_deref(), &config.name),
         datasets: datasets_folder(arguments.run.datasets.as_deref(), &config.name),
     };

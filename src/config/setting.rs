@@ -15,6 +15,14 @@ pub struct Setting {
 #[error("expected a key and its value, such as train.epochs=3")]
 pub struct SettingError;
 
+impl Setting {
+    /// The key with its value, as a line of TOML.
+    #[must_use]
+    pub fn line(&self) -> &str {
+        &self.line
+    }
+}
+
 impl FromStr for Setting {
     type Err = SettingError;
 

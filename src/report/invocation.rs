@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub struct Invocation {
     /// The config file.
     pub config: PathBuf,
+    /// The keys that are set over it, as lines of TOML.
+    pub settings: Vec<String>,
     /// The registry.
     pub models: PathBuf,
     /// The datasets.
@@ -35,6 +37,9 @@ impl Invocation {
     /// `renma COMMAND` about the run.
     pub(super) fn run_command(&self, run: &str, command: &str, print: Print) -> String {
         let mut text = format!("renma {command} --config {}", quoted(&self.config));
+        for line in &self.settings {
+            text += &format!(" --set {}", quoted(Path::new(line)));
+        }
         if self.models != Path::new("models").join(run) {
             text += &format!(" --models {}", quoted(&self.models));
         }
@@ -89,12 +94,18 @@ mod tests {
     fn a_command_names_what_the_defaults_do_not() {
         let at = |config: &str, models: &str, datasets: &str| Invocation {
             config: config.into(),
+            settings: Vec::new(),
             models: models.into(),
             datasets: datasets.into(),
         };
         let usual = at("configs/a.toml", "models/a", "datasets/a");
         assert_eq!(usual.run_command("a", "status", Print::Text), "renma status --config configs/a.toml");
         assert_eq!(usual.model_command("show v0001", Print::Json), "renma model show v0001 --models models/a --json");
+        let set = Invocation { settings: vec!["train.epochs = 3".into()], ..usual };
+        assert_eq!(
+            set.run_command("a", "status", Print::Json),
+            "renma status --config configs/a.toml --set 'train.epochs = 3' --json"
+        );
         let other = at("my configs/a'b.toml", "models/b", "elsewhere");
         let options = "--config \"my configs/a'b.toml\" --models models/b --datasets elsewhere";
         assert_eq!(other.run_command("a'b", "status", Print::Text), format!("renma status {options}"));
