@@ -324,6 +324,10 @@ def check_views(datasets, connection):
         manifests = [json.loads(path.read_text()) for path in datasets.glob("*/selfplay/*/manifest.json")]
         rows = sum(part["files"][table]["rows"] for manifest in manifests for part in manifest["parts"])
         equal(connection.execute(f"SELECT count(*) FROM {table}").fetchall(), [(rows,)], f"rows of the view {table}")
+    for macro in ("score_by_empties()", "static_error()", "duplicates()", "opening_variety()", "largest_errors()"):
+        assert connection.execute(f"FROM {macro}").fetchall(), f"{macro} has no rows"
+    boards = connection.execute("SELECT board(black, white) FROM positions WHERE ply = 0").fetchall()
+    assert all(board.count("\n") == 8 and board.count("X") == 2 for (board,) in boards), boards
 
 
 def check_snippets(root, document, compare, write):
