@@ -21,7 +21,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 COMMANDS = re.compile(
     r"renma|\./pipeline\.sh|RENMA\S+|cargo|python3|duckdb|echo|for|cd;?|openssl|systemctl|dask=\S+|~/\S+|#!/bin/bash|[0-9]+ [0-9]+ \* .*")
 SMALL = ("default", "nightly", "champion")
-SECONDS_MAX = 300
+SECONDS_MAX = 1200
 
 
 class Block:
