@@ -185,7 +185,7 @@ done
 
 if [[ $verbosity != -q ]]; then
     "${program[@]}" status --config "$given" "${settings[@]}" "${places[@]}"
-    printf '%s\n' "report    $models/report.html" "play      $renma play --models $models" "continue  $again --generations +5"
+    printf '%s\n' "play      $renma play --models $models" "continue  $again --generations +5"
 fi
 case $verdict in
     rejected) code=10 ;;

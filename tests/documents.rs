@@ -44,7 +44,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 /// The anchors of a page's headings, as GitHub makes them.
 fn anchors(text: &str) -> Vec<String> {
     let mut counts: HashMap<String, usize> = HashMap::new();
-    let headings = prose(text).filter_map(|(_, line)| line.starts_with('#').then(|| line.trim_start_matches('#')));
+    let headings = prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| line.trim_start_matches('#'));
     let anchors = headings.map(|heading| {
         let kept = heading.trim().chars().filter(|&letter| letter.is_alphanumeric() || " -_".contains(letter));
         let anchor: String = kept.flat_map(char::to_lowercase).collect::<String>().replace(' ', "-");
