@@ -230,7 +230,7 @@ fn checks_that_search_again_end_at_the_first_signal() {
 fn games_in_flight_are_dropped_whole_and_played_again_to_the_same_bytes() {
     let workspace = Workspace::new();
     workspace.write("configs/features/edge-corner.toml", workspace::shipped("features/edge-corner.toml"));
-    let changes = [("generate.label_depth", "6"), ("generate.play_depth", "6"), ("generate.exact_empties", "14")];
+    let changes = [("generate.label_depth", "8"), ("generate.play_depth", "8"), ("generate.exact_empties", "17")];
     let config = config(&workspace, "slow", &changes);
     let call = |output: &str| {
         format!("generate --config {config} --model builtin:square-weights --threads 2 --output {output}")
