@@ -26,6 +26,7 @@ mod protocols;
 #[cfg(test)]
 mod reference;
 mod report;
+mod serve;
 mod session;
 mod shard;
 mod stage;
@@ -85,6 +86,7 @@ fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Eval(arguments) => eval::run_eval(session, &arguments)?,
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
         Command::Play(arguments) => return play::run(session, &arguments),
+        Command::Serve(arguments) => return serve::run(session, &arguments),
         Command::Nboard(arguments) => protocols::run_nboard(session, &arguments.engine)?,
         Command::Gtp(arguments) => protocols::run_gtp(session, &arguments.engine)?,
         Command::Shard(command) => return shard::run(session, command),

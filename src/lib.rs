@@ -16,4 +16,5 @@ pub mod play;
 pub mod random;
 pub mod report;
 pub mod run;
+pub mod serve;
 pub mod statistics;

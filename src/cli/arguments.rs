@@ -20,7 +20,7 @@ use config::ConfigCommand;
 use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
-use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, SolveArguments};
+use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, ServeArguments, SolveArguments};
 use run::{GcArguments, ReportArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
@@ -126,6 +126,8 @@ pub(super) enum Command {
     Solve(SolveArguments),
     /// Play a game on the terminal
     Play(PlayArguments),
+    /// Show a page to play and analyze on, for browsers of this machine
+    Serve(ServeArguments),
     /// Play as an engine of programs that speak the NBoard protocol
     Nboard(NboardArguments),
     /// Play as an engine of programs that speak the Go Text Protocol

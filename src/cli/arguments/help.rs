@@ -21,6 +21,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("Models", "eval"),
     ("Models", "solve"),
     ("Engine", "play"),
+    ("Engine", "serve"),
     ("Engine", "nboard"),
     ("Engine", "gtp"),
     ("Engine", "bench"),

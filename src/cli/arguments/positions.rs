@@ -78,6 +78,16 @@ pub(in crate::cli) struct PlayArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "Example: renma serve --model champion")]
+pub(in crate::cli) struct ServeArguments {
+    #[command(flatten)]
+    pub(in crate::cli) model: ModelArguments,
+    /// Port on 127.0.0.1; 0 is a free one
+    #[arg(long, value_name = "N", default_value_t = 8064)]
+    pub(in crate::cli) port: u16,
+}
+
+#[derive(Args, Debug)]
 #[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
 pub(in crate::cli) struct NboardArguments {
     #[command(flatten)]

@@ -25,6 +25,11 @@ impl Level {
     /// The strongest one.
     pub const MAX: u8 = 20;
 
+    /// All levels from the first to this one.
+    pub fn up_to(self) -> impl Iterator<Item = Self> {
+        (1..=self.0).map(Self)
+    }
+
     /// The limits of its searches.
     #[must_use]
     pub fn limits(self) -> Limits {

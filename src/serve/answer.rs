@@ -1,0 +1,124 @@
+//! What each address answers. No address is ever a path of a file.
+
+use super::game::{Game, GameRequest};
+use super::guard;
+use super::pool::Pool;
+use crate::artifact::model::reference::LoadedModel;
+use crate::play::terminal::level::Level;
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use hyper::{Method, Request, Response, StatusCode};
+use serde::Serialize;
+use serde_json::json;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A long game as GGF takes a tenth of it.
+const BODY_SIZE_MAX: usize = 16 * 1024;
+
+/// The page runs its own scripts, has its own style and asks its own server: nothing else, wherever a text comes from.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The files of the page: their address, type and content.
+const ASSETS: [(&str, &str, &str); 5] = [
+    ("/", "text/html; charset=utf-8", include_str!("assets/page.html")),
+    ("/page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
+    ("/page.js", "text/javascript; charset=utf-8", include_str!("assets/page.js")),
+    ("/board.js", "text/javascript; charset=utf-8", include_str!("assets/board.js")),
+    ("/graph.js", "text/javascript; charset=utf-8", include_str!("assets/graph.js")),
+];
+
+/// What all requests share.
+pub(super) struct Site {
+    model: Arc<LoadedModel>,
+    port: u16,
+    pool: Pool,
+}
+
+impl Site {
+    pub(super) fn new(model: LoadedModel, port: u16) -> Self {
+        Self { model: Arc::new(model), port, pool: Pool::start() }
+    }
+
+    /// Searches for a game in the pool.
+    async fn search<T: Serialize + Send + 'static>(
+        &self,
+        game: Game,
+        work: impl FnOnce(&Game, &LoadedModel, &AtomicBool) -> T + Send + 'static,
+    ) -> Answer {
+        let model = Arc::clone(&self.model);
+        let result = self.pool.run(move |stop| work(&game, &model, stop)).await;
+        let result = result.map_err(|busy| (StatusCode::SERVICE_UNAVAILABLE, busy.to_string()))?;
+        Ok(to_json(&result))
+    }
+}
+
+/// The type of a content and the content; else the status of a refusal, and why.
+type Answer = Result<(&'static str, Bytes), (StatusCode, String)>;
+
+/// Answers every request with something.
+pub(super) async fn answer(site: &Site, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (status, kind, content) = match find(site, request).await {
+        Ok((kind, content)) => (StatusCode::OK, kind, content),
+        Err((status, reason)) => {
+            let (kind, content) = to_json(&json!({"error": reason}));
+            (status, kind, content)
+        }
+    };
+    let mut response = Response::new(Full::new(content));
+    *response.status_mut() = status;
+    for (name, value) in [
+        (CONTENT_TYPE, kind),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (REFERRER_POLICY, "no-referrer"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        response.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+async fn find(site: &Site, request: Request<Incoming>) -> Answer {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    guard::check(&method, request.headers(), site.port).map_err(|(status, reason)| (status, reason.to_owned()))?;
+    if method == Method::POST {
+        let game = read_game(request).await?;
+        return match path.as_str() {
+            "/api/position" => Ok(to_json(&game.position())),
+            "/api/analysis" => site.search(game, |game, model, stop| game.analyze(&model.model, stop)).await,
+            "/api/reply" => site.search(game, |game, model, stop| game.reply(&model.model, stop).position()).await,
+            "/api/review" => site.search(game, |game, model, stop| game.review(&model.model, stop)).await,
+            _ => Err((StatusCode::NOT_FOUND, "there is nothing here".to_owned())),
+        };
+    }
+    if method != Method::GET {
+        return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are allowed".to_owned()));
+    }
+    if path == "/api/about" {
+        return Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX})));
+    }
+    let asset = ASSETS.iter().find(|(address, ..)| *address == path);
+    let (_, kind, content) = asset.ok_or_else(|| (StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
+    Ok((kind, Bytes::from_static(content.as_bytes())))
+}
+
+async fn read_game(request: Request<Incoming>) -> Result<Game, (StatusCode, String)> {
+    let body = Limited::new(request.into_body(), BODY_SIZE_MAX).collect().await.map_err(|error| {
+        let is_long = error.is::<LengthLimitError>();
+        let status = if is_long { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
+        (status, error.to_string())
+    })?;
+    let bad = |reason: String| (StatusCode::BAD_REQUEST, reason);
+    let request: GameRequest = serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
+    Game::try_from(request).map_err(|error| bad(error.to_string()))
+}
+
+fn to_json(value: &impl Serialize) -> (&'static str, Bytes) {
+    let text = serde_json::to_vec(value).expect("answers have string keys and finite numbers");
+    ("application/json", text.into())
+}

@@ -1,0 +1,94 @@
+//! One thread that searches for the page, at the lowest priority, with a short queue before it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+/// Requests that wait for the thread. A page sends one at a time.
+const QUEUE_LEN: usize = 4;
+
+/// From the request to the end of its search. It ends with what was found by then.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Added to the niceness of the thread; more than any system allows is the lowest priority.
+const NICENESS: i32 = 19;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// One thread that works through a queue.
+pub struct Pool {
+    queue: SyncSender<Job>,
+}
+
+/// Too many searches are waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many searches are waiting")]
+pub struct Busy;
+
+/// Raises a flag at its end, so that nothing is searched for a request that has gone.
+struct RaiseOnDrop(Arc<AtomicBool>);
+
+impl Drop for RaiseOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Pool {
+    /// The thread ends with the pool.
+    #[must_use]
+    pub fn start() -> Self {
+        let (queue, jobs) = sync_channel::<Job>(QUEUE_LEN);
+        thread::spawn(move || {
+            // Where the priority cannot be changed, the queue alone bounds what a page can ask for.
+            rustix::process::nice(NICENESS).ok();
+            for job in jobs {
+                job();
+            }
+        });
+        Self { queue }
+    }
+
+    /// Does some work, which ends soon after its flag is raised: at the deadline, or as soon as nobody waits for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Busy`], also if the time was over before the work began or the work panicked.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let guard = RaiseOnDrop(Arc::clone(&stop));
+        let (sender, receiver) = oneshot::channel();
+        let job = move || {
+            if !stop.load(Ordering::Relaxed) {
+                let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&stop)));
+                if let Ok(result) = result {
+                    // Nobody waits any more where this fails.
+                    sender.send(result).ok();
+                }
+            }
+        };
+        self.queue.try_send(Box::new(job)).map_err(|_| Busy)?;
+        let alarm = tokio::spawn(async move {
+            sleep(DEADLINE).await;
+            drop(guard);
+        });
+        let _end = AbortOnDrop(alarm);
+        receiver.await.map_err(|_| Busy)
+    }
+}
+
+/// Ends a task with the request that it belongs to.
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,89 @@
+//! Connections: loopback only, one request each, few at a time, and none for long.
+
+use super::answer::{Site, answer};
+use crate::artifact::model::reference::LoadedModel;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+/// More connections wait until one of these ends.
+const CONNECTIONS_MAX: usize = 32;
+
+/// For the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(5);
+
+/// From the connection to the last byte of the answer, a search included.
+const CONNECTION_TIME: Duration = Duration::from_secs(30);
+
+/// How often the stop flag is looked at.
+const POLL: Duration = Duration::from_millis(100);
+
+/// The largest head of a request, the least that the library allows.
+const HEAD_SIZE_MAX: usize = 8 * 1024;
+
+/// A server that cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The port is taken or not allowed.
+    #[error("cannot listen on 127.0.0.1:{0}; `--port 0` takes a free one")]
+    Listen(u16, #[source] io::Error),
+    /// The system refuses what the server needs.
+    #[error("cannot start the server")]
+    Start(#[source] io::Error),
+}
+
+/// Serves the page until `stop` is raised. `ready` is told the address; port 0 is a free one.
+///
+/// # Errors
+///
+/// A port that cannot be had.
+pub fn serve(
+    model: LoadedModel,
+    port: u16,
+    stop: &AtomicBool,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(ServeError::Start)?;
+    runtime.block_on(async {
+        let listening = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listening.map_err(|error| ServeError::Listen(port, error))?;
+        let address = listener.local_addr().map_err(ServeError::Start)?;
+        let site = Arc::new(Site::new(model, address.port()));
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        ready(address);
+        while !stop.load(Ordering::Relaxed) {
+            match timeout(POLL, accept(&listener, &room)).await {
+                Ok(Ok((stream, permit))) => {
+                    tokio::spawn(converse(stream, permit, Arc::clone(&site)));
+                }
+                // A connection that is gone already, or no file left for it.
+                Ok(Err(_)) => sleep(POLL).await,
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
+    Ok((listener.accept().await?.0, permit))
+}
+
+async fn converse(stream: TcpStream, permit: OwnedSemaphorePermit, site: Arc<Site>) {
+    let service = service_fn(|request| answer(&site, request));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_SIZE_MAX).keep_alive(false);
+    let connection = http.serve_connection(TokioIo::new(stream), service);
+    // Who breaks off or is too slow gets no answer, and nobody else is to know.
+    let _ended = timeout(CONNECTION_TIME, connection).await;
+    drop(permit);
+}

@@ -1,0 +1,174 @@
+//! The page's server over real sockets: what it answers, and what it refuses.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use renma::play::history::History;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A running server, stopped at the end.
+struct Server {
+    process: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.process.kill().ok();
+        self.process.wait().ok();
+    }
+}
+
+impl Server {
+    fn start() -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_renma"))
+            .args(["serve", "--port", "0", "--json", "--quiet", "--model", "builtin:square-weights"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address: Value = serde_json::from_str(&line).unwrap();
+        let port = address["address"].as_str().unwrap().trim_end_matches('/').rsplit_once(':').unwrap().1;
+        Self { process, port: port.parse().unwrap() }
+    }
+
+    /// Sends bytes and returns the status of the answer, its head and its body; status 0 is none.
+    fn send(&self, bytes: &[u8]) -> (u16, String, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        // The server may refuse and close before it has read everything.
+        stream.write_all(bytes).ok();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok();
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        (status, head.to_owned(), body.to_owned())
+    }
+
+    fn get(&self, path: &str) -> (u16, String, String) {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: localhost:{}\r\n\r\n", self.port).as_bytes())
+    }
+
+    fn post(&self, path: &str, body: &str) -> (u16, String) {
+        let (port, len) = (self.port, body.len());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n\
+             Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n"
+        );
+        let (status, _, body) = self.send(format!("{head}{body}").as_bytes());
+        (status, body)
+    }
+
+    fn ask(&self, path: &str, request: &Value) -> Value {
+        let (status, body) = self.post(path, &request.to_string());
+        assert_eq!(status, 200, "{path} {request}: {body}");
+        serde_json::from_str(&body).unwrap()
+    }
+}
+
+#[test]
+fn the_page_and_its_files_come_with_a_policy() {
+    let server = Server::start();
+    for path in ["/", "/page.css", "/page.js", "/board.js", "/graph.js", "/api/about"] {
+        let (status, head, body) = server.get(path);
+        assert_eq!(status, 200, "{path}");
+        assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self';"), "{head}");
+        assert!(!body.is_empty() && !body.contains("http://127") && !body.contains("https://"), "{path}");
+    }
+    assert!(!server.get("/").2.contains("<script>"));
+}
+
+#[test]
+fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
+    let server = Server::start();
+    for path in ["/x", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd", "/assets/page.html", "/page.js/"] {
+        assert_eq!(server.get(path).0, 404, "{path}");
+    }
+    for (body, expected) in [
+        ("", 400),
+        ("{", 400),
+        ("[]", 400),
+        (r#"{"moves":"f5f5"}"#, 400),
+        (r#"{"moves":"<script>"}"#, 400),
+        (r#"{"start":"XXO"}"#, 400),
+        (r#"{"level":0}"#, 400),
+        (r#"{"level":999}"#, 400),
+        (r#"{"other":1}"#, 400),
+        (&format!(r#"{{"moves":"{}"}}"#, "f5".repeat(10_000)), 413),
+        (r#"{"moves":"f5"}"#, 200),
+    ] {
+        assert_eq!(server.post("/api/position", body).0, expected, "{body:.80}");
+    }
+    assert_eq!(server.post("/api/x", "{}").0, 404);
+    let (port, own) = (server.port, format!("localhost:{}", server.port));
+    let json = "Content-Type: application/json\r\nContent-Length: 2";
+    for (request, expected) in [
+        (format!("GET / HTTP/1.1\r\nHost: evil.example:{port}\r\n\r\n"), 403),
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), 403),
+        (format!("GET / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://evil.example\r\n\r\n"), 403),
+        (format!("POST /api/position HTTP/1.1\r\nHost: {own}\r\n{json}\r\n\r\n{{}}"), 403),
+        (format!("POST /api/position HTTP/1.1\r\nHost: {own}\r\nOrigin: null\r\n{json}\r\n\r\n{{}}"), 403),
+        (format!("DELETE / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\n\r\n"), 405),
+        ("hello\r\n\r\n".to_owned(), 400),
+        (format!("GET / HTTP/1.1\r\nHost: {own}\r\nX: {}\r\n\r\n", "x".repeat(100_000)), 431),
+    ] {
+        assert_eq!(server.send(request.as_bytes()).0, expected, "{request:.80}");
+    }
+    assert_eq!(server.get("/").0, 200);
+}
+
+#[test]
+fn a_game_is_played_to_its_end_by_the_rules() {
+    let server = Server::start();
+    let (mut history, mut moves) = (History::default(), String::new());
+    for ply in 0.. {
+        let position = server.ask("/api/position", &json!({"moves": moves}));
+        let to_move = history.to_move();
+        let legal: Vec<String> = to_move.position.children().map(|(square, _)| square.to_string()).collect();
+        assert_eq!(position["legal"], json!(legal), "{moves}");
+        assert_eq!(position["board"], json!(to_move.board_text()), "{moves}");
+        assert_eq!(position["over"], json!(history.is_over()), "{moves}");
+        if history.is_over() {
+            let difference = position["black"].as_i64().unwrap() - position["white"].as_i64().unwrap();
+            assert_eq!((difference, position["legal"].as_array().unwrap().len()), (i64::from(to_move.discs()), 0));
+            break;
+        }
+        assert_eq!(position["to_move"], json!(to_move.side_text()), "{moves}");
+        let request = json!({"moves": moves, "level": 2});
+        let values = server.ask("/api/analysis", &request);
+        let mut valued: Vec<&str> =
+            values["values"].as_array().unwrap().iter().map(|value| value["square"].as_str().unwrap()).collect();
+        let best = valued[0].to_owned();
+        valued.sort_unstable();
+        let mut expected: Vec<&str> = legal.iter().map(String::as_str).collect();
+        expected.sort_unstable();
+        assert_eq!(valued, expected, "{moves}");
+        // The engine replies at every second ply.
+        let chosen = if ply % 2 == 0 {
+            best
+        } else {
+            server.ask("/api/reply", &request)["moves"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned()
+        };
+        history.play(Some(chosen.parse().unwrap())).unwrap();
+        moves += &chosen;
+    }
+    let review = server.ask("/api/review", &json!({"moves": moves, "level": 2}));
+    assert_eq!((review["moves"].as_array().unwrap().len(), &review["complete"]), (moves.len() / 2, &json!(true)));
+}
+
+/// What a position's discs differ by, black's less white's.
+trait BlackDiscs {
+    fn discs(self) -> i32;
+}
+
+impl BlackDiscs for renma::engine::board::notation::ColoredPosition {
+    fn discs(self) -> i32 {
+        let (black, white) = self.boards();
+        black.0.count_ones().cast_signed() - white.0.count_ones().cast_signed()
+    }
+}
