@@ -10,8 +10,9 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Method, Request, Response, StatusCode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::{Map, Value};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -114,7 +115,10 @@ async fn read_game(request: Request<Incoming>) -> Result<Game, (StatusCode, Stri
         (status, error.to_string())
     })?;
     let bad = |reason: String| (StatusCode::BAD_REQUEST, reason);
-    let request: GameRequest = serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
+    // A struct could also be read from a list of its values.
+    let fields: Map<String, Value> =
+        serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
+    let request = GameRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
     Game::try_from(request).map_err(|error| bad(error.to_string()))
 }
 
