@@ -43,7 +43,7 @@ def check_values(renma, model, positions, *examples):
         values = [int(line) for line in example(name, folder, positions).splitlines()]
         differing = sum(value != score for value, score in zip(values, expected, strict=True))
         assert differing == 0, f"{name}: {differing} of {len(values)} values differ from those of {model}"
-        print(f"{name}: {len(values):,} values equal to renma eval, {"/".join(Path(model).parts[-2:])}")
+        print(f"{name}: {len(values):,} values equal to renma eval, {Path(*Path(model).parts[-2:])}")
 
 
 def check_learning(renma, dataset, scratch):
