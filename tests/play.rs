@@ -268,7 +268,9 @@ fn an_interrupt_ends_it_at_work_and_at_rest() {
     for typed in ["level 20\nf5\n", ""] {
         let mut command = workspace.command(&["play", "--model", "builtin:square-weights"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        child.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
+        // Held until it ended: the end of the input would end it too, and with another code.
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(typed.as_bytes()).unwrap();
         let (mut output, mut seen) = (child.stdout.take().unwrap(), Vec::<u8>::new());
         let ready: &[u8] = if typed.is_empty() { b"black to move" } else { b"exact from 20" };
         while !seen.windows(ready.len()).any(|window| window == ready) {
@@ -279,6 +281,7 @@ fn an_interrupt_ends_it_at_work_and_at_rest() {
         }
         assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
         assert_eq!(child.wait().unwrap().code(), Some(130), "{typed:?}");
+        drop(input);
     }
 }
 
