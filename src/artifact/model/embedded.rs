@@ -1,4 +1,7 @@
 //! The models that are part of the program.
+//!
+//! Half of a weights file is visits, which only the coverage of trainings reads: the one that ships has zeros for them.
+//! `RENMA_WRITE_SHIPPED=1 cargo test --release --lib shipped` writes it that way after its files were replaced.
 
 use super::archive::Archive;
 use super::builtin::Builtin;
@@ -87,5 +90,20 @@ mod tests {
         assert_eq!(document.content, model.content_hash());
         let size: usize = SHIPPED.iter().map(|(_, bytes)| bytes.len()).sum();
         assert!(size <= 12 << 20, "{size} bytes");
+    }
+
+    #[test]
+    fn the_shipped_model_has_no_visits() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/shipped");
+        if std::env::var_os("RENMA_WRITE_SHIPPED").is_some() {
+            let (mut model, document) = Model::read(&folder).unwrap();
+            model.visits.fill(0);
+            model.write(&folder, document.id, &document.origin).unwrap();
+        }
+        let (model, _) = Model::read(&folder).unwrap();
+        assert!(
+            model.visits.iter().all(|&count| count == 0),
+            "write them as zeros with RENMA_WRITE_SHIPPED=1 cargo test --release --lib shipped"
+        );
     }
 }
