@@ -1,8 +1,10 @@
-//! A page to play and analyze with a model, for browsers of this machine alone. It keeps no games: every request brings its own.
+//! Pages to play and analyze with a model and to watch a run, for browsers of this machine alone. They keep no games: every request brings
+//! its own.
 
 pub mod game;
 pub mod guard;
 pub mod pool;
+pub mod run;
 pub mod server;
 
 mod answer;

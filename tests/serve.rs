@@ -6,6 +6,7 @@ use renma::play::history::History;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -24,8 +25,14 @@ impl Drop for Server {
 
 impl Server {
     fn start() -> Self {
+        Self::beside(Path::new("no-run"))
+    }
+
+    /// A server that shows the run of a registry.
+    fn beside(registry: &Path) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_renma"))
-            .args(["serve", "--port", "0", "--json", "--quiet", "--model", "builtin:square-weights"])
+            .args(["serve", "--port", "0", "--json", "--quiet", "--model", "builtin:square-weights", "--models"])
+            .arg(registry)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -74,13 +81,48 @@ impl Server {
 #[test]
 fn the_page_and_its_files_come_with_a_policy() {
     let server = Server::start();
-    for path in ["/", "/page.css", "/page.js", "/board.js", "/graph.js", "/api/about"] {
+    for path in ["/", "/page.css", "/page.js", "/board.js", "/graph.js", "/run", "/run.js", "/api/about"] {
         let (status, head, body) = server.get(path);
         assert_eq!(status, 200, "{path}");
         assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self';"), "{head}");
         assert!(!body.is_empty() && !body.contains("http://127") && !body.contains("https://"), "{path}");
     }
-    assert!(!server.get("/").2.contains("<script>"));
+    assert!(!server.get("/").2.contains("<script>") && !server.get("/run").2.contains("<script>"));
+}
+
+#[test]
+fn a_run_is_what_its_pipeline_left_in_the_registry() {
+    let registry = tempfile::tempdir().unwrap();
+    let server = Server::beside(registry.path());
+    for (address, name, content) in
+        [("/api/run", "run.json", r#"{"run":"<script>"}"#), ("/report", "report.html", "<svg></svg>")]
+    {
+        let path = registry.path().join(name);
+        let (status, _, body) = server.get(address);
+        assert_eq!(status, 404, "{body}");
+        assert!(body.contains(&format!("{} is missing; pipeline.sh writes it", path.display())), "{body}");
+        std::fs::write(&path, content).unwrap();
+        let (status, head, body) = server.get(address);
+        assert_eq!((status, body.as_str()), (200, content));
+        assert!(head.contains("content-security-policy: default-src 'none';") && head.contains("nosniff"), "{head}");
+    }
+    // A report has pictures and a style of its own, and no scripts.
+    let head = server.get("/report").1;
+    assert!(head.contains("style-src 'unsafe-inline'") && !head.contains("script-src"), "{head}");
+    assert!(server.get("/api/run").1.contains("content-type: application/json"));
+    for damage in ["{", "{\"run\":\"\u{fffd}", ""] {
+        std::fs::write(registry.path().join("run.json"), damage).unwrap();
+        let (status, _, body) = server.get("/api/run");
+        assert_eq!(status, 500, "{damage:?}");
+        assert!(body.contains("run.json is damaged; pipeline.sh writes it anew"), "{body}");
+    }
+    // More than a record ever has, in a file that takes no room.
+    std::fs::File::create(registry.path().join("run.json")).unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(server.get("/api/run").0, 500);
+    std::fs::remove_file(registry.path().join("report.html")).unwrap();
+    std::fs::create_dir(registry.path().join("report.html")).unwrap();
+    assert_eq!(server.get("/report").0, 500);
+    assert_eq!(server.get("/run").0, 200);
 }
 
 #[test]

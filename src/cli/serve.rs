@@ -1,4 +1,4 @@
-//! `renma serve`: a page to play and analyze with a model.
+//! `renma serve`: pages to play and analyze with a model, and to watch a run.
 
 use super::arguments::positions::ServeArguments;
 use super::output::{print_json, say};
@@ -12,7 +12,7 @@ pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Resu
     let chosen = model_or_default(arguments.model.model.as_deref(), &arguments.model.models)?;
     chosen.announce("serve");
     let mut printed = Ok(());
-    serve(chosen.model, arguments.port, session.context().stop, |address| {
+    serve(chosen.model, &arguments.model.models, arguments.port, session.context().stop, |address| {
         if session.json {
             printed = print_json(&json!({"address": format!("http://{address}/")}));
         } else {

@@ -18,6 +18,7 @@ use crate::run::efficiency::RunEfficiency;
 use crate::run::folders::{generation_folder, generations};
 use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::record::RUN_RECORD_NAME;
 use crate::run::speed::PlaySpeed;
 use crate::run::standings::{Standing, standings};
 use crate::run::summary::{generation_line, measured};
@@ -113,7 +114,7 @@ impl Facts {
         let shown = shown(&fits, champion);
         Ok(Self {
             run: lineage.config.name.clone(),
-            record: record(&registry.folder().join("run.json"))?,
+            record: record(&registry.folder().join(RUN_RECORD_NAME))?,
             asked: lineage.config.config.run.generations,
             finished: lineage.finished(),
             champion,

@@ -11,7 +11,10 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Duration;
 
-/// Its format version; nothing of renma reads it.
+/// Its name in a registry's folder.
+pub const RUN_RECORD_NAME: &str = "run.json";
+
+/// Its format version. The page shows it, and the report takes three values from it; no stage reads it.
 type RunFormat = FormatVersion<2, 2>;
 
 /// One call of the pipeline; times are in seconds since 1970, UTC.

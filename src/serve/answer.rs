@@ -3,6 +3,7 @@
 use super::game::{Game, GameRequest};
 use super::guard;
 use super::pool::Pool;
+use super::run::{self, UnreadableRun};
 use crate::artifact::model::reference::LoadedModel;
 use crate::play::terminal::level::Level;
 use bytes::Bytes;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::{Map, Value};
 use std::convert::Infallible;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,25 +26,38 @@ const BODY_SIZE_MAX: usize = 16 * 1024;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The files of the page: their address, type and content.
-const ASSETS: [(&str, &str, &str); 5] = [
-    ("/", "text/html; charset=utf-8", include_str!("assets/page.html")),
-    ("/page.css", "text/css; charset=utf-8", include_str!("assets/page.css")),
-    ("/page.js", "text/javascript; charset=utf-8", include_str!("assets/page.js")),
-    ("/board.js", "text/javascript; charset=utf-8", include_str!("assets/board.js")),
-    ("/graph.js", "text/javascript; charset=utf-8", include_str!("assets/graph.js")),
+/// The report has its style in itself, and no scripts.
+const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
+                             base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const JSON: &str = "application/json";
+
+/// The files of the pages: their address, type and content.
+const ASSETS: [(&str, &str, &str); 7] = [
+    ("/", HTML, include_str!("assets/page.html")),
+    ("/page.css", CSS, include_str!("assets/page.css")),
+    ("/page.js", SCRIPT, include_str!("assets/page.js")),
+    ("/board.js", SCRIPT, include_str!("assets/board.js")),
+    ("/graph.js", SCRIPT, include_str!("assets/graph.js")),
+    ("/run", HTML, include_str!("assets/run.html")),
+    ("/run.js", SCRIPT, include_str!("assets/run.js")),
 ];
 
 /// What all requests share.
 pub(super) struct Site {
     model: Arc<LoadedModel>,
+    /// The registry of the run to watch.
+    registry: PathBuf,
     port: u16,
     pool: Pool,
 }
 
 impl Site {
-    pub(super) fn new(model: LoadedModel, port: u16) -> Self {
-        Self { model: Arc::new(model), port, pool: Pool::start() }
+    pub(super) fn new(model: LoadedModel, registry: &Path, port: u16) -> Self {
+        Self { model: Arc::new(model), registry: registry.to_owned(), port, pool: Pool::start() }
     }
 
     /// Searches for a game in the pool.
@@ -58,23 +73,27 @@ impl Site {
     }
 }
 
-/// The type of a content and the content; else the status of a refusal, and why.
-type Answer = Result<(&'static str, Bytes), (StatusCode, String)>;
+/// What a browser gets.
+struct Content {
+    kind: &'static str,
+    policy: &'static str,
+    bytes: Bytes,
+}
+
+/// A content; else the status of a refusal, and why.
+type Answer = Result<Content, (StatusCode, String)>;
 
 /// Answers every request with something.
 pub(super) async fn answer(site: &Site, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (status, kind, content) = match find(site, request).await {
-        Ok((kind, content)) => (StatusCode::OK, kind, content),
-        Err((status, reason)) => {
-            let (kind, content) = to_json(&json!({"error": reason}));
-            (status, kind, content)
-        }
+    let (status, content) = match find(site, request).await {
+        Ok(content) => (StatusCode::OK, content),
+        Err((status, reason)) => (status, to_json(&json!({"error": reason}))),
     };
-    let mut response = Response::new(Full::new(content));
+    let mut response = Response::new(Full::new(content.bytes));
     *response.status_mut() = status;
     for (name, value) in [
-        (CONTENT_TYPE, kind),
-        (CONTENT_SECURITY_POLICY, POLICY),
+        (CONTENT_TYPE, content.kind),
+        (CONTENT_SECURITY_POLICY, content.policy),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
         (CACHE_CONTROL, "no-store"),
@@ -100,12 +119,26 @@ async fn find(site: &Site, request: Request<Incoming>) -> Answer {
     if method != Method::GET {
         return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are allowed".to_owned()));
     }
-    if path == "/api/about" {
-        return Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX})));
+    match path.as_str() {
+        "/api/about" => Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX}))),
+        "/api/run" => found(JSON, POLICY, run::record(&site.registry)),
+        "/report" => found(HTML, REPORT_POLICY, run::report(&site.registry)),
+        _ => {
+            let asset = ASSETS.iter().find(|(address, ..)| *address == path);
+            let (_, kind, content) =
+                asset.ok_or_else(|| (StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
+            Ok(Content { kind, policy: POLICY, bytes: Bytes::from_static(content.as_bytes()) })
+        }
     }
-    let asset = ASSETS.iter().find(|(address, ..)| *address == path);
-    let (_, kind, content) = asset.ok_or_else(|| (StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
-    Ok((kind, Bytes::from_static(content.as_bytes())))
+}
+
+/// A file of the run.
+fn found(kind: &'static str, policy: &'static str, read: Result<Vec<u8>, UnreadableRun>) -> Answer {
+    match read {
+        Ok(bytes) => Ok(Content { kind, policy, bytes: bytes.into() }),
+        Err(error @ UnreadableRun::Missing(_)) => Err((StatusCode::NOT_FOUND, error.to_string())),
+        Err(error) => Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+    }
 }
 
 async fn read_game(request: Request<Incoming>) -> Result<Game, (StatusCode, String)> {
@@ -122,7 +155,7 @@ async fn read_game(request: Request<Incoming>) -> Result<Game, (StatusCode, Stri
     Game::try_from(request).map_err(|error| bad(error.to_string()))
 }
 
-fn to_json(value: &impl Serialize) -> (&'static str, Bytes) {
+fn to_json(value: &impl Serialize) -> Content {
     let text = serde_json::to_vec(value).expect("answers have string keys and finite numbers");
-    ("application/json", text.into())
+    Content { kind: JSON, policy: POLICY, bytes: text.into() }
 }

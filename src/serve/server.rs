@@ -7,6 +7,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -40,13 +41,15 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Serves the page until `stop` is raised. `ready` is told the address; port 0 is a free one.
+/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry. `ready` is told the address; port 0 is a free
+/// one.
 ///
 /// # Errors
 ///
 /// A port that cannot be had.
 pub fn serve(
     model: LoadedModel,
+    registry: &Path,
     port: u16,
     stop: &AtomicBool,
     ready: impl FnOnce(SocketAddr),
@@ -56,7 +59,7 @@ pub fn serve(
         let listening = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listening.map_err(|error| ServeError::Listen(port, error))?;
         let address = listener.local_addr().map_err(ServeError::Start)?;
-        let site = Arc::new(Site::new(model, address.port()));
+        let site = Arc::new(Site::new(model, registry, address.port()));
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         ready(address);
         while !stop.load(Ordering::Relaxed) {

@@ -24,6 +24,13 @@ export function drawGraph(place, moves) {
     svg.append(element("line", { class: "axis", x1: LEFT, x2: WIDTH - 8, y1: y(value), y2: y(value) }));
     svg.append(element("text", { x: LEFT - 4, y: y(value) + 4, "text-anchor": "end" }, discs(Math.round(value))));
   }
+  // Where solving begins, the values may jump: that is no turning point.
+  const solved = moves.find(move => move.exact);
+  if (solved !== undefined) {
+    const at = x(solved.index);
+    svg.append(element("line", { class: "axis solved", x1: at, x2: at, y1: y(most), y2: y(-most) }));
+    svg.append(element("text", { x: at - 4, y: y(-most) - 4, "text-anchor": "end" }, `exact from move ${solved.index + 1}`));
+  }
   const points = moves.map(move => `${x(move.index)},${y(move.black_value)}`).join(" ");
   svg.append(element("polyline", { class: "value", points }));
   for (const move of moves.filter(move => move.turning_point)) {
