@@ -122,6 +122,8 @@ fn seconds_per_move_are_kept() {
         let time = Duration::from_secs_f64(seconds);
         for threads in [1, 4] {
             let mut player = Player::start(&format!("--threads {threads} --mpc-level 87 --seconds {seconds}"));
+            // It answers once the model is loaded.
+            player.ask("name");
             let mut worst = Duration::ZERO;
             for ply in 0..40 {
                 let begun = Instant::now();
