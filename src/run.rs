@@ -10,6 +10,7 @@ pub mod forecast;
 pub mod gc;
 pub mod lineage;
 pub mod log;
+pub mod measured;
 pub mod models;
 pub mod next;
 pub mod record;

@@ -161,6 +161,24 @@ fn no_text_of_a_file_becomes_markup() {
     assert!(!page.contains("<script") && !page.contains("alert(\""), "{page}");
 }
 
+#[test]
+fn a_candidate_is_measured_once() {
+    let workspace = run("smoke");
+    let before = page(&workspace, "smoke");
+    let models = workspace.path("models/smoke");
+    let (kept, weights) = (models.join(".exact-errors.json"), models.join("v0002/weights.parquet"));
+    // Without it the model cannot be measured again.
+    let bytes = fs::read(&weights).unwrap();
+    fs::remove_file(&weights).unwrap();
+    assert!(page(&workspace, "smoke") == before);
+    let errors = fs::read(&kept).unwrap();
+    fs::write(&kept, "{}").unwrap();
+    assert!(page(&workspace, "smoke") != before);
+    fs::write(&weights, bytes).unwrap();
+    assert!(page(&workspace, "smoke") == before);
+    assert!(fs::read(&kept).unwrap() == errors);
+}
+
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }

@@ -126,7 +126,7 @@ pub(super) enum Command {
     Solve(SolveArguments),
     /// Play a game on the terminal
     Play(PlayArguments),
-    /// Show pages to play and analyze on and to watch a run, for browsers of this machine
+    /// Show a board to play on, and a run, to browsers of this machine
     Serve(ServeArguments),
     /// Play as an engine of programs that speak the NBoard protocol
     Nboard(NboardArguments),

@@ -43,7 +43,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
         let status = status.unwrap_or_else(|_| RunStatus::unknown(&config.name));
         let call = pipeline_call(&arguments.pipeline);
         // While the pipeline runs it writes a record every few seconds, which is too often for this.
-        let status = if call.code.is_some() { status.measured(&registry) } else { status };
+        let status = if call.code.is_some() { measured(session, status, &registry)? } else { status };
         return Ok(write_record(path, call, registry.folder(), &status)?);
     }
     if arguments.pipeline.forecast {
@@ -54,7 +54,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     }
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
-        status = status.measured(&registry);
+        status = measured(session, status, &registry)?;
     }
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
@@ -71,6 +71,10 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
             Ok(())
         }
     }
+}
+
+fn measured(session: &Session, status: RunStatus, registry: &Registry) -> anyhow::Result<RunStatus> {
+    Ok(session.context().pool()?.install(|| status.measured(registry)))
 }
 
 /// What `--json` prints.

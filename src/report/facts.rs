@@ -18,11 +18,11 @@ use crate::run::efficiency::RunEfficiency;
 use crate::run::folders::{generation_folder, generations};
 use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::measured::measured_once;
 use crate::run::record::RUN_RECORD_NAME;
 use crate::run::speed::PlaySpeed;
 use crate::run::standings::{Standing, standings};
-use crate::run::summary::{generation_line, measured};
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use crate::run::summary::generation_line;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -234,8 +234,7 @@ fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<De
         };
         documents.iter().rev().find(of_this).map(|document| document.id)
     };
-    let lines: Vec<GenerationLine> = lines.into_par_iter().map(|line| measured(line, lineage.registry)).collect();
-    let descents = lines.into_iter().map(|line| Descent {
+    let descents = measured_once(lines, lineage.registry)?.into_iter().map(|line| Descent {
         generation: line.generation,
         player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
         draft: draft(line.generation),

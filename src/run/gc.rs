@@ -6,7 +6,8 @@
 
 use super::folders::{DRIFT, RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
 use super::lineage::Lineage;
-use super::summary::{generation_line, measured};
+use super::measured::measured;
+use super::summary::generation_line;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -177,7 +178,7 @@ fn closed_file(task: &Remains<'_>, before: ClosedFile) -> Result<ClosedFile, Art
     let closing = task.finished.len().saturating_sub(task.keep_generations as usize);
     let mut closed = before;
     // The last chance: candidates may be removed.
-    closed.generations.extend(task.finished[..closing].iter().map(|line| measured(line.clone(), task.registry)));
+    closed.generations.extend(measured(task.finished[..closing].to_vec(), task.registry));
     if let Some(last) = closing.checked_sub(1) {
         closed.generation = task.finished[last].generation;
         closed.champion.clone_from(&task.champions[last]);

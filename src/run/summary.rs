@@ -2,17 +2,16 @@
 
 use super::folders::generation_folder;
 use super::lineage::Lineage;
+use super::measured::measured;
 use super::standings::{Standing, standings};
 use super::state::{RunSteps, StageState, run_steps};
-use super::yardstick::exact_mae;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::name::{ModelName, VersionId};
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::name::ModelName;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::config::LoadedConfig;
@@ -89,9 +88,10 @@ impl RunStatus {
     /// The same with every candidate [`measured`].
     #[must_use]
     pub fn measured(mut self, registry: &Registry) -> Self {
-        let generations = self.generations.into_iter();
-        let measured = generations.map(|status| GenerationStatus { line: measured(status.line, registry), ..status });
-        self.generations = measured.collect();
+        let lines = self.generations.iter().map(|status| status.line.clone()).collect();
+        for (status, line) in self.generations.iter_mut().zip(measured(lines, registry)) {
+            status.line = line;
+        }
         self
     }
 
@@ -125,17 +125,6 @@ impl RunStatus {
             ladder: standings(lineage.datasets)?,
         })
     }
-}
-
-/// The line of a generation with the error of its candidate on the yardstick, unless that was measured before. The candidate has
-/// to be read, which may take a second; one that is gone or damaged is not measured.
-#[must_use]
-pub fn measured(line: GenerationLine, registry: &Registry) -> GenerationLine {
-    let id = line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
-    let (None, Some(id)) = (line.exact_mae, id) else { return line };
-    // `model verify` says what is wrong with a damaged one.
-    let candidate = LoadedModel::read(&registry.folder_of(id)).ok();
-    GenerationLine { exact_mae: candidate.map(|candidate| exact_mae(&candidate.model.evaluation)), ..line }
 }
 
 /// The line of a generation that is not closed, before its candidate is measured.

@@ -34,6 +34,17 @@ static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
     scored.filter(|(_, score)| score.abs() <= NEAR_EVEN.into()).collect()
 });
 
+/// Its content hash.
+///
+/// # Panics
+///
+/// If the yardstick is damaged, which a test rules out.
+#[must_use]
+pub fn content() -> ContentHash {
+    let manifest: Value = serde_json::from_slice(MANIFEST).expect(SOUND);
+    serde_json::from_value(manifest["content"].clone()).expect(SOUND)
+}
+
 /// Refuses a dataset that is the yardstick, or was merged from it.
 ///
 /// # Errors
@@ -44,8 +55,7 @@ static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
 ///
 /// If the yardstick is damaged, which a test rules out.
 pub fn refuse(folder: &Path, manifest: &Manifest) -> Result<(), ArtifactError> {
-    let yardstick: Value = serde_json::from_slice(MANIFEST).expect(SOUND);
-    let content: ContentHash = serde_json::from_value(yardstick["content"].clone()).expect(SOUND);
+    let content = content();
     if manifest.content != content && !manifest.parents.contains(&content) {
         return Ok(());
     }

@@ -1,0 +1,70 @@
+//! The candidates' errors on the yardstick, each measured once: a model of millions of weights takes a fifth of a second to read.
+//!
+//! They are kept by the models' content in a hidden file of the registry, which says nothing new and may be removed at any time.
+
+use super::yardstick::{self, exact_mae};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
+use crate::artifact::model::closed::GenerationLine;
+use crate::artifact::model::name::VersionId;
+use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::registry::Registry;
+use crate::artifact::model::version::read_document;
+use crate::artifact::seal::{read_sealed, write_sealed};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+const NAME: &str = ".exact-errors.json";
+
+/// The errors on one yardstick, in discs.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExactErrors {
+    yardstick: ContentHash,
+    models: BTreeMap<ContentHash, f64>,
+}
+
+impl ExactErrors {
+    /// Those that are kept; none if they are missing or damaged, or of another yardstick.
+    fn read(registry: &Registry) -> Self {
+        let yardstick = yardstick::content();
+        let kept = read_sealed(&registry.folder().join(NAME)).ok();
+        kept.filter(|kept: &Self| kept.yardstick == yardstick).unwrap_or(Self { yardstick, models: BTreeMap::new() })
+    }
+
+    /// A line with the error of its candidate, and the candidate's content. A candidate that is gone or damaged has none.
+    fn measure(&self, line: GenerationLine, registry: &Registry) -> (Option<ContentHash>, GenerationLine) {
+        let id = line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
+        let (None, Some(id)) = (line.exact_mae, id) else { return (None, line) };
+        let folder = registry.folder_of(id);
+        // `model verify` says what is wrong with a damaged one.
+        let Ok(document) = read_document(&folder) else { return (None, line) };
+        let kept = self.models.get(&document.content).copied();
+        let measure = || Some(exact_mae(&LoadedModel::read(&folder).ok()?.model.evaluation));
+        (Some(document.content), GenerationLine { exact_mae: kept.or_else(measure), ..line })
+    }
+}
+
+/// The lines of generations with the errors of their candidates on the yardstick, where they have none yet.
+#[must_use]
+pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Vec<GenerationLine> {
+    let kept = ExactErrors::read(registry);
+    lines.into_par_iter().map(|line| kept.measure(line, registry).1).collect()
+}
+
+/// The same, and keeps what was measured for the next time.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn measured_once(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
+    let kept = ExactErrors::read(registry);
+    let measured: Vec<_> = lines.into_par_iter().map(|line| kept.measure(line, registry)).collect();
+    let models = measured.iter().filter_map(|(content, line)| content.zip(line.exact_mae)).collect();
+    let found = ExactErrors { models, ..kept };
+    if found.models != kept.models {
+        write_sealed(&registry.folder().join(NAME), &found)?;
+    }
+    Ok(measured.into_iter().map(|(_, line)| line).collect())
+}
