@@ -420,8 +420,13 @@ fn the_record_says_how_much_of_a_stage_is_done() {
     let workspace = Workspace::new();
     let slow = [("generate.games", "40000"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];
     let config = tiny(&workspace, "run", &[&slow[..], &[("run.generations", "1")]].concat());
-    check(&workspace, &format!("--config {config} --budget 1s"), 12, &[]);
-    let record: Value = serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap();
+    let run_a_second = || -> Value {
+        check(&workspace, &format!("--config {config} --budget 1s"), 12, &[]);
+        serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap()
+    };
+    // On a busy machine a second may pass before the first part is done.
+    let mut records = (0..30).map(|_| run_a_second());
+    let record = records.find(|record| record["stage_states"][0]["parts"]["done"] != 0).expect("a part in 30 seconds");
     let parts = &record["stage_states"][0]["parts"];
     let (done, asked) = (parts["done"].as_u64().unwrap(), parts["asked"].as_u64().unwrap());
     assert!(0 < done && done < asked && asked == 10_000, "{parts}");

@@ -7,6 +7,7 @@ use crate::pipeline::item_sample::share_found;
 use indicatif::HumanCount;
 use serde::Serialize;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -117,10 +118,9 @@ pub(super) fn finding_text(items: &str, count: u64) -> String {
     format!("false {items} are found with probability {:.0} % if they are {share:.2} % of all or more", 100.0 * FOUND)
 }
 
-/// The columns of the terminal that stdout is, if it is one.
-pub(super) fn terminal_width() -> Option<usize> {
-    let width = || Some(terminal_size::terminal_size_of(io::stdout())?.0.0.into());
-    if io::stdout().is_terminal() { width() } else { None }
+/// The columns of the terminal that a stream is, if it is one.
+pub(super) fn terminal_width(stream: impl AsFd + IsTerminal) -> Option<usize> {
+    if stream.is_terminal() { Some(terminal_size::terminal_size_of(stream)?.0.0.into()) } else { None }
 }
 
 /// A table with at most this many characters in a line: columns are left out in this order, as many as needed.

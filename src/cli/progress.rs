@@ -1,10 +1,10 @@
 //! Progress on stderr: a bar on a terminal, now and then a plain line elsewhere.
 
 use super::arguments::ProgressMode;
-use super::output::{duration_text, say, thousands};
+use super::output::{duration_text, say, terminal_width, thousands};
 use crate::pipeline::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ pub(super) struct Watcher {
 impl Watcher {
     pub(super) fn new(mode: ProgressMode) -> Self {
         let mode = match mode {
-            ProgressMode::Auto if std::io::stderr().is_terminal() => ProgressMode::Bar,
+            ProgressMode::Auto if stderr().is_terminal() => ProgressMode::Bar,
             ProgressMode::Auto => ProgressMode::Plain,
             mode => mode,
         };
@@ -90,6 +90,16 @@ impl Task {
     }
 }
 
+/// What fits a terminal of so many columns; the message at the end is cut off where the line ends.
+fn template(indent: &str, unit: &str, columns: usize) -> String {
+    let (bar, rest) = match columns {
+        ..60 => ("", String::new()),
+        60..100 => ("{bar:16} ", format!(" {unit}")),
+        100.. => ("{bar:16} ", format!(" {unit}, {{rate}}")),
+    };
+    format!("{indent}{{prefix:<9}} {bar}{{human_pos}}/{{human_len}}{rest}, {{left}} left{{wide_msg}}")
+}
+
 /// Three digits are enough for a rate.
 fn rate_text(rate: f64) -> String {
     if rate < 10.0 { format!("{rate:.1}/s") } else { format!("{}/s", thousands(rate as u64)) }
@@ -101,10 +111,7 @@ impl Progress for Watcher {
             if self.mode == ProgressMode::Bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let run = self.run.get().copied().unwrap_or_default();
         let indent = if run.is_run { "  " } else { "" };
-        let template = format!(
-            "{indent}{{prefix:<9}} {{bar:16}} {{human_pos}}/{{human_len}} {unit}, {{rate}}, {{left}} left{{msg}}"
-        );
-        let style = ProgressStyle::with_template(&template)
+        let style = ProgressStyle::with_template(&template(indent, unit, terminal_width(stderr()).unwrap_or(80)))
             .expect("the template is sound")
             .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 // Writing to a string cannot fail.

@@ -23,7 +23,7 @@ use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, Stage, StageState, State};
 use crate::run::summary::RunStatus;
 use serde::Serialize;
-use std::io::stdin;
+use std::io::{stdin, stdout};
 use std::path::Path;
 use table::generation_table;
 
@@ -112,7 +112,7 @@ fn describe(status: &RunStatus, wide: bool) -> String {
         0 => String::new(),
         closed => format!("; generations to {closed} are closed"),
     };
-    let table = generation_table(status, if wide { None } else { terminal_width() });
+    let table = generation_table(status, if wide { None } else { terminal_width(stdout()) });
     let mut text = format!("run {}, champion {champion}; errors in discs{closed}\n{table}", status.run);
     if status.stage_states.iter().any(|state| state.state != State::Done) {
         text += &format!("\n\n{}", describe_generations(&status.stage_states));
