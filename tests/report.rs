@@ -177,6 +177,13 @@ fn a_candidate_is_measured_once() {
     fs::write(&weights, bytes).unwrap();
     assert!(page(&workspace, "smoke") == before);
     assert!(fs::read(&kept).unwrap() == errors);
+    // An error that no model can have is measured again.
+    for error in [-1.0, 1e300] {
+        edit(&kept, |file| {
+            file["models"].as_object_mut().unwrap().values_mut().for_each(|value| *value = error.into());
+        });
+        assert!(page(&workspace, "smoke") == before, "{error}");
+    }
 }
 
 fn escaped(text: &str) -> String {

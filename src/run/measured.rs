@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 
 const NAME: &str = ".exact-errors.json";
 
+/// In discs; a score is a number of millidiscs with 32 bits.
+const ERROR_MAX: f64 = 4e6;
+
 /// The errors on one yardstick, in discs.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,11 +29,15 @@ struct ExactErrors {
 }
 
 impl ExactErrors {
-    /// Those that are kept; none if they are missing or damaged, or of another yardstick.
+    /// Those that are kept; none if they are missing or damaged, or of another yardstick, and no impossible ones.
     fn read(registry: &Registry) -> Self {
         let yardstick = yardstick::content();
-        let kept = read_sealed(&registry.folder().join(NAME)).ok();
-        kept.filter(|kept: &Self| kept.yardstick == yardstick).unwrap_or(Self { yardstick, models: BTreeMap::new() })
+        let kept: Option<Self> = read_sealed(&registry.folder().join(NAME)).ok();
+        let mut kept = kept.filter(|kept| kept.yardstick == yardstick);
+        if let Some(kept) = &mut kept {
+            kept.models.retain(|_, error| (0.0..ERROR_MAX).contains(error));
+        }
+        kept.unwrap_or(Self { yardstick, models: BTreeMap::new() })
     }
 
     /// A line with the error of its candidate, and the candidate's content. A candidate that is gone or damaged has none.
