@@ -167,7 +167,7 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
 #[test]
 fn a_game_is_played_to_its_end_by_the_rules() {
     let server = Server::start();
-    let (mut history, mut moves) = (History::default(), String::new());
+    let (mut history, mut moves, mut black_values) = (History::default(), String::new(), Vec::new());
     for ply in 0.. {
         let position = server.ask("/api/position", &json!({"moves": moves}));
         let to_move = history.to_move();
@@ -183,6 +183,10 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         assert_eq!(position["to_move"], json!(to_move.side_text()), "{moves}");
         let request = json!({"moves": moves, "level": 2});
         let values = server.ask("/api/analysis", &request);
+        let best_value = values["values"][0]["value"].as_f64().unwrap();
+        black_values.push(if to_move.side_text() == "X" { best_value } else { -best_value });
+        // Level 2 solves from 4 empty squares on.
+        assert_eq!(values["exact"], json!(to_move.position.empties() <= 4), "{moves}");
         let mut valued: Vec<&str> =
             values["values"].as_array().unwrap().iter().map(|value| value["square"].as_str().unwrap()).collect();
         let best = valued[0].to_owned();
@@ -200,7 +204,24 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         moves += &chosen;
     }
     let review = server.ask("/api/review", &json!({"moves": moves, "level": 2}));
-    assert_eq!((review["moves"].as_array().unwrap().len(), &review["complete"]), (moves.len() / 2, &json!(true)));
+    let reviewed = review["moves"].as_array().unwrap();
+    assert_eq!((reviewed.len(), &review["complete"]), (moves.len() / 2, &json!(true)));
+    let reviewed: Vec<f64> = reviewed.iter().map(|reviewed| reviewed["black_value"].as_f64().unwrap()).collect();
+    assert_eq!(reviewed, black_values);
+}
+
+#[test]
+fn a_position_that_was_set_up_is_told_and_a_forced_pass_is_played() {
+    let server = Server::start();
+    let usual = server.ask("/api/position", &json!({"moves": "f5"}));
+    assert_eq!((&usual["start"], &usual["passed"]), (&json!(""), &json!(false)));
+    // Black cannot move, so white does: c1 takes b1.
+    let start = format!("OX{} X;", "-".repeat(62));
+    let position = server.ask("/api/position", &json!({"start": start}));
+    assert_eq!((&position["start"], &position["passed"]), (&json!(start), &json!(true)));
+    assert_eq!((&position["to_move"], &position["legal"]), (&json!("O"), &json!(["c1"])));
+    let position = server.ask("/api/position", &json!({"start": start, "moves": "c1"}));
+    assert_eq!((&position["over"], &position["white"], &position["black"]), (&json!(true), &json!(3), &json!(0)));
 }
 
 /// What a position's discs differ by, black's less white's.

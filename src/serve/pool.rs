@@ -92,3 +92,65 @@ impl Drop for AbortOnDrop {
         self.0.abort();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::time::Instant;
+    use tokio::time::timeout;
+
+    fn on_a_runtime<T>(work: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+    }
+
+    /// Ends when its flag is raised.
+    fn wait_for(stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_search_ends_as_soon_as_nobody_waits_for_it() {
+        let (ended, end) = channel();
+        let began = Instant::now();
+        on_a_runtime(async {
+            let pool = Pool::start();
+            let work = move |stop: &AtomicBool| {
+                wait_for(stop);
+                ended.send(()).unwrap();
+            };
+            timeout(Duration::from_millis(1), pool.run(work)).await.unwrap_err();
+            // The task that keeps the flag until the deadline has been ended too.
+            tokio::task::yield_now().await;
+            end.recv_timeout(DEADLINE).unwrap();
+        });
+        assert!(began.elapsed() < DEADLINE);
+    }
+
+    #[test]
+    fn a_full_queue_refuses_and_a_panic_harms_one_request_only() {
+        on_a_runtime(async {
+            let pool = Arc::new(Pool::start());
+            assert_eq!(pool.run(|_| panic!("for the test")).await, Err::<(), _>(Busy));
+            assert_eq!(pool.run(|_| 1).await, Ok(1));
+            let release = Arc::new(AtomicBool::new(false));
+            let run = || {
+                let (pool, release) = (Arc::clone(&pool), Arc::clone(&release));
+                tokio::spawn(async move { pool.run(move |_| wait_for(&release)).await })
+            };
+            // One may be at work, the others wait.
+            let requests: Vec<_> = (0..QUEUE_LEN + 2).map(|_| run()).collect();
+            tokio::task::yield_now().await;
+            assert_eq!(pool.run(|_| ()).await, Err(Busy));
+            release.store(true, Ordering::Relaxed);
+            let mut refused = 0;
+            for request in requests {
+                refused += usize::from(request.await.unwrap() == Err(Busy));
+            }
+            assert!((1..=2).contains(&refused), "{refused}");
+            assert_eq!(pool.run(|_| 2).await, Ok(2));
+        });
+    }
+}
