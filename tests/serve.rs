@@ -143,6 +143,7 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
         (r#"{"other":1}"#, 400),
         (&format!(r#"{{"moves":"{}"}}"#, "f5".repeat(10_000)), 413),
         (r#"{"moves":"f5"}"#, 200),
+        (&format!(r#"{{"moves":"f5"{}}}"#, " ".repeat(16_000)), 200),
     ] {
         assert_eq!(server.post("/api/position", body).0, expected, "{body:.80}");
     }
