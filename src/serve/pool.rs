@@ -98,7 +98,6 @@ mod tests {
     use super::*;
     use std::sync::mpsc::channel;
     use std::time::Instant;
-    use tokio::time::timeout;
 
     fn on_a_runtime<T>(work: impl Future<Output = T>) -> T {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
@@ -111,18 +110,36 @@ mod tests {
         }
     }
 
+    /// A request that works until it is released.
+    fn spawn_waiting(
+        pool: &Arc<Pool>,
+        release: &Arc<AtomicBool>,
+        begin: impl FnOnce() + Send + 'static,
+    ) -> tokio::task::JoinHandle<Result<(), Busy>> {
+        let (pool, release) = (Arc::clone(pool), Arc::clone(release));
+        let work = move |_: &AtomicBool| {
+            begin();
+            wait_for(&release);
+        };
+        tokio::spawn(async move { pool.run(work).await })
+    }
+
     #[test]
     fn a_search_ends_as_soon_as_nobody_waits_for_it() {
         let (ended, end) = channel();
         let began = Instant::now();
         on_a_runtime(async {
-            let pool = Pool::start();
+            let (begin, begun) = oneshot::channel();
             let work = move |stop: &AtomicBool| {
+                begin.send(()).unwrap();
                 wait_for(stop);
                 ended.send(()).unwrap();
             };
-            timeout(Duration::from_millis(1), pool.run(work)).await.unwrap_err();
-            // The task that keeps the flag until the deadline has been ended too.
+            let request = tokio::spawn(async { Pool::start().run(work).await });
+            begun.await.unwrap();
+            request.abort();
+            assert!(request.await.unwrap_err().is_cancelled());
+            // Now the task that keeps the flag until the deadline ends too.
             tokio::task::yield_now().await;
             end.recv_timeout(DEADLINE).unwrap();
         });
@@ -136,20 +153,16 @@ mod tests {
             assert_eq!(pool.run(|_| panic!("for the test")).await, Err::<(), _>(Busy));
             assert_eq!(pool.run(|_| 1).await, Ok(1));
             let release = Arc::new(AtomicBool::new(false));
-            let run = || {
-                let (pool, release) = (Arc::clone(&pool), Arc::clone(&release));
-                tokio::spawn(async move { pool.run(move |_| wait_for(&release)).await })
-            };
-            // One may be at work, the others wait.
-            let requests: Vec<_> = (0..QUEUE_LEN + 2).map(|_| run()).collect();
+            let (begin, begun) = oneshot::channel();
+            let first = spawn_waiting(&pool, &release, move || begin.send(()).unwrap());
+            begun.await.unwrap();
+            let waiting: Vec<_> = (0..QUEUE_LEN).map(|_| spawn_waiting(&pool, &release, || {})).collect();
             tokio::task::yield_now().await;
             assert_eq!(pool.run(|_| ()).await, Err(Busy));
             release.store(true, Ordering::Relaxed);
-            let mut refused = 0;
-            for request in requests {
-                refused += usize::from(request.await.unwrap() == Err(Busy));
+            for request in waiting.into_iter().chain([first]) {
+                assert_eq!(request.await.unwrap(), Ok(()));
             }
-            assert!((1..=2).contains(&refused), "{refused}");
             assert_eq!(pool.run(|_| 2).await, Ok(2));
         });
     }
