@@ -11,6 +11,7 @@ pub mod item_sample;
 pub mod promote;
 pub mod retired;
 pub mod search_settings;
+pub mod stage;
 pub mod train;
 
 use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};

@@ -6,7 +6,7 @@
 mod workspace;
 
 use renma::artifact::dataset::verdict::read_verdict;
-use renma::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
+use renma::artifact::lock::FolderLock;
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::model::closed::ClosedFile;
 use renma::artifact::model::document::ModelFormat;
@@ -15,6 +15,7 @@ use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
 use renma::artifact::model::version::Model;
 use renma::artifact::seal::seal;
+use renma::pipeline::stage::Stage;
 use serde_json::Value;
 use std::sync::LazyLock;
 use workspace::{Workspace, check_same, copy_folder, files, pipeline};
@@ -329,7 +330,7 @@ fn verifying_walks_everything_that_documents_name() {
 
 /// Generations that a stage of the run has folders of.
 fn generations(workspace: &Workspace, stage: &str) -> Vec<u32> {
-    renma::run::folders::generations(&workspace.path("datasets/run"), stage).unwrap()
+    renma::run::folders::generations(&workspace.path("datasets/run"), Stage::named(stage).unwrap()).unwrap()
 }
 
 #[test]
@@ -348,8 +349,8 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
     assert_eq!(planned["removed"], removed["removed"]);
     assert!(0 < removed["bytes"].as_u64().unwrap(), "{removed}");
     // The window of the next training reaches one generation back.
-    assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
-    assert_eq!(generations(&workspace, "mpc"), [4]);
+    assert_eq!(generations(&workspace, "generate"), [3, 4]);
+    assert_eq!(generations(&workspace, "fit-mpc"), [4]);
     let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
     let promoted = |generation: u32| {
         let folder = RUN.path(&format!("datasets/run/gate/generation={generation:04}"));
@@ -382,7 +383,7 @@ fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
     config(&workspace, "1", "2");
     let outcome = pipeline(&workspace, &format!("--config {CONFIG} --generations 4"));
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    assert_eq!(generations(&workspace, "selfplay"), [3, 4]);
+    assert_eq!(generations(&workspace, "generate"), [3, 4]);
     assert_eq!(ClosedFile::read(&workspace.path("models/run")).unwrap().generation, 3);
     let names = ["champion.json", "v0007/model.json", "v0008/model.json"];
     for name in names.map(|name| format!("models/run/{name}")) {
@@ -482,7 +483,7 @@ fn a_stage_at_work_is_shown_and_nothing_is_cleared_away() {
     config(&workspace, "1", "2");
     for (name, step, folder, lock) in [
         ("datasets/run/gate/generation=0004/verdict.json", "gate", "datasets/run/gate/generation=0004", ".lock"),
-        ("models/run/v0007/model.json", "train", "models/run", TRAIN_LOCK_NAME),
+        ("models/run/v0007/model.json", "train", "models/run", Stage::Train.lock()),
     ] {
         std::fs::remove_dir_all(workspace.path(name).parent().unwrap()).unwrap();
         assert_eq!(state(step, 3), "missing", "{step}");

@@ -12,12 +12,6 @@ use std::time::Duration;
 /// The lock of a folder as a whole.
 pub const LOCK_NAME: &str = ".lock";
 
-/// Held in a registry while a model is trained for it.
-pub const TRAIN_LOCK_NAME: &str = ".train.lock";
-
-/// Held in a registry while MPC statistics are fitted for it.
-pub const FIT_MPC_LOCK_NAME: &str = ".fit-mpc.lock";
-
 /// How often, and at which interval, a lock held by another process is tried.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(25);
@@ -124,7 +118,7 @@ mod tests {
         let error = FolderLock::take(folder.path()).unwrap_err();
         assert!(error.to_string().contains(&std::process::id().to_string()), "{error}");
         let held = |name| FolderLock::is_held(folder.path(), name).unwrap();
-        assert_eq!([LOCK_NAME, TRAIN_LOCK_NAME].map(held), [true, false]);
+        assert_eq!([LOCK_NAME, ".other.lock"].map(held), [true, false]);
         drop(first);
         assert!(!held(LOCK_NAME));
         assert!(FolderLock::take(folder.path()).is_ok());

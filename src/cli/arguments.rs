@@ -12,8 +12,9 @@ pub(super) mod stage;
 
 use crate::config::setting::Setting;
 use crate::exit_code::MEANINGS;
+use crate::pipeline::stage::Stage;
 use bench::BenchCommand;
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use config::ConfigCommand;
@@ -163,6 +164,12 @@ pub(super) struct OutputArguments {
     /// Overwrite a file of the same format
     #[arg(long)]
     pub(super) force: bool,
+}
+
+/// A stage by its name.
+fn stage_name() -> impl TypedValueParser<Value = Stage> {
+    PossibleValuesParser::new(Stage::ALL.map(Stage::name))
+        .map(|name| Stage::named(&name).expect("it is one of their names"))
 }
 
 /// A folder to write: unlike a file it cannot be stdout.

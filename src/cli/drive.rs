@@ -27,7 +27,7 @@ pub(super) fn run(session: &Session, arguments: &DriveArguments) -> anyhow::Resu
     let loaded = LoadedPlan::read(plan)?;
     let _lock = lock_plan(plan)?;
     limit(session, &arguments.work);
-    let call = Call::begin(loaded.stage(), Some(loaded.generation()), arguments.work.log.as_deref());
+    let call = Call::begin(loaded.stage().name(), Some(loaded.generation()), arguments.work.log.as_deref());
     let clock = || call.stopwatch.seconds();
     let workers = arguments.workers.map_or(cores(), |workers| workers as usize);
     let start = || -> Result<Box<dyn Runner + '_>, DriveError> {

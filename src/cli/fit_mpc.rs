@@ -4,8 +4,6 @@ use super::arguments::stage::{FitMpcArguments, WorkArguments};
 use super::output::{counted, detail, print, print_json, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
 use super::stage::{StageEnd, claim_folder, run_stage, summarize};
-use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config_with;
 use crate::engine::search::mpc_level::LEVELS;
@@ -15,11 +13,12 @@ use crate::pipeline::fit_mpc::recipe::{recipe, step};
 use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::search_settings::LevelSetting;
+use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "fit-mpc", Some(arguments.generation), &arguments.work, || {
+    run_stage(session, Stage::FitMpc.name(), Some(arguments.generation), &arguments.work, || {
         with_task(arguments, |task| fit(session, task, &arguments.work))
     })
 }
@@ -45,13 +44,12 @@ pub(super) fn with_task<T>(
     if let Some(output) = task.output {
         let claim = Claim {
             folder: output,
-            kind: DatasetKind::Mpc,
+            stage: Stage::FitMpc,
             recipe: recipe(&task).hash,
-            tables: &[&MPC_SAMPLES],
             items: task.config.games,
             parts: task.config.games.div_ceil(task.config.part_games),
         };
-        claim_folder("fit-mpc", &claim, arguments.replace)?;
+        claim_folder(&claim, arguments.replace)?;
     }
     if let Some(report) = task.report {
         check_places(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
@@ -64,7 +62,7 @@ pub(super) fn fit(session: &Session, task: FitMpcTask<'_>, work: &WorkArguments)
     let report = fit_mpc(task, session.context())?;
     let made = format!("{} from {}", report.id, task.model.id);
     let again = if report.skipped { ", made before" } else { "" };
-    summarize("fit-mpc", work, &format!("{made}: {}{again}", saving(&report.metrics)));
+    summarize(Stage::FitMpc.name(), work, &format!("{made}: {}{again}", saving(&report.metrics)));
     if !report.skipped {
         detail(&fit_table(&report.metrics));
     }

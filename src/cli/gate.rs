@@ -4,20 +4,19 @@ use super::arguments::stage::{GateArguments, WorkArguments};
 use super::output::{counted, detail, elo_text, print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
 use super::stage::{StageEnd, claim_folder, run_stage, summarize};
-use crate::artifact::dataset::gate_games::GATE_GAMES;
-use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config_with;
 use crate::exit_code;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig, GateMode, GateReport, GateTask};
+use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "gate", Some(arguments.generation), &arguments.work, || {
+    run_stage(session, Stage::Gate.name(), Some(arguments.generation), &arguments.work, || {
         with_task(arguments, |task| decide(session, task, &arguments.work, arguments.pairs.is_some()))
     })
 }
@@ -49,13 +48,12 @@ pub(super) fn with_task<T>(
     let pairs = task.config.games / 2;
     let claim = Claim {
         folder: task.output,
-        kind: DatasetKind::Gate,
+        stage: Stage::Gate,
         recipe: recipe(&task)?.hash,
-        tables: &[&GATE_GAMES],
         items: pairs,
         parts: pairs.div_ceil(BATCH_PAIRS),
     };
-    claim_folder("gate", &claim, arguments.replace)?;
+    claim_folder(&claim, arguments.replace)?;
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
@@ -80,7 +78,7 @@ pub(super) fn decide(
         let players = format!("{} against {}", verdict.candidate.id, verdict.baseline.id);
         summarize("match", work, &format!("{players}, {score}{again}"));
     } else {
-        summarize("gate", work, &format!("{} after {score}{again}", verdict.verdict.name()));
+        summarize(Stage::Gate.name(), work, &format!("{} after {score}{again}", verdict.verdict.name()));
     }
     if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
         say(&format!("gate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs)));

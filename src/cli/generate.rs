@@ -4,18 +4,18 @@ use super::arguments::stage::{GenerateArguments, GenerateCommandArguments, WorkA
 use super::output::{counted, detail, print_json};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
 use super::stage::{StageEnd, claim_folder, run_stage, summarize};
-use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::positions::POSITIONS;
 use crate::config::load_config_with;
 use crate::pipeline::generate::recipe::recipe;
 use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, "generate", Some(arguments.task.generation), &arguments.work, || work(session, arguments))
+    run_stage(session, Stage::Generate.name(), Some(arguments.task.generation), &arguments.work, || {
+        work(session, arguments)
+    })
 }
 
 fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<StageEnd> {
@@ -41,13 +41,12 @@ pub(super) fn with_task<T>(
     };
     let claim = Claim {
         folder: task.output,
-        kind: DatasetKind::Selfplay,
+        stage: Stage::Generate,
         recipe: recipe(&task).hash,
-        tables: &[&GAMES, &POSITIONS],
         items: task.config.games,
         parts: task.config.part_count() as u64,
     };
-    claim_folder("generate", &claim, replace)?;
+    claim_folder(&claim, replace)?;
     warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     act(task)
 }
@@ -57,10 +56,10 @@ fn play(session: &Session, task: GenerateTask<'_>, work: &WorkArguments) -> anyh
     let report = generate(task, session.context())?;
     let made = format!("{}, {}", counted(report.games, "game"), counted(report.positions, "position"));
     if report.skipped {
-        summarize("generate", work, &format!("{made}, made before"));
+        summarize(Stage::Generate.name(), work, &format!("{made}, made before"));
     } else {
         let rate = report.games_played as f64 / stopwatch.seconds();
-        summarize("generate", work, &format!("{made}, {rate:.0} games/s"));
+        summarize(Stage::Generate.name(), work, &format!("{made}, {rate:.0} games/s"));
     }
     detail(&format!(
         "generate: {} by {}, {:.1} bytes per position",

@@ -48,7 +48,7 @@ pub(super) fn run(session: &Session, arguments: PlanArguments) -> anyhow::Result
         // It tells of the shards of another plan.
         remove_file(&log_path(&path))?;
     }
-    let (pieces, name) = (thousands(plan.stage.piece_count() as u64), plan.stage.name());
+    let (pieces, name) = (thousands(plan.stage.piece_count() as u64), plan.stage.stage());
     let (shards, output) = (plan.shards.len(), output_name(&path).display());
     say(&format!("shard plan: {name}, {pieces} parts in {shards} shards: {output}"));
     if !session.json {

@@ -16,6 +16,7 @@ use crate::pipeline::fit_mpc::shards::{check_samples, fit_mpc_parts};
 use crate::pipeline::gate::shards::{check_batches, gate_batches};
 use crate::pipeline::generate::run::{finish_parts, generate_parts};
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::shards::{check_part, train_parts};
 use serde_json::json;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
         ShardCommand::Finish { plan: path, seed, work } => {
             let plan = LoadedPlan::read(&path)?;
             let finish = || finish(session, &plan, seed, &work).map_err(|error| naming_makers(error, &path));
-            return run_stage(session, plan.stage(), Some(plan.generation()), &work, finish);
+            return run_stage(session, plan.stage().name(), Some(plan.generation()), &work, finish);
         }
     }
     Ok(exit_code::DONE.into())
@@ -135,7 +136,7 @@ fn finish_games(
     let dataset = &report.dataset;
     let again = if dataset.skipped { ", made before" } else { "" };
     let made = format!("{}, {}", counted(dataset.games, "game"), counted(dataset.positions, "position"));
-    summarize("generate", work, &format!("{made}{again}"));
+    summarize(Stage::Generate.name(), work, &format!("{made}{again}"));
     say_checked("games", report.games_remade, report.sample_seed);
     if session.json {
         print_json(&report)?;

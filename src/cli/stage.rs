@@ -106,7 +106,7 @@ pub(super) fn limit(session: &Session, arguments: &WorkArguments) {
 }
 
 /// Checks the dataset folder of a stage before its work; with `replace`, also clears it.
-pub(super) fn claim_folder(stage: &str, claim: &Claim<'_>, replace: bool) -> Result<(), ArtifactError> {
+pub(super) fn claim_folder(claim: &Claim<'_>, replace: bool) -> Result<(), ArtifactError> {
     if !replace {
         return check_folder(claim.folder).map(|_| ());
     }
@@ -115,7 +115,7 @@ pub(super) fn claim_folder(stage: &str, claim: &Claim<'_>, replace: bool) -> Res
         Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
         None => return Ok(()),
     };
-    detail(&format!("{stage}: {} {what}", claim.folder.display()));
+    detail(&format!("{}: {} {what}", claim.stage, claim.folder.display()));
     Ok(())
 }
 

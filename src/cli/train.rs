@@ -8,6 +8,7 @@ use super::stage::{StageEnd, run_stage, summarize};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config_with;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::run::train;
 use crate::pipeline::train::task::TrainTask;
 use crate::run::yardstick::refuse;
@@ -19,7 +20,7 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
     // A dataset that cannot be read has no generation, and the stage says why.
     let newest = arguments.dataset.last().and_then(|folder| Manifest::read_any(folder).ok());
     let generation = newest.map(|manifest| manifest.generation);
-    run_stage(session, "train", generation, &arguments.work, || {
+    run_stage(session, Stage::Train.name(), generation, &arguments.work, || {
         with_task(arguments, |task| learn(session, &task, &arguments.work))
     })
 }
@@ -57,7 +58,7 @@ pub(super) fn learn(session: &Session, task: &TrainTask<'_>, work: &WorkArgument
     let (before, after) = (metrics.before.all.mae, metrics.after.all.mae);
     let again = if report.skipped { ", made before" } else { "" };
     let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs{again}", report.id);
-    summarize("train", work, &text);
+    summarize(Stage::Train.name(), work, &text);
     if 0 < metrics.unlabeled {
         say(&format!("train: skipped {} without the label to learn", counted(metrics.unlabeled, "row")));
     }

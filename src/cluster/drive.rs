@@ -156,7 +156,7 @@ pub fn drive(
     context: Context<'_>,
 ) -> Result<DriveReport, DriveError> {
     let first = progress(AHEAD_MIN)?;
-    context.progress.begin(first.stage, work.of_shards.iter().sum(), work.unit);
+    context.progress.begin(first.stage.name(), work.of_shards.iter().sum(), work.unit);
     context.progress.resume(first.done.iter().map(|&shard| work.of_shards[shard]).sum());
     let counted = first.done.iter().copied().collect();
     let mut drive = Drive { plan, work, runner, say, context, state: State { counted, ..State::default() } };
@@ -359,6 +359,7 @@ impl Drive<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pipeline::stage::Stage;
     use std::cell::RefCell;
     use std::collections::VecDeque;
     use std::sync::atomic::AtomicBool;
@@ -425,7 +426,7 @@ mod tests {
             let needed: Vec<usize> = rounds.iter().map(open).find(|open: &Vec<_>| !open.is_empty()).unwrap_or_default();
             let complete = needed.is_empty();
             let shards = rounds.iter().map(|round| round.len()).sum();
-            Ok(PlanProgress { stage: "stub", shards, done: done.iter().copied().collect(), needed, complete })
+            Ok(PlanProgress { stage: Stage::Gate, shards, done: done.iter().copied().collect(), needed, complete })
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
         let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
@@ -484,7 +485,7 @@ mod tests {
         let mut stub = Stub { codes, queue: VecDeque::new(), runs: &runs, done: &done };
         let look = |_| {
             let complete = done.borrow().contains(&1);
-            Ok(PlanProgress { stage: "stub", shards: 2, done: Vec::new(), needed: vec![0, 1], complete })
+            Ok(PlanProgress { stage: Stage::Gate, shards: 2, done: Vec::new(), needed: vec![0, 1], complete })
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
         let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };

@@ -1,10 +1,11 @@
 //! A plan: one stage cut into shards, with everything that determines its bytes.
 
-use super::stage::{ALGORITHMS, Inputs, StagePlan, StageTask};
+use super::stage::{Inputs, StagePlan, StageTask};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, format_of};
 use crate::artifact::output::FileKind;
 use crate::artifact::seal::{read_sealed, seal};
+use crate::pipeline::stage::Stage;
 use serde_json::{Map, Value, json};
 use std::ops::Range;
 use std::path::Path;
@@ -84,10 +85,10 @@ impl Plan {
 
     fn value(&self) -> Value {
         let mut fields = self.stage.fields();
-        let name = self.stage.name();
+        let stage = self.stage.stage();
         fields.insert("format".into(), json!(PlanFormat::CURRENT));
-        fields.insert("stage".into(), json!(name));
-        fields.insert("algorithm".into(), json!(algorithm_of(name)));
+        fields.insert("stage".into(), json!(stage));
+        fields.insert("algorithm".into(), json!(stage.algorithm()));
         fields.insert("shards".into(), json!(self.shards));
         Value::Object(fields)
     }
@@ -160,10 +161,10 @@ impl LoadedPlan {
         self.plan.stage.task(&self.inputs)
     }
 
-    /// The name of that stage.
+    /// That stage.
     #[must_use]
-    pub const fn stage(&self) -> &'static str {
-        self.plan.stage.name()
+    pub const fn stage(&self) -> Stage {
+        self.plan.stage.stage()
     }
 
     /// The generation, counted from 1.
@@ -183,7 +184,7 @@ impl LoadedPlan {
     pub fn work(&self) -> ShardWork {
         let stage = &self.plan.stage;
         let of_shard = |pieces: &Range<usize>| pieces.clone().map(|piece| stage.weight(piece)).sum();
-        ShardWork { unit: stage.unit(), of_shards: self.plan.shards.iter().map(of_shard).collect() }
+        ShardWork { unit: stage.stage().unit(), of_shards: self.plan.shards.iter().map(of_shard).collect() }
     }
 
     /// The pieces of each shard.
@@ -202,20 +203,17 @@ pub(super) fn name_of(plan: &Path) -> String {
     plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn algorithm_of(stage: &str) -> Option<u32> {
-    ALGORITHMS.iter().find(|(name, _)| *name == stage).map(|(_, algorithm)| *algorithm)
-}
-
 /// Versions are checked before anything else, whose form they decide; the stage of the plan.
-fn check_versions(path: &Path, plan: &Value) -> Result<&'static str, ArtifactError> {
+fn check_versions(path: &Path, plan: &Value) -> Result<Stage, ArtifactError> {
     let remedy = "make it again with renma shard plan";
     let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
     format_of::<PlanFormat>(plan).map_err(|reason| ArtifactError::unfit(path, format!("{reason}\n{remedy}")))?;
     let named = plan.get("stage").and_then(Value::as_str);
-    let Some(&(stage, algorithm)) = ALGORITHMS.iter().find(|(name, _)| Some(*name) == named) else {
-        let stages = ALGORITHMS.map(|(name, _)| name).join(", ");
+    let Some(stage) = named.and_then(Stage::named) else {
+        let stages = Stage::ALL.map(Stage::name).join(", ");
         return Err(ArtifactError::unfit(path, format!("it is a plan of {}, not of one of {stages}", text("stage"))));
     };
+    let algorithm = stage.algorithm();
     if plan.get("algorithm").and_then(Value::as_u64) != Some(algorithm.into()) {
         let reason = format!("it is for algorithm {} of {stage}, this renma has {algorithm}", text("algorithm"));
         return Err(ArtifactError::unfit(path, format!("{reason}\n{remedy}, or use the renma that made it")));

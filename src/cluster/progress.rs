@@ -5,6 +5,7 @@ use super::stage::StageTask;
 use crate::pipeline::fit_mpc::shards::fit_mpc_parts_done;
 use crate::pipeline::gate::shards::gate_progress;
 use crate::pipeline::generate::run::generate_parts_done;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::shards::{train_parts_done, train_rounds};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlanProgress {
     /// The stage.
-    pub stage: &'static str,
+    pub stage: Stage,
     /// The number of shards.
     pub shards: usize,
     /// The shards whose pieces are all there.
@@ -69,7 +70,7 @@ fn all_wanted(done: Vec<bool>) -> (Vec<bool>, Range<usize>) {
 
 impl PlanProgress {
     /// The state of shards by that of their pieces, where those in a range are wanted now.
-    fn new(stage: &'static str, shards: &[Range<usize>], done: &[bool], wanted: &Range<usize>) -> Self {
+    fn new(stage: Stage, shards: &[Range<usize>], done: &[bool], wanted: &Range<usize>) -> Self {
         let is_done = |pieces: &Range<usize>| done[pieces.clone()].iter().all(|done| *done);
         let lacks = |pieces: &Range<usize>| pieces.clone().any(|piece| wanted.contains(&piece) && !done[piece]);
         let numbers = |holds: &dyn Fn(&Range<usize>) -> bool| {
@@ -88,7 +89,7 @@ mod tests {
     fn a_shard_is_needed_while_a_wanted_piece_of_it_is_missing() {
         let shards = [0..2, 2..4, 4..5];
         let state = |done: [u8; 5], wanted| {
-            let progress = PlanProgress::new("gate", &shards, &done.map(|done| done == 1), &wanted);
+            let progress = PlanProgress::new(Stage::Gate, &shards, &done.map(|done| done == 1), &wanted);
             (progress.done, progress.needed, progress.complete)
         };
         assert_eq!(state([0; 5], 0..5), (vec![], vec![0, 1, 2], false));

@@ -7,13 +7,12 @@ mod inputs;
 pub mod train;
 
 use crate::artifact::error::ArtifactError;
+use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainTask;
-use crate::pipeline::{
-    StageError, fit_mpc as fit_mpc_stage, gate as gate_stage, generate as generate_stage, train as train_stage,
-};
 use fit_mpc::{FitMpcInputs, FitMpcPlan};
 use gate::{GateInputs, GatePlan};
 use generate::{GenerateInputs, GeneratePlan};
@@ -58,23 +57,15 @@ pub enum StageTask<'a> {
     Gate(GateTask<'a>),
 }
 
-/// The stages that can be cut, each with the version of its algorithm.
-pub(super) const ALGORITHMS: [(&str, u32); 4] = [
-    ("generate", generate_stage::task::ALGORITHM),
-    ("train", train_stage::task::ALGORITHM),
-    ("fit-mpc", fit_mpc_stage::task::ALGORITHM),
-    ("gate", gate_stage::task::ALGORITHM),
-];
-
 impl StagePlan {
-    /// The name of the stage.
+    /// The stage.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub const fn stage(&self) -> Stage {
         match self {
-            Self::Generate(_) => "generate",
-            Self::Train(_) => "train",
-            Self::FitMpc(_) => "fit-mpc",
-            Self::Gate(_) => "gate",
+            Self::Generate(_) => Stage::Generate,
+            Self::Train(_) => Stage::Train,
+            Self::FitMpc(_) => Stage::FitMpc,
+            Self::Gate(_) => Stage::Gate,
         }
     }
 
@@ -116,7 +107,7 @@ impl StagePlan {
         if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..self.piece_count()).collect() }
     }
 
-    /// How much work a piece is, in [`StagePlan::unit`]s; at least 1.
+    /// How much work a piece is, in units of the stage; at least 1.
     pub(super) fn weight(&self, piece: usize) -> u64 {
         let games = |all: u64, of_piece: u64| of_piece.min(all.saturating_sub(piece as u64 * of_piece)).max(1);
         match self {
@@ -125,11 +116,6 @@ impl StagePlan {
             Self::FitMpc(plan) => games(plan.config.games, plan.config.part_games),
             Self::Gate(plan) => games(plan.config.games, 2 * BATCH_PAIRS),
         }
-    }
-
-    /// What its work is counted in.
-    pub(super) const fn unit(&self) -> &'static str {
-        if let Self::Train(_) = self { "rows" } else { "games" }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
@@ -158,13 +144,13 @@ impl StagePlan {
     }
 
     /// The plan of a stage from its fields.
-    pub(super) fn of_fields(stage: &str, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
+    pub(super) fn of_fields(stage: Stage, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
         let fields = Value::Object(fields);
         match stage {
-            "train" => serde_json::from_value(fields).map(Self::Train),
-            "fit-mpc" => serde_json::from_value(fields).map(Self::FitMpc),
-            "gate" => serde_json::from_value(fields).map(Self::Gate),
-            _ => serde_json::from_value(fields).map(Self::Generate),
+            Stage::Train => serde_json::from_value(fields).map(Self::Train),
+            Stage::FitMpc => serde_json::from_value(fields).map(Self::FitMpc),
+            Stage::Gate => serde_json::from_value(fields).map(Self::Gate),
+            Stage::Generate => serde_json::from_value(fields).map(Self::Generate),
         }
     }
 

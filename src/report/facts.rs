@@ -13,6 +13,7 @@ use crate::artifact::publish::{exists, read_bounded};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::efficiency::RunEfficiency;
 use crate::run::folders::{generation_folder, generations};
@@ -109,8 +110,8 @@ impl Facts {
         let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
         let sets = dataset_facts(datasets)?;
         let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.games));
-        let trainings: Vec<Made<TrainMetrics>> = made(&documents, "train");
-        let fits: Vec<Made<FitMpcMetrics>> = made(&documents, "fit-mpc");
+        let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);
+        let fits: Vec<Made<FitMpcMetrics>> = made(&documents, Stage::FitMpc);
         let shown = shown(&fits, champion);
         Ok(Self {
             run: lineage.config.name.clone(),
@@ -182,8 +183,8 @@ fn record(path: &Path) -> Result<Option<PipelineRecord>, ArtifactError> {
 }
 
 /// The versions of a stage whose figures can be read, oldest first.
-fn made<T: for<'de> Deserialize<'de>>(documents: &[ModelDocument], stage: &str) -> Vec<Made<T>> {
-    let of_stage = documents.iter().filter(|document| document.origin.stage == stage);
+fn made<T: for<'de> Deserialize<'de>>(documents: &[ModelDocument], stage: Stage) -> Vec<Made<T>> {
+    let of_stage = documents.iter().filter(|document| document.origin.stage == stage.name());
     let read = |document: &ModelDocument| {
         let figures = T::deserialize(&document.origin.metrics).ok()?;
         Some(Made { generation: generation_of(documents, document)?, id: document.id, figures })
@@ -223,14 +224,14 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
 fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<Descent>, ArtifactError> {
     let closed = lineage.closed.generation;
     let mut last = lineage.gates.last().map_or(closed, |gate| gate.generation.max(closed));
-    last = last.max(generations(lineage.datasets, "selfplay")?.last().copied().unwrap_or(0));
+    last = last.max(generations(lineage.datasets, Stage::Generate)?.last().copied().unwrap_or(0));
     let mut lines = lineage.closed.generations.clone();
     for generation in closed + 1..=last {
         lines.push(generation_line(lineage, documents, generation)?);
     }
     let draft = |generation: u32| {
         let of_this = |document: &&ModelDocument| {
-            document.origin.stage == "train" && document.origin.generation() == Some(generation)
+            document.origin.stage == Stage::Train.name() && document.origin.generation() == Some(generation)
         };
         documents.iter().rev().find(of_this).map(|document| document.id)
     };
@@ -245,8 +246,8 @@ fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<De
 
 fn dataset_facts(datasets: &Path) -> Result<Vec<DatasetFacts>, ArtifactError> {
     let mut facts = Vec::new();
-    for generation in generations(datasets, "selfplay")? {
-        let folder = generation_folder(datasets, "selfplay", generation);
+    for generation in generations(datasets, Stage::Generate)? {
+        let folder = generation_folder(datasets, Stage::Generate, generation);
         if !exists(&folder.join("manifest.json"))? {
             continue;
         }

@@ -1,6 +1,7 @@
 //! The call that makes a report, and the commands about the same run that the report names.
 
-use crate::run::folders::datasets_beside;
+use crate::pipeline::stage::Stage;
+use crate::run::folders::{datasets_beside, generation_folder};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -59,9 +60,8 @@ impl Invocation {
     }
 
     /// `renma dataset inspect` of one of its datasets.
-    pub(super) fn inspect_command(&self, stage: &str, generation: u32) -> String {
-        let folder = self.datasets.join(stage).join(format!("generation={generation:04}"));
-        format!("renma dataset inspect {}", quoted(&folder))
+    pub(super) fn inspect_command(&self, stage: Stage, generation: u32) -> String {
+        format!("renma dataset inspect {}", quoted(&generation_folder(&self.datasets, stage, generation)))
     }
 
     /// A file of its registry.
@@ -110,6 +110,6 @@ mod tests {
         let options = "--config \"my configs/a'b.toml\" --models models/b --datasets elsewhere";
         assert_eq!(other.run_command("a'b", "status", Print::Text), format!("renma status {options}"));
         assert_eq!(other.model_command("list", Print::Text), "renma model list --models models/b --datasets elsewhere");
-        assert_eq!(other.inspect_command("gate", 3), "renma dataset inspect elsewhere/gate/generation=0003");
+        assert_eq!(other.inspect_command(Stage::Gate, 3), "renma dataset inspect elsewhere/gate/generation=0003");
     }
 }

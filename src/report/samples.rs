@@ -6,6 +6,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::metrics::{DepthFit, FitMpcMetrics};
+use crate::pipeline::stage::Stage;
 use crate::run::folders::generation_folder;
 use std::path::Path;
 
@@ -32,7 +33,7 @@ pub(super) fn scatter(
     metrics: &FitMpcMetrics,
     datasets: &Path,
 ) -> Result<Option<Scatter>, ArtifactError> {
-    let folder = generation_folder(datasets, "mpc", generation);
+    let folder = generation_folder(datasets, Stage::FitMpc, generation);
     let fits = metrics.depths.iter().filter(|fit| fit.deep.is_some());
     let is_shown = |fit: &&&DepthFit| (fit.empties_min..=fit.empties_max).contains(&EMPTIES);
     let fit = fits.clone().filter(|fit| is_shown(&fit)).max_by_key(|fit| (fit.deep, fit.shallow));

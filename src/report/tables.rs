@@ -5,6 +5,7 @@ use super::figure::{absent, source};
 use super::invocation::{Invocation, Print};
 use super::markup::Markup;
 use super::scale::{number, signed};
+use crate::pipeline::stage::Stage;
 
 /// So many of the latest generations are in sight; the others can be opened.
 const IN_SIGHT: usize = 10;
@@ -19,7 +20,7 @@ pub(super) fn datasets(markup: &mut Markup, facts: &Facts, invocation: &Invocati
     more(markup, earlier.len(), |markup| scrolled(markup, "Earlier datasets", |markup| dataset_table(markup, earlier)));
     let file = invocation.data_file("selfplay/*/manifest.json");
     markup.element("p", &[("class", "caption")], |markup| {
-        source(markup, &file, &invocation.inspect_command("selfplay", latest.generation));
+        source(markup, &file, &invocation.inspect_command(Stage::Generate, latest.generation));
     });
 }
 

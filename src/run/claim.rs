@@ -3,13 +3,13 @@
 use super::folders::recipe_of;
 use crate::artifact::dataset::folder::{part_indices, part_path};
 use crate::artifact::dataset::foreign::first_foreign;
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
-use crate::artifact::table::Table;
+use crate::pipeline::stage::Stage;
 use std::path::Path;
 
 /// The dataset that a stage is about to write.
@@ -17,12 +17,10 @@ use std::path::Path;
 pub struct Claim<'a> {
     /// The folder.
     pub folder: &'a Path,
-    /// What the dataset holds.
-    pub kind: DatasetKind,
+    /// The stage.
+    pub stage: Stage,
     /// Its recipe.
     pub recipe: ContentHash,
-    /// Its tables.
-    pub tables: &'a [&'a Table],
     /// Its games, samples or pairs.
     pub items: u64,
     /// Its parts.
@@ -79,10 +77,10 @@ pub fn clear_folder(claim: &Claim<'_>) -> Result<Option<Cleared>, ArtifactError>
 
 fn is_of_kind(claim: &Claim<'_>) -> Result<bool, ArtifactError> {
     match Manifest::read_any(claim.folder) {
-        Ok(manifest) => Ok(manifest.kind == claim.kind),
+        Ok(manifest) => Ok(claim.stage.dataset() == Some(manifest.kind)),
         // Only self-play leaves parts of positions behind before it has a manifest.
         Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
-            Ok(claim.kind == DatasetKind::Selfplay || !exists(&claim.folder.join(POSITIONS.name))?)
+            Ok(claim.stage == Stage::Generate || !exists(&claim.folder.join(POSITIONS.name))?)
         }
         Err(error) => Err(error),
     }
@@ -98,7 +96,7 @@ fn clear_surplus(claim: &Claim<'_>) -> Result<Option<Cleared>, ArtifactError> {
         remove_file(&manifest)?;
         cleared = Some(Cleared::Surplus);
     }
-    for table in claim.tables {
+    for table in claim.stage.tables() {
         for index in part_indices(folder, table)?.into_iter().filter(|index| claim.parts <= *index) {
             remove_file(&part_path(folder, table, index as usize))?;
         }

@@ -4,7 +4,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::{Settings, table_settings};
 use crate::config::{Config, LoadedConfig, modernize_tables};
-use crate::pipeline::{fit_mpc, gate, generate, train};
+use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,14 +15,6 @@ pub(super) const BOOK: &str = "book.txt";
 
 /// The prefix of the version of a stage's algorithm among the keys.
 const ALGORITHM_OF: &str = "the algorithm of ";
-
-/// The version of each stage's algorithm, by config table.
-const ALGORITHMS: [(&str, u32); 4] = [
-    ("generate", generate::task::ALGORITHM),
-    ("train", train::task::ALGORITHM),
-    ("fit_mpc", fit_mpc::task::ALGORITHM),
-    ("gate", gate::task::ALGORITHM),
-];
 
 /// Keys on which no finished step depends.
 pub(super) const FREE_KEYS: [&str; 2] = ["run.generations", "run.keep_generations"];
@@ -59,7 +51,7 @@ impl ConfigEntry {
             defaults,
             features: pattern_set_hash(&loaded.features),
             book: loaded.book.as_ref().map(|book| book.content()),
-            algorithms: ALGORITHMS.map(|(table, version)| (table.to_owned(), version)).into(),
+            algorithms: algorithms(),
         }
     }
 
@@ -92,8 +84,9 @@ impl ConfigEntry {
     /// Whether this program still computes the step ids of this entry: a newer algorithm or other keys have others.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        let mut algorithms = self.algorithms.iter();
-        algorithms.all(|(table, version)| ALGORITHMS.contains(&(table, *version))) && self.has_keys_of_today()
+        let today = algorithms();
+        let is_of_today = |(table, version): (&String, &u32)| today.get(table) == Some(version);
+        self.algorithms.iter().all(is_of_today) && self.has_keys_of_today()
     }
 
     /// Whether its config has the keys of today, and no others.
@@ -139,6 +132,11 @@ impl ConfigEntry {
         lines.extend(added.map(|(name, value)| format!("{name} is nothing in the run and {value} in the config")));
         lines
     }
+}
+
+/// The version of each stage's algorithm, by config table.
+fn algorithms() -> BTreeMap<String, u32> {
+    Stage::ALL.map(|stage| (stage.config_table().to_owned(), stage.algorithm())).into()
 }
 
 /// Every key of a config with its value.

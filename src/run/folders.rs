@@ -1,25 +1,58 @@
 //! The folders of a run: `datasets/RUN/STAGE/generation=NNNN` and the registry `models/RUN`.
 
-use crate::artifact::dataset::folder::part_name_path;
+use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::verdict::{VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, is_folder};
 use crate::artifact::table::Table;
+use crate::pipeline::stage::Stage;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of a run's datasets, one per stage.
-pub const STAGE_FOLDERS: [&str; 4] = ["selfplay", "mpc", "gate", DRIFT];
+/// What a run keeps datasets of, one per generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatasetFolder {
+    /// What a stage makes.
+    Stage(Stage),
+    /// The matches that keep the ladder from drifting; they decide nothing.
+    Drift,
+}
 
-/// The matches that keep the ladder from drifting; they decide nothing.
-pub const DRIFT: &str = "drift";
+impl DatasetFolder {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let stages = Stage::ALL.into_iter().filter(|stage| stage.dataset().is_some());
+        stages.map(Self::Stage).chain([Self::Drift])
+    }
 
-/// The folder of a stage's dataset of a generation.
+    /// Its name in the folder of the run's datasets.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stage(stage) => stage.folder().unwrap_or(stage.name()),
+            Self::Drift => "drift",
+        }
+    }
+}
+
+impl From<Stage> for DatasetFolder {
+    fn from(stage: Stage) -> Self {
+        Self::Stage(stage)
+    }
+}
+
+/// The folder of a dataset of a generation.
 #[must_use]
-pub fn generation_folder(datasets: &Path, stage: &str, generation: u32) -> PathBuf {
-    datasets.join(stage).join(format!("generation={generation:04}"))
+pub fn generation_folder(datasets: &Path, folder: impl Into<DatasetFolder>, generation: u32) -> PathBuf {
+    in_generation(&datasets.join(folder.into().name()), generation)
+}
+
+/// The folder of a generation in one that has a folder for each.
+#[must_use]
+pub fn in_generation(folder: &Path, generation: u32) -> PathBuf {
+    folder.join(format!("generation={generation:04}"))
 }
 
 /// `datasets/RUN/plans/generation=NNNN/generate.json`, the plan of the dataset `datasets/RUN/selfplay/generation=NNNN`, if that
@@ -27,7 +60,7 @@ pub fn generation_folder(datasets: &Path, stage: &str, generation: u32) -> PathB
 #[must_use]
 pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
     let run = dataset.ancestors().nth(2)?;
-    Some(run.join("plans").join(dataset.file_name()?).join("generate.json"))
+    Some(run.join("plans").join(dataset.file_name()?).join(format!("{}.json", Stage::Generate)))
 }
 
 /// `datasets/RUN` beside the registry `models/RUN`.
@@ -38,22 +71,30 @@ pub fn datasets_beside(registry: &Path) -> PathBuf {
     root.join("datasets").join(name)
 }
 
-/// The generations with a folder of a stage, ascending.
+/// The generations with a dataset, ascending.
 ///
 /// # Errors
 ///
-/// Whatever the system refuses; a stage without a folder has none.
-pub fn generations(datasets: &Path, stage: &str) -> Result<Vec<u32>, ArtifactError> {
-    let folder = datasets.join(stage);
-    let failed = |source| ArtifactError::io("read", &folder, source);
-    if !is_folder(&folder)? {
+/// Whatever the system refuses.
+pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<Vec<u32>, ArtifactError> {
+    generations_in(&datasets.join(folder.into().name()))
+}
+
+/// The generations with a folder in one that has a folder for each, ascending; none if there is no such folder.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
+    let failed = |source| ArtifactError::io("read", folder, source);
+    if !is_folder(folder)? {
         return Ok(Vec::new());
     }
     let mut generations = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(failed)? {
+    for entry in fs::read_dir(folder).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
-        generations.extend(number.filter(|&number| generation_folder(datasets, stage, number).ends_with(&name)));
+        generations.extend(number.filter(|&number| in_generation(folder, number).ends_with(&name)));
     }
     generations.sort_unstable();
     Ok(generations)
@@ -76,18 +117,18 @@ pub struct RunGate {
 ///
 /// A damaged one.
 pub fn gates(datasets: &Path) -> Result<Vec<RunGate>, ArtifactError> {
-    matches(datasets, "gate")
+    matches(datasets, Stage::Gate)
 }
 
-/// The finished gates of a run, or its finished [`DRIFT`] matches.
+/// The finished gates of a run, or its finished matches of another folder.
 ///
 /// # Errors
 ///
 /// A damaged one.
-pub fn matches(datasets: &Path, stage: &str) -> Result<Vec<RunGate>, ArtifactError> {
-    let mut gates = Vec::new();
-    for generation in generations(datasets, stage)? {
-        let folder = generation_folder(datasets, stage, generation);
+pub fn matches(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<Vec<RunGate>, ArtifactError> {
+    let (mut gates, kind) = (Vec::new(), folder.into());
+    for generation in generations(datasets, kind)? {
+        let folder = generation_folder(datasets, kind, generation);
         if exists(&folder.join("verdict.json"))? {
             let verdict = read_verdict(&folder)?;
             gates.push(RunGate { generation, folder, verdict });
@@ -105,8 +146,8 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     if exists(&folder.join("manifest.json"))? {
         return Ok(Some(Manifest::read_any(folder)?.recipe));
     }
-    for table in ["positions", "games", "samples"] {
-        let footer = match Table::read_footer(&part_name_path(folder, table, 0)) {
+    for table in Stage::ALL.into_iter().flat_map(|stage| stage.tables().iter().rev()) {
+        let footer = match Table::read_footer(&part_path(folder, table, 0)) {
             // The stage itself finds or remakes parts, so a damaged one does not matter here.
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => continue,
             other => other?,
@@ -126,8 +167,8 @@ mod tests {
         for name in ["generation=0002", "generation=0001", "generation=12", "generation=00003", "other"] {
             fs::create_dir_all(datasets.path().join("gate").join(name)).unwrap();
         }
-        assert_eq!(generations(datasets.path(), "gate").unwrap(), [1, 2]);
-        assert!(generations(datasets.path(), "mpc").unwrap().is_empty());
+        assert_eq!(generations(datasets.path(), Stage::Gate).unwrap(), [1, 2]);
+        assert!(generations(datasets.path(), Stage::FitMpc).unwrap().is_empty());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::config::LoadedConfig;
 use crate::pipeline::gate::task::GateMode;
 use crate::pipeline::generate::run::play_until;
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::shards::visits_of_parts;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
@@ -122,7 +123,7 @@ pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
     for call in calls.iter().filter(|call| call.outcome != CallOutcome::Skipped) {
         let Some(generation) = call.generation.filter(|&generation| generation < next) else { continue };
         *seconds.entry(generation).or_default() += call.seconds;
-        if call.stage == "gate" && call.outcome == CallOutcome::Done {
+        if call.stage == Stage::Gate.name() && call.outcome == CallOutcome::Done {
             judged.push(generation);
         }
     }
@@ -147,7 +148,7 @@ impl Size {
     fn of(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<Self, ArtifactError> {
         let rows = config.config.generate.games.saturating_mul(POSITIONS_PER_GAME);
         let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
-        let selfplay = super::folders::generation_folder(datasets, "selfplay", next.saturating_sub(1));
+        let selfplay = super::folders::generation_folder(datasets, Stage::Generate, next.saturating_sub(1));
         let played = Manifest::read(&selfplay, DatasetKind::Selfplay).ok().filter(|manifest| 0 < manifest.done);
         let games = config.config.generate.games;
         let dataset = match played {

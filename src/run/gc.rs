@@ -4,14 +4,14 @@
 //! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of them stay
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
-use super::folders::{DRIFT, RunGate, STAGE_FOLDERS, gates, generation_folder, generations};
+use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
 use super::lineage::Lineage;
 use super::measured::measured;
 use super::summary::generation_line;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
+use crate::artifact::lock::{FolderLock, LOCK_NAME};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::{ClosedFile, GenerationLine};
 use crate::artifact::model::document::{ModelDocument, ModelReference};
@@ -21,6 +21,7 @@ use crate::artifact::model::version::read_document;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
 use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -159,11 +160,11 @@ impl<'a> Remains<'a> {
 /// [`ArtifactError::Busy`] with the folder, or whatever the system refuses.
 pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactError> {
     let registry = registry.folder();
-    let mut locks: Vec<(PathBuf, &str)> =
-        [LOCK_NAME, TRAIN_LOCK_NAME, FIT_MPC_LOCK_NAME].map(|name| (registry.to_owned(), name)).into();
-    for stage in STAGE_FOLDERS {
-        let folders = generations(datasets, stage)?.into_iter();
-        locks.extend(folders.map(|generation| (generation_folder(datasets, stage, generation), LOCK_NAME)));
+    // Stages without a lock of their own in the registry share that of a folder.
+    let mut locks: Vec<(PathBuf, &str)> = Stage::ALL.map(|stage| (registry.to_owned(), stage.lock())).into();
+    for kind in DatasetFolder::all() {
+        let folders = generations(datasets, kind)?.into_iter();
+        locks.extend(folders.map(|generation| (generation_folder(datasets, kind, generation), LOCK_NAME)));
     }
     for (folder, name) in locks {
         if FolderLock::is_held(&folder, name)? {
@@ -198,17 +199,17 @@ fn needless_generations<'a>(task: &Remains<'a>, gates: &[RunGate], closed: u32) 
     };
     let reached = task.reaches.iter().filter(|(generation, _)| closed < *generation).map(|(_, first)| *first).min();
     let mut needless = Vec::new();
-    for stage in STAGE_FOLDERS {
-        for generation in generations(task.datasets, stage)? {
+    for kind in DatasetFolder::all() {
+        for generation in generations(task.datasets, kind)? {
             let needed = closed < generation
-                || match stage {
-                    "selfplay" => reached.is_some_and(|first| first <= generation),
-                    "gate" => promoted(generation),
-                    DRIFT => true,
-                    _ => false,
+                || match kind {
+                    DatasetFolder::Stage(Stage::Generate) => reached.is_some_and(|first| first <= generation),
+                    DatasetFolder::Stage(Stage::Gate) => promoted(generation),
+                    DatasetFolder::Stage(_) => false,
+                    DatasetFolder::Drift => true,
                 };
             if !needed {
-                needless.push((task.datasets, generation_folder(task.datasets, stage, generation)));
+                needless.push((task.datasets, generation_folder(task.datasets, kind, generation)));
             }
         }
     }
@@ -227,7 +228,8 @@ fn needless_versions<'a>(
     let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
-        matches!(document.origin.stage.as_str(), "train" | "fit-mpc") && (1..=closed.generation).contains(&generation)
+        Stage::named(&document.origin.stage).is_some_and(Stage::makes_versions)
+            && (1..=closed.generation).contains(&generation)
     };
     let needed = |gate: &&RunGate| closed.generation < gate.generation;
     let players = gates.iter().filter(needed).flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
@@ -235,8 +237,8 @@ fn needless_versions<'a>(
     let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
     wanted.extend(history.iter().map(|promotion| promotion.content));
     wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
-    for generation in generations(task.datasets, "selfplay")? {
-        let folder = generation_folder(task.datasets, "selfplay", generation);
+    for generation in generations(task.datasets, Stage::Generate)? {
+        let folder = generation_folder(task.datasets, Stage::Generate, generation);
         if closed.generation < generation && exists(&folder.join("manifest.json"))? {
             wanted.extend(Manifest::read_any(&folder)?.models.into_values());
         }

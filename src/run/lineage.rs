@@ -5,7 +5,7 @@
 
 use super::defaults::keep_defaults;
 use super::entry::ConfigEntry;
-use super::folders::{RunGate, STAGE_FOLDERS, gates, generation_folder};
+use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
@@ -229,8 +229,8 @@ impl<'a> Lineage<'a> {
     /// Whatever the system refuses.
     pub fn has_begun(&self, generation: u32) -> Result<bool, ArtifactError> {
         let mut begun = self.file.player_of(generation).is_some();
-        for stage in STAGE_FOLDERS {
-            begun = begun || exists(&generation_folder(self.datasets, stage, generation))?;
+        for folder in DatasetFolder::all() {
+            begun = begun || exists(&generation_folder(self.datasets, folder, generation))?;
         }
         Ok(begun)
     }

@@ -1,6 +1,6 @@
 //! What the next generation of a run needs: its number, its config, who plays it, and the datasets it trains on.
 
-use super::folders::{DRIFT, generation_folder};
+use super::folders::{DatasetFolder, generation_folder};
 use super::lineage::{Change, Lineage, Player};
 use super::restart::Loss;
 use super::snapshot;
@@ -9,6 +9,7 @@ use super::state::{State, run_steps};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::publish::exists;
 use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -143,7 +144,7 @@ impl Lineage<'_> {
         let window = self.config_of(generation)?.config.run.window;
         let mut datasets = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
-            let folder = generation_folder(self.datasets, "selfplay", older);
+            let folder = generation_folder(self.datasets, Stage::Generate, older);
             // Of closed generations only those inside the old window are still there; a larger window finds no more.
             if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
                 datasets.push(folder);
@@ -168,7 +169,7 @@ impl Lineage<'_> {
 
     /// The opponent of the drift match that is due after the last finished generation.
     fn veteran(&self, finished: u32) -> Result<Option<String>, StageError> {
-        let folder = generation_folder(self.datasets, DRIFT, finished);
+        let folder = generation_folder(self.datasets, DatasetFolder::Drift, finished);
         if finished == 0 || !finished.is_multiple_of(DRIFT_GENERATIONS) || exists(&folder.join("verdict.json"))? {
             return Ok(None);
         }

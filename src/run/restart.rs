@@ -1,6 +1,6 @@
 //! Restart: everything of a run from a generation on is removed, after it has been announced.
 
-use super::folders::{DRIFT, STAGE_FOLDERS, generation_folder, generations};
+use super::folders::{DatasetFolder, generation_folder, generations};
 use super::gc::check_idle;
 use super::lineage::Lineage;
 use super::log::{RUN_LOG_NAME, read_calls};
@@ -8,6 +8,7 @@ use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, remove_folder};
 use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -46,15 +47,15 @@ impl Lineage<'_> {
             )));
         }
         let mut loss = Loss { from, to: 0, games: 0, gate_games: 0, versions: 0, cpu_hours: 0.0, folders: Vec::new() };
-        for stage in STAGE_FOLDERS {
-            for generation in generations(self.datasets, stage)?.into_iter().filter(|generation| from <= *generation) {
-                let folder = generation_folder(self.datasets, stage, generation);
+        for kind in DatasetFolder::all() {
+            for generation in generations(self.datasets, kind)?.into_iter().filter(|generation| from <= *generation) {
+                let folder = generation_folder(self.datasets, kind, generation);
                 if exists(&folder.join("manifest.json"))? {
                     let done = Manifest::read_any(&folder)?.done;
-                    match stage {
-                        "selfplay" => loss.games += done,
-                        "gate" | DRIFT => loss.gate_games += 2 * done,
-                        _ => {}
+                    match kind {
+                        DatasetFolder::Stage(Stage::Generate) => loss.games += done,
+                        DatasetFolder::Stage(Stage::Gate) | DatasetFolder::Drift => loss.gate_games += 2 * done,
+                        DatasetFolder::Stage(_) => {}
                     }
                 }
                 loss.to = loss.to.max(generation);
@@ -63,7 +64,7 @@ impl Lineage<'_> {
         }
         for document in self.registry.documents()? {
             let origin = &document.origin;
-            let made_here = matches!(origin.stage.as_str(), "train" | "fit-mpc");
+            let made_here = Stage::named(&origin.stage).is_some_and(Stage::makes_versions);
             if made_here && origin.generation().is_some_and(|generation| from <= generation) {
                 loss.versions += 1;
                 loss.folders.push(self.registry.folder().join(document.id.to_string()));

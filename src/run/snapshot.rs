@@ -1,7 +1,7 @@
 //! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry, from that generation on.
 
 use super::entry::{BOOK, ConfigEntry, FEATURES};
-use super::folders::{generation_folder, generations};
+use super::folders::{generations_in, in_generation};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::features_text;
 use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
@@ -18,7 +18,7 @@ const SIZE_MAX: u64 = 1 << 30;
 /// The file of a snapshot.
 #[must_use]
 pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
-    generation_folder(registry, CONFIG, from).join(format!("{run}.toml"))
+    in_generation(&registry.join(CONFIG), from).join(format!("{run}.toml"))
 }
 
 /// Writes the snapshot of the config of an entry; files that are already the same are not written.
@@ -53,8 +53,8 @@ pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), St
 ///
 /// Whatever the system refuses.
 pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
-    for from in generations(registry, CONFIG)?.into_iter().filter(|from| !froms.contains(from)) {
-        remove_folder(&generation_folder(registry, CONFIG, from))?;
+    for from in generations_in(&registry.join(CONFIG))?.into_iter().filter(|from| !froms.contains(from)) {
+        remove_folder(&in_generation(&registry.join(CONFIG), from))?;
     }
     Ok(())
 }

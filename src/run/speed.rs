@@ -1,6 +1,7 @@
 //! How fast the stages of a run have been, from its log.
 
 use super::log::{CallOutcome, CallRecord};
+use crate::pipeline::stage::Stage;
 use serde::Serialize;
 
 /// The speed of self-play in one generation.
@@ -18,7 +19,7 @@ impl PlaySpeed {
     /// That of a generation with so many games; `None` if the log does not say when they were finished.
     #[must_use]
     pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
-        let is_its = |call: &&CallRecord| call.stage == "generate" && call.generation == Some(generation);
+        let is_its = |call: &&CallRecord| call.stage == Stage::Generate.name() && call.generation == Some(generation);
         let calls: Vec<&CallRecord> =
             calls.iter().filter(is_its).filter(|call| call.outcome != CallOutcome::Skipped).collect();
         // A generation that was made again has several finished calls: the last finished the games that exist.

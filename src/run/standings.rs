@@ -1,10 +1,11 @@
 //! The ladder of a run: Elo of all versions and built-ins that played in its gates and drift matches.
 
-use super::folders::{DRIFT, matches};
+use super::folders::{DatasetFolder, matches};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::name::ModelName;
+use crate::pipeline::stage::Stage;
 use crate::statistics::ladder::{Match, Rating, ladder};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -37,8 +38,8 @@ impl Standing {
 ///
 /// A damaged gate.
 pub fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
-    let mut gates = matches(datasets, "gate")?;
-    gates.extend(matches(datasets, DRIFT)?);
+    let mut gates = matches(datasets, Stage::Gate)?;
+    gates.extend(matches(datasets, DatasetFolder::Drift)?);
     let Some(first) = gates.first() else { return Ok(Vec::new()) };
     let players = || gates.iter().flat_map(|gate| [&gate.verdict.baseline, &gate.verdict.candidate]);
     let anchor = players().find(|player| player.id == ModelName::Builtin(Builtin::SquareWeights));

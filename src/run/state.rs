@@ -1,7 +1,7 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
 use super::entry::ConfigEntry;
-use super::folders::{STAGE_FOLDERS, generation_folder, generations, recipe_of};
+use super::folders::{DatasetFolder, generation_folder, generations, recipe_of};
 use super::lineage::{Lineage, Player};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::GATE_GAMES;
@@ -11,7 +11,7 @@ use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::verdict::{Verdict, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock, LOCK_NAME, TRAIN_LOCK_NAME};
+use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::publish::exists;
@@ -25,41 +25,12 @@ use crate::pipeline::gate;
 use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
 use crate::pipeline::generate;
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train;
 use crate::pipeline::train::task::TrainTask;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A stage of the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Stage {
-    /// Self-play.
-    Generate,
-    /// Training.
-    Train,
-    /// MPC statistics.
-    FitMpc,
-    /// The match.
-    Gate,
-}
-
-impl Stage {
-    /// All of them, in the order of the loop.
-    pub const ALL: [Self; 4] = [Self::Generate, Self::Train, Self::FitMpc, Self::Gate];
-
-    /// Its name: the subcommand.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Generate => "generate",
-            Self::Train => "train",
-            Self::FitMpc => "fit-mpc",
-            Self::Gate => "gate",
-        }
-    }
-}
 
 /// The state of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -150,8 +121,8 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
     let mut begun = finished;
-    for stage in STAGE_FOLDERS {
-        begun = begun.max(generations(lineage.datasets, stage)?.last().copied().unwrap_or(0));
+    for kind in DatasetFolder::all() {
+        begun = begun.max(generations(lineage.datasets, kind)?.last().copied().unwrap_or(0));
     }
     let last = begun.max(lineage.config.config.run.generations.min(begun.max(closed) + 1));
     let documents = lineage.registry.documents()?;
@@ -173,7 +144,8 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
 
 /// Whether this program makes a generation's steps: it has the keys, the algorithms, the formats and the player that made it.
 fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
-    for (stage, kind) in [("selfplay", DatasetKind::Selfplay), ("mpc", DatasetKind::Mpc), ("gate", DatasetKind::Gate)] {
+    for stage in Stage::ALL {
+        let Some(kind) = stage.dataset() else { continue };
         let folder = generation_folder(lineage.datasets, stage, generation);
         if manifest_in(&folder, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
             return Ok(false);
@@ -229,14 +201,11 @@ impl Walk<'_> {
         let (mut fit_mpc, candidate) = self.fit_mpc(&draft)?;
         let (mut gate, next) = self.gate(&candidate, &champion)?;
         let registry = self.lineage.registry.folder();
-        for (state, folder, lock) in [
-            (&mut generate, self.folder("selfplay"), LOCK_NAME),
-            (&mut train, registry.to_owned(), TRAIN_LOCK_NAME),
-            (&mut fit_mpc, registry.to_owned(), FIT_MPC_LOCK_NAME),
-            (&mut gate, self.folder("gate"), LOCK_NAME),
-        ] {
+        for state in [&mut generate, &mut train, &mut fit_mpc, &mut gate] {
+            let stage = state.stage;
+            let folder = if stage.makes_versions() { registry.to_owned() } else { self.folder(stage) };
             // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
-            if state.state != State::Done && state.step.is_some() && FolderLock::is_held(&folder, lock)? {
+            if state.state != State::Done && state.step.is_some() && FolderLock::is_held(&folder, stage.lock())? {
                 state.state = State::Running;
             }
         }
@@ -267,13 +236,13 @@ impl Walk<'_> {
         })
     }
 
-    fn folder(&self, stage: &str) -> PathBuf {
+    fn folder(&self, stage: Stage) -> PathBuf {
         generation_folder(self.lineage.datasets, stage, self.generation)
     }
 
     fn generate(&self, champion: &Input<Arc<LoadedModel>>) -> Result<Found<()>, ArtifactError> {
-        let output = self.folder("selfplay");
-        let manifest = self.manifest("selfplay", DatasetKind::Selfplay)?;
+        let output = self.folder(Stage::Generate);
+        let manifest = self.manifest(Stage::Generate, DatasetKind::Selfplay)?;
         let Ok(model) = champion else {
             return Ok(self.unknown(Stage::Generate, manifest.is_some(), champion));
         };
@@ -291,7 +260,7 @@ impl Walk<'_> {
         let stale = |because: String| self.found(Stage::Generate, State::Stale, Some(because), Some(&step), None);
         let (state, because) = match (&manifest, recipe_of(&output)?) {
             (Some(manifest), Some(recipe)) if recipe != made_by => {
-                let mut settings = manifest.settings("generate");
+                let mut settings = manifest.settings(Stage::Generate.config_table());
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
                 return Ok(stale(step.difference(&settings)));
             }
@@ -315,7 +284,7 @@ impl Walk<'_> {
         champion: &Input<Arc<LoadedModel>>,
         dataset: &Input<()>,
     ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let latest = self.latest("train");
+        let latest = self.latest(Stage::Train);
         let (parent, ()) = match (champion, dataset) {
             (Ok(parent), Ok(())) => (parent, ()),
             (Err(why), _) | (_, Err(why)) => {
@@ -363,7 +332,7 @@ impl Walk<'_> {
         let oldest = (self.generation + 1).saturating_sub(self.config.config.run.window).max(1);
         let mut folders = Vec::new();
         for generation in oldest..=self.generation {
-            let folder = generation_folder(self.lineage.datasets, "selfplay", generation);
+            let folder = generation_folder(self.lineage.datasets, Stage::Generate, generation);
             if self.lineage.closed.generation < generation || exists(&folder.join("manifest.json"))? {
                 folders.push(folder);
             }
@@ -372,9 +341,9 @@ impl Walk<'_> {
     }
 
     fn fit_mpc(&self, draft: &Input<Arc<LoadedModel>>) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let latest = self.latest("fit-mpc");
+        let latest = self.latest(Stage::FitMpc);
         let Ok(model) = draft else { return Ok(self.unknown(Stage::FitMpc, latest.is_some(), draft)) };
-        let output = self.folder("mpc");
+        let output = self.folder(Stage::FitMpc);
         let task = FitMpcTask {
             config: &self.config.config.fit_mpc,
             seed: self.config.config.run.seed,
@@ -386,7 +355,7 @@ impl Walk<'_> {
         };
         let step = fit_mpc::recipe::step(&task);
         let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;
-        let samples = self.manifest("mpc", DatasetKind::Mpc)?.filter(|manifest| {
+        let samples = self.manifest(Stage::FitMpc, DatasetKind::Mpc)?.filter(|manifest| {
             manifest.recipe == fit_mpc::recipe::recipe(&task).hash && manifest.done == task.config.games
         });
         if state.state == State::Done && samples.is_none() {
@@ -406,7 +375,7 @@ impl Walk<'_> {
         candidate: &Input<Arc<LoadedModel>>,
         champion: &Input<Arc<LoadedModel>>,
     ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let output = self.folder("gate");
+        let output = self.folder(Stage::Gate);
         let verdict = exists(&output.join("verdict.json"))?.then(|| read_verdict(&output)).transpose()?;
         let (Ok(challenger), Ok(baseline)) = (candidate, champion) else {
             let why = if champion.is_err() { champion } else { candidate };
@@ -431,7 +400,7 @@ impl Walk<'_> {
         };
         let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);
         if verdict.step != step.id {
-            let mut settings = Manifest::read(&output, DatasetKind::Gate)?.settings("gate");
+            let mut settings = Manifest::read(&output, DatasetKind::Gate)?.settings(Stage::Gate.config_table());
             let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
             settings
                 .push(("avoid".to_owned(), if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") }));
@@ -441,14 +410,14 @@ impl Walk<'_> {
         Ok(self.found(Stage::Gate, State::Done, None, Some(&step), Some(Arc::clone(next))))
     }
 
-    fn manifest(&self, stage: &str, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
+    fn manifest(&self, stage: Stage, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
         manifest_in(&self.folder(stage), kind)
     }
 
     /// The newest version that a stage made in this generation.
-    fn latest(&self, stage: &str) -> Option<&ModelDocument> {
+    fn latest(&self, stage: Stage) -> Option<&ModelDocument> {
         let of_this = |document: &&ModelDocument| {
-            document.origin.stage == stage && document.origin.generation() == Some(self.generation)
+            document.origin.stage == stage.name() && document.origin.generation() == Some(self.generation)
         };
         self.documents.iter().rev().find(of_this)
     }

@@ -16,6 +16,7 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::{bytes_in, exists};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use serde::Serialize;
 use std::path::Path;
@@ -137,7 +138,7 @@ pub fn generation_line(
     documents: &[ModelDocument],
     generation: u32,
 ) -> Result<GenerationLine, ArtifactError> {
-    let selfplay = generation_folder(lineage.datasets, "selfplay", generation);
+    let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
     let manifest = exists(&selfplay.join("manifest.json"))?;
     let manifest = manifest.then(|| Manifest::read(&selfplay, DatasetKind::Selfplay)).transpose()?;
     let gate = lineage.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict);
@@ -162,7 +163,7 @@ pub fn generation_line(
 /// The training metrics of a version: its own, or those of the draft that it was fitted to.
 #[must_use]
 pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
-    if document.origin.stage == "train" {
+    if document.origin.stage == Stage::Train.name() {
         return serde_json::from_value(document.origin.metrics.clone()).ok();
     }
     let parent = document.origin.parent.as_ref()?.content;

@@ -1,10 +1,9 @@
 //! The arguments of the commands about a run as a whole.
 
-use super::SettingArguments;
+use super::{SettingArguments, stage_name};
+use crate::pipeline::stage::Stage;
 use crate::run::next::Generations;
-use crate::run::state::Stage;
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ pub(in crate::cli) struct RunArguments {
 #[command(after_help = "Example: renma status train --config configs/default.toml")]
 pub(in crate::cli) struct StatusArguments {
     /// Show only this stage, one line per generation
-    #[arg(value_parser = stage_parser(), value_name = "STAGE")]
+    #[arg(value_parser = stage_name(), value_name = "STAGE")]
     pub(in crate::cli) stage: Option<Stage>,
     #[command(flatten)]
     pub(in crate::cli) run: RunArguments,
@@ -81,13 +80,6 @@ pub(in crate::cli) struct PipelineArguments {
     /// With --record: the pipeline's budget
     #[arg(long, hide = true, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(in crate::cli) budget: Option<Duration>,
-}
-
-/// The stages by their names.
-fn stage_parser() -> impl TypedValueParser<Value = Stage> {
-    let by_name = |name: String| Stage::ALL.into_iter().find(|stage| stage.name() == name);
-    PossibleValuesParser::new(Stage::ALL.map(Stage::name))
-        .map(move |name| by_name(name).expect("it is one of the names"))
 }
 
 #[derive(Args, Debug)]

@@ -1,10 +1,11 @@
 //! The arguments of the `shard` commands.
 
-use super::folder;
 use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, TrainArguments, WorkArguments};
+use super::{folder, stage_name};
 use crate::cli::failure::UsageError;
+use crate::pipeline::stage::Stage;
 use bytesize::ByteSize;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// The `shard` commands.
@@ -59,15 +60,6 @@ pub(in crate::cli) enum ShardCommand {
 /// As that of `renma train`.
 const MEMORY: ByteSize = ByteSize::gib(4);
 
-/// A stage that can be divided.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(in crate::cli) enum ShardStage {
-    Generate,
-    Train,
-    FitMpc,
-    Gate,
-}
-
 #[derive(Args, Debug)]
 pub(in crate::cli) struct PlanArguments {
     /// The plan, a new file; `-` for stdout
@@ -77,8 +69,8 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long)]
     pub(in crate::cli) force: bool,
     /// The stage to divide
-    #[arg(long, value_enum, default_value_t = ShardStage::Generate, value_name = "STAGE")]
-    pub(in crate::cli) stage: ShardStage,
+    #[arg(long, value_parser = stage_name(), default_value_t = Stage::Generate, value_name = "STAGE")]
+    pub(in crate::cli) stage: Stage,
     /// Number of shards; fewer if the stage has fewer parts [default: one per 3 minutes of work, at least 32; train: at least 16; gate: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(in crate::cli) shards: Option<u32>,
@@ -94,7 +86,7 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long, value_name = "DIR", value_parser = folder())]
     output: Option<PathBuf>,
     /// train: dataset folders, oldest first
-    #[arg(long, num_args = 1.., value_name = "DIR", required_if_eq("stage", "train"))]
+    #[arg(long, num_args = 1.., value_name = "DIR", required_if_eq("stage", Stage::Train.name()))]
     dataset: Vec<PathBuf>,
     /// train: the model to start from [default: zero weights]
     #[arg(long, value_name = "MODEL")]
@@ -106,10 +98,10 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long, value_name = "DIR", value_parser = folder())]
     report: Option<PathBuf>,
     /// gate: the model that may become champion
-    #[arg(long, value_name = "MODEL", required_if_eq("stage", "gate"))]
+    #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
     candidate: Option<String>,
     /// gate: its opponent
-    #[arg(long, value_name = "MODEL", required_if_eq("stage", "gate"))]
+    #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
     baseline: Option<String>,
     /// gate: datasets whose positions must not be openings
     #[arg(long, num_args = 1.., value_name = "DATASET")]
@@ -148,30 +140,30 @@ impl PlanArguments {
             ("--parent", parent.is_some()),
             ("--memory", memory.is_some()),
         ];
-        let (name, known): (_, &[&str]) = match stage {
-            ShardStage::Generate => ("generate", &["--model", "--output"]),
-            ShardStage::Train => ("train", &["--dataset", "--parent", "--memory"]),
-            ShardStage::FitMpc => ("fit-mpc", &["--model", "--output", "--report"]),
-            ShardStage::Gate => ("gate", &["--candidate", "--baseline", "--avoid", "--output"]),
+        let known: &[&str] = match stage {
+            Stage::Generate => &["--model", "--output"],
+            Stage::Train => &["--dataset", "--parent", "--memory"],
+            Stage::FitMpc => &["--model", "--output", "--report"],
+            Stage::Gate => &["--candidate", "--baseline", "--avoid", "--output"],
         };
         if let Some((option, _)) = given.iter().find(|(option, given)| *given && !known.contains(option)) {
-            return Err(UsageError(format!("{option} is not an option of --stage {name}")));
+            return Err(UsageError(format!("{option} is not an option of --stage {stage}")));
         }
-        let needed = |option: &str| UsageError(format!("--stage {name} needs {option}"));
+        let needed = |option: &str| UsageError(format!("--stage {stage} needs {option}"));
         Ok(match stage {
-            ShardStage::Generate => {
+            Stage::Generate => {
                 let output = output.ok_or_else(|| needed("--output"))?;
                 StageArguments::Generate(GenerateArguments { run, model, generation, output }, replace)
             }
-            ShardStage::Train => {
+            Stage::Train => {
                 let memory = memory.unwrap_or(MEMORY);
                 StageArguments::Train(TrainArguments { run, dataset, parent, memory, work })
             }
-            ShardStage::FitMpc => {
+            Stage::FitMpc => {
                 let model = model.ok_or_else(|| needed("--model"))?;
                 StageArguments::FitMpc(FitMpcArguments { run, model, generation, output, report, replace, work })
             }
-            ShardStage::Gate => {
+            Stage::Gate => {
                 let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
                 let baseline = baseline.ok_or_else(|| needed("--baseline"))?;
                 let (output, remake) = (output.ok_or_else(|| needed("--output"))?, false);

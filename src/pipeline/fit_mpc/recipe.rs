@@ -1,9 +1,10 @@
 //! What determines the samples of MPC statistics, except their number, and the step that a fit is.
 
-use super::task::{ALGORITHM, FitMpcTask, Method};
+use super::task::{FitMpcTask, Method};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::recipe::{Origin, Recipe};
 use crate::artifact::step::{Step, table_settings};
+use crate::pipeline::stage::Stage;
 use std::collections::BTreeMap;
 
 /// Rises when the same config would give other samples.
@@ -26,13 +27,14 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
     let free = if matches!(task.config.method, Method::Line { .. }) { &FREE_KEYS[..] } else { &[] };
     let config = serde_json::to_value(task.config).expect("a config is plain data");
     let is_free = |name: &str| name.strip_prefix("fit_mpc.").is_some_and(|key| free.contains(&key));
-    settings.extend(table_settings("fit_mpc", &config).into_iter().filter(|(name, _)| !is_free(name)));
+    settings
+        .extend(table_settings(Stage::FitMpc.config_table(), &config).into_iter().filter(|(name, _)| !is_free(name)));
     let origin = Origin {
         kind: DatasetKind::Mpc,
         seed: task.seed,
         generation: task.generation,
         models: BTreeMap::from([("searcher".to_owned(), task.model.content)]),
-        table: "fit_mpc",
+        table: Stage::FitMpc.config_table(),
         config,
     };
     Recipe::new(settings, origin)
@@ -46,5 +48,5 @@ pub fn step(task: &FitMpcTask<'_>) -> Step {
         ("generation", task.generation.to_string()),
         ("weights", task.model.model.weights_hash().to_string()),
     ];
-    Step::new("fit-mpc", ALGORITHM, task.config, &inputs)
+    Stage::FitMpc.step(task.config, &inputs)
 }

@@ -8,18 +8,19 @@ use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::{find_part, make_part, write_part};
 use super::recipe::{recipe, step};
 use super::sample::Sample;
-use super::task::{ALGORITHM, FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
+use super::task::{FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
 use super::{picture, source};
 use crate::artifact::dataset::folder::sweep_dataset;
 use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::lock::{FIT_MPC_LOCK_NAME, FolderLock};
+use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::engine::search::result::Stopped;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::sync::atomic::AtomicBool;
@@ -34,7 +35,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     task.config.check()?;
     let step = step(&task).id;
     let recipe = recipe(&task);
-    let _registry_lock = FolderLock::take_named(task.registry.folder(), FIT_MPC_LOCK_NAME)?;
+    let _registry_lock = FolderLock::take_named(task.registry.folder(), Stage::FitMpc.lock())?;
     let _lock = task.output.map(FolderLock::take).transpose()?;
     sweep_dead(&task)?;
     let samples = task.output.map(|output| recipe.finished(output, task.config.games)).transpose()?;
@@ -65,9 +66,9 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let document = task.model.document.as_ref();
     let origin = Origin {
         kind: ModelKind::Model,
-        stage: "fit-mpc".into(),
+        stage: Stage::FitMpc.name().into(),
         step,
-        algorithm: ALGORITHM,
+        algorithm: Stage::FitMpc.algorithm(),
         parent: Some(task.model.as_reference()),
         datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
         config: serde_json::to_value(task.config).expect("a config is plain data"),
@@ -95,7 +96,7 @@ pub(super) fn sweep_dead(task: &FitMpcTask<'_>) -> Result<(), ArtifactError> {
 pub(super) type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
 
 pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
-    context.progress.begin("fit-mpc", task.config.games, "games");
+    context.progress.begin(Stage::FitMpc.name(), task.config.games, "games");
     let fitted = source::fit(task, context);
     context.progress.end();
     let (fits, samples) = fitted?;
@@ -114,7 +115,7 @@ pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context
 }
 
 pub(super) fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
-    context.progress.begin("fit-mpc", task.config.games, "games");
+    context.progress.begin(Stage::FitMpc.name(), task.config.games, "games");
     let parts = make_parts(task, recipe, context);
     context.progress.end();
     let parts = parts?;

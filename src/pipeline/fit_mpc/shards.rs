@@ -8,6 +8,7 @@ use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::item_sample::ItemSample;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use std::ops::Range;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub fn fit_mpc_parts(
     }
     sweep_dataset(output, &[&MPC_SAMPLES])?;
     let ranges = PartRange::some(task.config.games, task.config.part_games, wanted);
-    context.progress.begin("fit-mpc", ranges.iter().map(|range| range.count).sum(), "games");
+    context.progress.begin(Stage::FitMpc.name(), ranges.iter().map(|range| range.count).sum(), "games");
     let made = context.pool()?.install(|| {
         ranges.iter().try_for_each(|range| {
             context.check()?;

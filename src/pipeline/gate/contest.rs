@@ -11,6 +11,7 @@ use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict};
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crossbeam::channel::{Sender, bounded};
 use std::collections::BTreeMap;
@@ -75,7 +76,7 @@ pub(super) fn contest(
     let over = AtomicBool::new(false);
     let (sender, receiver) = bounded(WAITING_GAMES);
     let all: u64 = ranges.iter().map(|range| 2 * range.count).sum();
-    context.progress.begin("gate", all, "games");
+    context.progress.begin(Stage::Gate.name(), all, "games");
     context.progress.resume(all - games.count());
     let outcome = std::thread::scope(|scope| {
         let collector = scope.spawn(|| {

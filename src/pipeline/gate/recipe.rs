@@ -1,12 +1,13 @@
 //! What determines the games of a gate, except their number, and the step that a gate is.
 
 use super::avoided::Avoided;
-use super::task::{ALGORITHM, GateTask};
+use super::task::GateTask;
 use crate::artifact::dataset::manifest::{DatasetKind, RULES};
 use crate::artifact::dataset::recipe::{Origin, Recipe};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Step, table_settings};
+use crate::pipeline::stage::Stage;
 
 /// What a gate is made by, and how its results are recognized.
 #[derive(Debug)]
@@ -27,14 +28,16 @@ impl GateIdentity {
             ("baseline", task.baseline.content.to_string()),
             ("avoid", if hashes.is_empty() { "nothing".to_owned() } else { hashes.join(" ") }),
         ];
-        let step = Step::new("gate", ALGORITHM, task.config, &inputs);
+        let step = Stage::Gate.step(task.config, &inputs);
         let config = serde_json::to_value(task.config).expect("a config is plain data");
         let mut settings = vec![
             ("format".to_owned(), DatasetKind::Gate.format().to_string()),
-            ("algorithm".to_owned(), ALGORITHM.to_string()),
+            ("algorithm".to_owned(), Stage::Gate.algorithm().to_string()),
             ("rules".to_owned(), RULES.to_owned()),
         ];
-        settings.extend(table_settings("gate", &config).into_iter().filter(|(key, _)| key != "gate.games"));
+        settings.extend(
+            table_settings(Stage::Gate.config_table(), &config).into_iter().filter(|(key, _)| key != "gate.games"),
+        );
         settings.extend(inputs.map(|(name, value)| (name.to_owned(), value)));
         let models = [("candidate", task.candidate), ("baseline", task.baseline)];
         let origin = Origin {
@@ -42,7 +45,7 @@ impl GateIdentity {
             seed: task.seed,
             generation: task.generation,
             models: models.map(|(role, model)| (role.to_owned(), model.content)).into(),
-            table: "gate",
+            table: Stage::Gate.config_table(),
             config,
         };
         Self { recipe: Recipe::new(settings, origin), step, avoided }

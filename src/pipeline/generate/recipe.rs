@@ -9,6 +9,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, Step, settings_hash};
 use crate::artifact::table::Table;
+use crate::pipeline::stage::Stage;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
         seed: task.seed,
         generation: task.generation,
         models: BTreeMap::from([("player".to_owned(), task.model.content)]),
-        table: "generate",
+        table: Stage::Generate.config_table(),
         config,
     };
     Recipe::new(settings, origin)
@@ -37,7 +38,7 @@ pub fn step(task: &GenerateTask<'_>) -> Step {
         ("generation", task.generation.to_string()),
         ("model", task.model.content.to_string()),
     ];
-    Step::new("generate", ALGORITHM, &resolved_config(task), &inputs)
+    Stage::Generate.step(&resolved_config(task), &inputs)
 }
 
 /// The `[generate]` table, in which a book is known by its lines, wherever it lies.

@@ -9,6 +9,7 @@ use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::recipe::Recipe;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crossbeam::channel::{Receiver, Sender, bounded};
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ pub(super) fn play_missing(
     context: Context<'_>,
 ) -> Result<Written, StageError> {
     let games: u64 = missing.iter().map(|part| part.count).sum();
-    context.progress.begin("generate", wanted, "games");
+    context.progress.begin(Stage::Generate.name(), wanted, "games");
     context.progress.resume(wanted - games);
     let written = play_parts(task, recipe, missing, context);
     context.progress.end();

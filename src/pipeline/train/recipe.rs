@@ -1,13 +1,14 @@
 //! What a training is made from: its datasets, its step, and the weights with which it begins.
 
 use super::parts::phase_empties;
-use super::task::{ALGORITHM, Start, TrainTask};
+use super::task::{Start, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::document::dataset_setting;
 use crate::artifact::model::version::{Model, pattern_set_hash};
 use crate::artifact::step::Step;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
 use std::sync::Arc;
 
 /// Opens the datasets of a task, whose config is checked too.
@@ -33,7 +34,7 @@ pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
         ("parent", parent),
     ];
     inputs.extend(datasets.iter().map(|dataset| ("dataset", dataset.manifest().content.to_string())));
-    let mut step = Step::new("train", ALGORITHM, task.config, &inputs);
+    let mut step = Stage::Train.step(task.config, &inputs);
     let named = step.settings.iter_mut().filter(|(name, _)| name == "dataset");
     named.zip(1..).zip(datasets).for_each(|((setting, number), dataset)| {
         *setting = dataset_setting(number, dataset.manifest().content);

@@ -8,17 +8,18 @@ use super::metrics::{judge, judge_evaluation};
 use super::parts::Plan;
 use super::recipe::{initial_model, open_datasets, step};
 use super::rows::{CURVE_SHARES, TrainingSet, no_rows, read_rows};
-use super::task::{ALGORITHM, TrainMetrics, TrainReport, TrainTask};
+use super::task::{TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::{FolderLock, TRAIN_LOCK_NAME};
+use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{DatasetEntry, ModelKind, Origin};
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::sweep;
 use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 
 /// Trains a new version, unless the registry holds it already.
@@ -33,7 +34,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         return skipped(made);
     }
     context.check_budget()?;
-    let _lock = FolderLock::take_named(task.registry.folder(), TRAIN_LOCK_NAME)?;
+    let _lock = FolderLock::take_named(task.registry.folder(), Stage::Train.lock())?;
     // Another training of this step may have ended between the look and the lock.
     if let Some(made) = task.registry.made_by(step)? {
         return skipped(made);
@@ -49,9 +50,9 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     })?;
     let origin = Origin {
         kind: ModelKind::Draft,
-        stage: "train".into(),
+        stage: Stage::Train.name().into(),
         step,
-        algorithm: ALGORITHM,
+        algorithm: Stage::Train.algorithm(),
         parent: task.parent.map(LoadedModel::as_reference),
         datasets: datasets.iter().map(dataset_entry).collect(),
         config: serde_json::to_value(task.config).expect("a config is plain data"),
@@ -117,7 +118,7 @@ pub(super) fn fit_from(
     let before = judge_evaluation(baseline, set, context)?;
     let learner = Learner::new(task, &set.training, checkpoint, context);
     let curve = Curve { task, set, checkpoint, context };
-    context.progress.begin("train", learner.visits() + curve.visits(), "rows");
+    context.progress.begin(Stage::Train.name(), learner.visits() + curve.visits(), "rows");
     let learned = learner.run(&initial).and_then(|learned| Ok((learned, curve.run(&initial)?)));
     context.progress.end();
     let ((model, epochs), learning_curve) = learned?;
@@ -151,7 +152,7 @@ pub(super) fn fit_from(
 /// As [`fit`].
 pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
     let learner = Learner::new(task, &set.training, None, context);
-    context.progress.begin("train", learner.visits(), "rows");
+    context.progress.begin(Stage::Train.name(), learner.visits(), "rows");
     let result = learner.run(&initial_model(task));
     context.progress.end();
     result.map(|_| learner.visits())

@@ -16,6 +16,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
 use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
@@ -216,7 +217,7 @@ impl<'a> Work<'a> {
             }
             let learner = Learner::new(self.task, &set.training, checkpoint, context);
             let visits = learner.visits_of(parts);
-            context.progress.begin("train", visits, "rows");
+            context.progress.begin(Stage::Train.name(), visits, "rows");
             let learned = learner.learn_parts(&initial_model(self.task), (&self.plan, &self.map), parts, &wide);
             context.progress.end();
             Ok((visits, learned?))

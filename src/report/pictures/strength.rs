@@ -1,5 +1,6 @@
 //! How strong the models are: the ladder and the gates.
 
+use crate::pipeline::stage::Stage;
 use crate::report::chart::{Axis, Chart, Mark, NARROW, Tone};
 use crate::report::facts::{Facts, Rung};
 use crate::report::figure::{Figure, absent};
@@ -107,7 +108,7 @@ fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Inv
             word => format!("The latest gate {word} its candidate after {pairs} pairs of games."),
         },
         source: &invocation.data_file("gate/*/games/*.parquet"),
-        command: &invocation.inspect_command("gate", latest.generation),
+        command: &invocation.inspect_command(Stage::Gate, latest.generation),
     };
     let x = Axis::whole("pairs of games", [0.0, most]);
     let y = Axis::real("log-likelihood ratio", [range[0] - room, range[1] + room]);

@@ -8,6 +8,7 @@ use crate::artifact::model::document::{DatasetEntry, ModelDocument};
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::publish::exists;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates, generation_folder, generations};
 use crate::run::standings::{Standing, standings};
@@ -108,7 +109,7 @@ fn trained_on(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, 
 ///
 /// A damaged manifest.
 pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    let folder = generation_folder(datasets, "selfplay", entry.generation);
+    let folder = generation_folder(datasets, Stage::Generate, entry.generation);
     if !exists(&folder.join("manifest.json"))? {
         return Ok(None);
     }
@@ -118,8 +119,8 @@ pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> Result<Option<
 /// The self-play that a model played.
 fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, ArtifactError> {
     let mut links = Vec::new();
-    for generation in generations(datasets, "selfplay")? {
-        let folder = generation_folder(datasets, "selfplay", generation);
+    for generation in generations(datasets, Stage::Generate)? {
+        let folder = generation_folder(datasets, Stage::Generate, generation);
         if !exists(&folder.join("manifest.json"))? {
             continue;
         }

@@ -1,0 +1,153 @@
+//! The stages of the loop and what everyone else asks of them.
+
+use super::{fit_mpc, gate, generate, train};
+use crate::artifact::dataset::games::GAMES;
+use crate::artifact::dataset::gate_games::GATE_GAMES;
+use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
+use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::lock::LOCK_NAME;
+use crate::artifact::step::Step;
+use crate::artifact::table::Table;
+use serde::Serialize;
+use std::fmt;
+
+/// A stage of the loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Stage {
+    /// Self-play.
+    Generate,
+    /// Training.
+    Train,
+    /// MPC statistics.
+    FitMpc,
+    /// The match.
+    Gate,
+}
+
+/// What is known of a stage.
+struct Facts {
+    name: &'static str,
+    config_table: &'static str,
+    algorithm: u32,
+    unit: &'static str,
+    /// Of the dataset that it makes, if it makes one: kind, folder and tables, in the order in which they are published.
+    dataset: Option<(DatasetKind, &'static str, &'static [&'static Table])>,
+    /// The lock in the registry, of a stage that makes versions.
+    registry_lock: Option<&'static str>,
+}
+
+impl Stage {
+    /// All of them, in the order of the loop.
+    pub const ALL: [Self; 4] = [Self::Generate, Self::Train, Self::FitMpc, Self::Gate];
+
+    const fn facts(self) -> Facts {
+        match self {
+            Self::Generate => Facts {
+                name: "generate",
+                config_table: "generate",
+                algorithm: generate::task::ALGORITHM,
+                unit: "games",
+                dataset: Some((DatasetKind::Selfplay, "selfplay", const { &[&GAMES, &POSITIONS] })),
+                registry_lock: None,
+            },
+            Self::Train => Facts {
+                name: "train",
+                config_table: "train",
+                algorithm: train::task::ALGORITHM,
+                unit: "rows",
+                dataset: None,
+                registry_lock: Some(".train.lock"),
+            },
+            Self::FitMpc => Facts {
+                name: "fit-mpc",
+                config_table: "fit_mpc",
+                algorithm: fit_mpc::task::ALGORITHM,
+                unit: "games",
+                dataset: Some((DatasetKind::Mpc, "mpc", const { &[&MPC_SAMPLES] })),
+                registry_lock: Some(".fit-mpc.lock"),
+            },
+            Self::Gate => Facts {
+                name: "gate",
+                config_table: "gate",
+                algorithm: gate::task::ALGORITHM,
+                unit: "games",
+                dataset: Some((DatasetKind::Gate, "gate", const { &[&GATE_GAMES] })),
+                registry_lock: None,
+            },
+        }
+    }
+
+    /// The stage with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| stage.name() == name)
+    }
+
+    /// Its name: the subcommand, and the stage that its versions say they come from.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The name of its table in a config.
+    #[must_use]
+    pub const fn config_table(self) -> &'static str {
+        self.facts().config_table
+    }
+
+    /// The version of its algorithm, which rises when the same inputs would give another result.
+    #[must_use]
+    pub const fn algorithm(self) -> u32 {
+        self.facts().algorithm
+    }
+
+    /// What its work is counted in.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        self.facts().unit
+    }
+
+    /// What the dataset that it makes holds, if it makes one.
+    #[must_use]
+    pub fn dataset(self) -> Option<DatasetKind> {
+        self.facts().dataset.map(|(kind, ..)| kind)
+    }
+
+    /// The folder of that dataset's generations among the datasets of a run.
+    #[must_use]
+    pub fn folder(self) -> Option<&'static str> {
+        self.facts().dataset.map(|(_, folder, _)| folder)
+    }
+
+    /// The tables of that dataset, in the order in which they are published.
+    #[must_use]
+    pub fn tables(self) -> &'static [&'static Table] {
+        self.facts().dataset.map_or(&[], |(.., tables)| tables)
+    }
+
+    /// One run of the stage: its inputs' contents, its config table and the version of its algorithm.
+    #[must_use]
+    pub fn step(self, config: &impl Serialize, inputs: &[(&str, String)]) -> Step {
+        Step::new(self.name(), self.algorithm(), config, inputs)
+    }
+
+    /// Whether it makes versions of a model.
+    #[must_use]
+    pub const fn makes_versions(self) -> bool {
+        self.facts().registry_lock.is_some()
+    }
+
+    /// The lock that it holds at work: in the registry if it makes versions, else in the folder of its dataset.
+    #[must_use]
+    pub fn lock(self) -> &'static str {
+        self.facts().registry_lock.unwrap_or(LOCK_NAME)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
