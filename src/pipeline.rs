@@ -8,11 +8,13 @@ mod fixtures;
 pub mod gate;
 pub mod generate;
 pub mod item_sample;
+pub mod parts;
 pub mod promote;
 pub mod retired;
 pub mod search_settings;
 pub mod stage;
 pub mod train;
+mod workers;
 
 use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
 use crate::artifact::error::ArtifactError;
@@ -138,6 +140,17 @@ impl Context<'_> {
     /// Whatever the system refuses.
     pub fn pool(&self) -> Result<rayon::ThreadPool, StageError> {
         Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build()?)
+    }
+
+    /// Works on a task of which the observer sees how much is done: of `total` items, `done` before.
+    pub fn observe<T>(&self, task: &str, (total, done): (u64, u64), unit: &str, work: impl FnOnce() -> T) -> T {
+        self.progress.begin(task, total, unit);
+        if 0 < done {
+            self.progress.resume(done);
+        }
+        let result = work();
+        self.progress.end();
+        result
     }
 
     /// Whether the run is to stop.

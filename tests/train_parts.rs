@@ -11,10 +11,11 @@ use renma::artifact::hash::{ContentHash, FieldHasher};
 use renma::artifact::model::reference::{LoadedModel, load_model};
 use renma::artifact::model::registry::Registry;
 use renma::config::{LoadedConfig, load_config};
+use renma::pipeline::parts::PartsReport;
 use renma::pipeline::train::recipe::step;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::shards::{check_part, finished_parts, part_weights, train_parts, train_rounds};
-use renma::pipeline::train::task::{TrainPartsReport, TrainTask};
+use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Progress, StageError};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -79,7 +80,7 @@ impl Lesson {
         })
     }
 
-    fn parts(&self, registry: &str, parts: Range<usize>) -> Result<TrainPartsReport, StageError> {
+    fn parts(&self, registry: &str, parts: Range<usize>) -> Result<PartsReport, StageError> {
         self.with(registry, 1 << 30, |task| Watch::default().parts(task, parts))
     }
 
@@ -144,7 +145,7 @@ impl Watch {
         Context { threads, stop: &self.stop, budget_spent: &self.never, progress: self }
     }
 
-    fn parts(&self, task: &TrainTask<'_>, parts: Range<usize>) -> Result<TrainPartsReport, StageError> {
+    fn parts(&self, task: &TrainTask<'_>, parts: Range<usize>) -> Result<PartsReport, StageError> {
         train_parts(task, parts, self.context(2))
     }
 }
@@ -168,13 +169,13 @@ fn parts_in_any_order_make_the_model_of_one_training() {
             let report = lesson.with(name, memory, |task| train_parts(task, parts.clone(), watch.context(threads)));
             let report = report.unwrap();
             let missing = parts.clone().filter(|part| !done.contains(part)).count() as u64;
-            assert_eq!((report.skipped, report.parts), (false, missing), "{name} {parts:?}");
+            assert_eq!((report.skipped, report.made["parts"]), (false, missing), "{name} {parts:?}");
             assert_eq!(
                 [watch.learned, watch.announced].map(AtomicU64::into_inner),
-                [report.updates; 2],
+                [report.made["updates"]; 2],
                 "{name} {parts:?}"
             );
-            updates += report.updates;
+            updates += report.made["updates"];
             done.extend(parts.clone());
             assert_eq!(lesson.finished(name), done.iter().copied().collect::<Vec<_>>(), "{name}");
             assert!(lesson.parts(name, parts.clone()).unwrap().skipped, "{name} {parts:?}");
@@ -192,7 +193,7 @@ fn parts_in_any_order_make_the_model_of_one_training() {
 fn a_learning_curve_is_left_to_the_end_of_the_training() {
     let lesson = Lesson::new(&[("train.learning_curve", "true")]);
     let all = lesson.train("whole");
-    let main = lesson.parts("parts", 0..PHASES.end).unwrap().updates;
+    let main = lesson.parts("parts", 0..PHASES.end).unwrap().made["updates"];
     let rest = lesson.train("parts");
     assert!(0 < rest && main + rest == all, "{main} {rest} {all}");
     check_same(&lesson.workspace.path("whole"), &lesson.workspace.path("parts"), "with a learning curve");
@@ -315,7 +316,7 @@ fn weights_of_parts_are_about_their_row_visits() {
     let datasets = lesson.datasets.each_ref().map(|folder| Dataset::open(folder).unwrap());
     let weights = lesson.with("registry", 0, |task| part_weights(task, &datasets));
     for (part, &weight) in weights.iter().enumerate() {
-        let updates = lesson.parts("registry", part..part + 1).unwrap().updates;
+        let updates = lesson.parts("registry", part..part + 1).unwrap().made["updates"];
         assert!(weight.abs_diff(updates) <= updates / 5 + 500, "part {part}: {weight} for {updates}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::plan::LoadedPlan;
 use super::stage::StageTask;
-use crate::pipeline::fit_mpc::shards::sample_until;
+use crate::pipeline::fit_mpc::parts::sample_until;
 use crate::pipeline::generate::run::play_until;
 use crate::pipeline::{Context, StageError};
 use crate::run::forecast::VISITS_PER_SECOND;

@@ -1,12 +1,8 @@
 //! How far the shards of a plan are, and which are wanted now: found by looking at files.
 
 use super::plan::LoadedPlan;
-use super::stage::StageTask;
-use crate::pipeline::fit_mpc::shards::fit_mpc_parts_done;
-use crate::pipeline::gate::shards::gate_progress;
-use crate::pipeline::generate::run::generate_parts_done;
+use crate::pipeline::parts::PartsProgress;
 use crate::pipeline::stage::Stage;
-use crate::pipeline::train::shards::{train_parts_done, train_rounds};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::ops::Range;
@@ -32,40 +28,8 @@ pub struct PlanProgress {
 ///
 /// Pieces of other inputs, or whatever the system refuses.
 pub fn progress(plan: &LoadedPlan, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
-    let (done, wanted) = match plan.task() {
-        StageTask::Generate(task) => all_wanted(generate_parts_done(&task)?),
-        StageTask::Train(task) => {
-            let done = train_parts_done(&task)?;
-            let wide = train_rounds(&task).wide;
-            let is_early = done[wide.clone()].iter().any(|done| !done);
-            let wanted = if is_early { wide } else { 0..done.len() };
-            (done, wanted)
-        }
-        StageTask::FitMpc(task) => all_wanted(fit_mpc_parts_done(&task)?),
-        StageTask::Gate(task) => {
-            let gate = gate_progress(&task, context)?;
-            let looked_at = gate.played.iter().take_while(|played| **played).count();
-            let wanted = 0..gate.deciding.unwrap_or((looked_at + ahead.max(1)).min(gate.played.len()));
-            (gate.played, wanted)
-        }
-    };
+    let PartsProgress { done, wanted } = plan.task().shards()?.progress(ahead, context)?;
     Ok(PlanProgress::new(plan.stage(), plan.shards(), &done, &wanted))
-}
-
-/// An error unless the pieces that the end of the stage needs are all there.
-///
-/// # Errors
-///
-/// [`StageError::Unfinished`] with the first that is missing; otherwise as [`progress`].
-pub fn check_complete(plan: &LoadedPlan, context: Context<'_>) -> Result<(), StageError> {
-    let progress = progress(plan, 1, context)?;
-    let Some(&shard) = progress.needed.first() else { return Ok(()) };
-    Err(StageError::Unfinished { part: plan.shards()[shard].start, folder: plan.output().to_owned() })
-}
-
-fn all_wanted(done: Vec<bool>) -> (Vec<bool>, Range<usize>) {
-    let all = 0..done.len();
-    (done, all)
 }
 
 impl PlanProgress {

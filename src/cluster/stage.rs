@@ -8,10 +8,15 @@ pub mod train;
 
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::StageError;
+use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::gate::batches::gate_shards;
 use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
+use crate::pipeline::generate::run::generate_shards;
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::parts::Shards;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::train::shards::TrainShards;
 use crate::pipeline::train::task::TrainTask;
 use fit_mpc::{FitMpcInputs, FitMpcPlan};
 use gate::{GateInputs, GatePlan};
@@ -55,6 +60,22 @@ pub enum StageTask<'a> {
     FitMpc(FitMpcTask<'a>),
     /// A match.
     Gate(GateTask<'a>),
+}
+
+impl StageTask<'_> {
+    /// Its parts, which any number of processes make.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, or a stage that cannot be cut.
+    pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
+        match self {
+            Self::Generate(task) => generate_shards(*task),
+            Self::Train(task) => Ok(Box::new(TrainShards(task))),
+            Self::FitMpc(task) => fit_mpc_shards(*task),
+            Self::Gate(task) => gate_shards(task),
+        }
+    }
 }
 
 impl StagePlan {

@@ -1,7 +1,7 @@
 //! The gate: a paired match between a candidate and a baseline, and a verdict.
 
 mod avoided;
-mod batches;
+pub mod batches;
 mod contest;
 pub mod judgment;
 pub mod looks;
@@ -12,6 +12,5 @@ mod remake;
 mod rule;
 pub mod run;
 mod score;
-pub mod shards;
 pub mod task;
 mod verdict;

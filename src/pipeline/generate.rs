@@ -8,4 +8,3 @@ pub mod recipe;
 pub mod remake;
 pub mod run;
 pub mod task;
-mod workers;

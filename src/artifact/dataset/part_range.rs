@@ -76,14 +76,14 @@ impl<'a> PartItems<'a> {
         self.count
     }
 
-    /// The item with this number.
+    /// The place of the part that has the item with this number, and the item.
     #[must_use]
-    pub fn get(&self, number: u64) -> Option<u64> {
+    pub fn get(&self, number: u64) -> Option<(usize, u64)> {
         if self.count <= number {
             return None;
         }
         let part = self.begins.partition_point(|&begin| begin <= number).checked_sub(1)?;
-        Some(self.parts[part].first + number - self.begins[part])
+        Some((part, self.parts[part].first + number - self.begins[part]))
     }
 }
 
@@ -114,7 +114,9 @@ mod tests {
         for kept in [0b111_1111, 0b010_1101, 0b100_0000, 0] {
             parts.retain(|part| kept >> part.index & 1 == 1);
             let items = PartItems::new(&parts);
-            let listed: Vec<u64> = parts.iter().flat_map(PartRange::ids).collect();
+            let of_part =
+                |(place, part): (usize, &PartRange)| part.ids().map(move |id| (place, id)).collect::<Vec<_>>();
+            let listed: Vec<(usize, u64)> = parts.iter().enumerate().flat_map(of_part).collect();
             assert_eq!(items.count(), listed.len() as u64);
             assert_eq!((0..items.count()).map_while(|number| items.get(number)).collect::<Vec<_>>(), listed);
             assert_eq!(items.get(items.count()), None);

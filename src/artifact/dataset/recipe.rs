@@ -96,6 +96,12 @@ impl Recipe {
         }
     }
 
+    /// The games of this many items.
+    #[must_use]
+    pub fn games(&self, items: u64) -> u64 {
+        if self.origin.kind == DatasetKind::Gate { 2 * items } else { items }
+    }
+
     /// Refuses a folder that holds more items than are asked for.
     ///
     /// # Errors
@@ -105,12 +111,11 @@ impl Recipe {
         if found <= asked {
             return Ok(());
         }
-        let games = if self.origin.kind == DatasetKind::Gate { 2 } else { 1 };
         let reason = format!(
             "it holds {} games already, and {}.games asks for {}\nchoose another --output or ask for more",
-            games * found,
+            self.games(found),
             self.origin.table,
-            games * asked
+            self.games(asked)
         );
         Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
     }

@@ -7,8 +7,8 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::pipeline::StageError;
+use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
 use crate::pipeline::fit_mpc::recipe::recipe;
-use crate::pipeline::fit_mpc::shards::fit_mpc_parts_done;
 use crate::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -49,9 +49,8 @@ impl FitMpcPlan {
     ///
     /// A bad setting, `method = "source"`, no output folder, or a folder with a name that a plan cannot hold.
     pub fn new(task: &FitMpcTask<'_>) -> Result<Self, StageError> {
-        task.config.check()?;
         // A stage that cannot be cut says so now.
-        fit_mpc_parts_done(task)?;
+        fit_mpc_shards(*task)?;
         Ok(Self {
             recipe: recipe(task).hash,
             config: task.config.clone(),

@@ -68,7 +68,7 @@ fn remake_games(
     let player = player_of(dataset)?;
     let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
     let model = find_model(player, &registry)?;
-    let remake = Remake::new(dataset, None, &model, sample)?;
+    let remake = Remake::new(dataset, &model, sample)?;
     let counts = over_parts(context, "remake", dataset, |index| remake.part(index, context))?;
     Ok(counts.iter().sum())
 }

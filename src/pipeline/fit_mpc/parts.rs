@@ -1,71 +1,116 @@
-//! The samples on disk: parts of fixed ranges of games, found again after a kill.
+//! The parts of the samples: positions of games with their searches.
 
+use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
-use super::task::{FitMpcConfig, FitMpcTask};
-use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::manifest::Part;
+use super::task::{FitMpcTask, Method};
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::row::TableRow;
+use crate::artifact::table::{Footer, Table};
 use crate::engine::search::mpc::MpcTable;
+use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Shards, Sink};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::workers::make_items;
 use crate::pipeline::{Context, StageError};
-use rayon::prelude::{IntoParallelIterator, ParallelIterator};
-use std::collections::BTreeMap;
+use arrow::array::RecordBatch;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-/// A part as a folder holds it; `None` if it is not there, damaged or shorter than asked.
-pub(super) fn find_part(
-    recipe: &Recipe,
-    config: &FitMpcConfig,
-    folder: &Path,
-    range: &PartRange,
-    stop: &AtomicBool,
-) -> Result<Option<(Part, Vec<Sample>)>, ArtifactError> {
-    let tables = [(&MPC_SAMPLES, range.count * config.game_rows_max())];
-    let Some(found) = recipe.find(folder, range, &tables, stop)? else { return Ok(None) };
-    let rows = found.files.iter().map(|(_, rows)| MpcSampleRow::from_batch(rows));
-    // A value that no row can have: the part is made again.
-    let Ok(rows) = rows.collect::<Result<Vec<_>, _>>() else { return Ok(None) };
-    let samples = Sample::from_rows(&rows.concat(), config.depth_max).ok();
-    let samples = samples.filter(|samples| samples.iter().all(|sample| range.ids().contains(&sample.game)));
-    Ok(samples.map(|samples| (found.part, samples)))
+pub(super) struct Samples<'a> {
+    pub(super) task: FitMpcTask<'a>,
 }
 
-/// Searches the samples of a part, on the threads of the current pool.
-pub(super) fn make_part(
+impl<'a> Samples<'a> {
+    /// The parts of a task whose samples are kept in a folder.
+    pub(super) fn parts(task: FitMpcTask<'a>, folder: &'a Path) -> Parts<'a, Self> {
+        let (items, part_items) = (task.config.games, task.config.part_games);
+        Parts { kind: Self { task }, recipe: recipe(&task), folder, items, part_items }
+    }
+}
+
+/// The parts of the samples, which any number of processes make.
+///
+/// # Errors
+///
+/// A bad setting, no folder that the processes share, or `method = "source"`, which needs all samples before each.
+pub fn fit_mpc_shards<'a>(task: FitMpcTask<'a>) -> Result<Box<dyn Shards + 'a>, StageError> {
+    task.config.check()?;
+    if let Method::Source { .. } = task.config.method {
+        let reason =
+            "fit_mpc.method = \"source\" cannot be cut into shards: each of its searches uses the fits before it";
+        return Err(StageError::Setting(format!(
+            "{reason}\nrun renma fit-mpc on one machine, or set method = \"line\""
+        )));
+    }
+    let missing = || StageError::Setting("shards of fit-mpc share a folder of samples: add --output DIR".into());
+    Ok(Box::new(Samples::parts(task, task.output.ok_or_else(missing)?)))
+}
+
+/// Searches the positions of games until it is enough, of one game at least, and keeps nothing; gives of how many games. It shows
+/// how long they take.
+///
+/// # Errors
+///
+/// A bad setting or an interruption.
+pub fn sample_until(
     task: FitMpcTask<'_>,
-    range: PartRange,
+    is_enough: impl Fn() -> bool,
     context: Context<'_>,
-) -> Result<Vec<Sample>, StageError> {
+) -> Result<u64, StageError> {
+    task.config.check()?;
     let no_table = MpcTable::empty();
-    let games: Result<Vec<Vec<Sample>>, StageError> = range
-        .ids()
-        .into_par_iter()
-        .map_init(
-            || Sampler::new(task, &no_table, context.stop),
-            |sampler, game| {
-                context.check()?;
-                let samples = sampler.samples(game)?;
-                context.progress.advance(1);
-                Ok(samples)
-            },
-        )
-        .collect();
-    Ok(games?.into_iter().flatten().collect())
+    let mut sampler = Sampler::new(task, &no_table, context.stop);
+    for game in 0..task.config.games {
+        sampler.samples(game)?;
+        context.progress.advance(1);
+        if is_enough() {
+            return Ok(game + 1);
+        }
+    }
+    Ok(task.config.games)
 }
 
-/// Publishes a part.
-pub(super) fn write_part(
-    recipe: &Recipe,
-    folder: &Path,
-    range: &PartRange,
-    samples: &[Sample],
-) -> Result<Part, ArtifactError> {
-    let rows: Vec<MpcSampleRow> = samples.iter().flat_map(Sample::rows).collect();
-    let path = part_path(folder, &MPC_SAMPLES, range.index);
-    let entry = MPC_SAMPLES.write_rows(&path, &rows, &recipe.footer(range))?;
-    Ok(range.part(BTreeMap::from([(MPC_SAMPLES.name.to_owned(), entry)])))
+impl PartKind for Samples<'_> {
+    const STAGE: Stage = Stage::FitMpc;
+    const SAMPLING: Sampling = Sampling { unit: "games", per: 50, min: 4, max: u64::MAX, whole_parts: false };
+
+    type Rows = Vec<Sample>;
+
+    fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
+        range.count * self.task.config.game_rows_max()
+    }
+
+    fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<Vec<Sample>> {
+        let [(_, rows)] = files else { return None };
+        let samples = Sample::from_rows(&MpcSampleRow::from_batch(rows).ok()?, self.task.config.depth_max).ok()?;
+        samples.iter().all(|sample| range.ids().contains(&sample.game)).then_some(samples)
+    }
+
+    fn write(&self, samples: &Vec<Sample>, files: &mut PartFiles<'_>) -> Result<(), ArtifactError> {
+        let rows: Vec<MpcSampleRow> = samples.iter().flat_map(Sample::rows).collect();
+        files.write(&MPC_SAMPLES, &rows)
+    }
+
+    fn make(
+        &self,
+        ranges: &[PartRange],
+        sink: &mut Sink<'_, Vec<Sample>>,
+        context: Context<'_>,
+    ) -> Result<(), StageError> {
+        let no_table = MpcTable::empty();
+        let sampler = || Sampler::new(self.task, &no_table, context.stop);
+        let mut publish = |range: &PartRange, games: Vec<Vec<Sample>>| sink(range, games.concat());
+        make_items((ranges, 1), sampler, |sampler, game| sampler.samples(game), &mut publish, context)
+    }
+
+    fn count(samples: &Vec<Sample>) -> Vec<(&'static str, u64)> {
+        let games = samples.chunk_by(|left, right| left.game == right.game).count();
+        vec![("games", games as u64), ("samples", samples.len() as u64)]
+    }
+
+    fn difference(range: &PartRange, stored: &Vec<Sample>, again: &Vec<Sample>) -> Option<(&'static Table, String)> {
+        let stored = stored.iter().filter(|sample| range.ids().contains(&sample.game));
+        let reason = || format!("the samples of game {} are not those of its searches", range.first);
+        (!stored.eq(again)).then(|| (&MPC_SAMPLES, reason()))
+    }
 }

@@ -5,24 +5,22 @@ use super::compare::{compare, costs, some_positions};
 use super::held_out::{folds_of, held_out};
 use super::line::{Folds, Pool, fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
-use super::parts::{find_part, make_part, write_part};
-use super::recipe::{recipe, step};
+use super::parts::Samples;
+use super::recipe::step;
 use super::sample::Sample;
 use super::task::{FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
 use super::{picture, source};
-use crate::artifact::dataset::folder::sweep_dataset;
-use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::recipe::Recipe;
-use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::version::Model;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::engine::search::result::Stopped;
+use crate::pipeline::parts::{PartKind, Parts};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// Fits a table to a model's searches, unless the registry holds it already.
@@ -34,11 +32,13 @@ use std::sync::atomic::AtomicBool;
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     task.config.check()?;
     let step = step(&task).id;
-    let recipe = recipe(&task);
+    let parts = task.output.map(|output| Samples::parts(task, output));
     let _registry_lock = FolderLock::take_named(task.registry.folder(), Stage::FitMpc.lock())?;
     let _lock = task.output.map(FolderLock::take).transpose()?;
-    sweep_dead(&task)?;
-    let samples = task.output.map(|output| recipe.finished(output, task.config.games)).transpose()?;
+    sweep(task.registry.folder())?;
+    parts.as_ref().map_or(Ok(()), Parts::sweep)?;
+    task.report.map_or(Ok(()), sweep_own)?;
+    let samples = parts.as_ref().map(Parts::finished).transpose()?;
     let samples_missing = samples.is_some_and(|manifest| manifest.is_none());
     let pictures_missing = task.report.map(picture::are_there).transpose()? == Some(false);
     if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing && !pictures_missing) {
@@ -48,13 +48,15 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         return Ok(FitMpcReport { skipped: true, id: made.id.to_string(), content: made.content, metrics });
     }
     context.check_budget()?;
-    let fitted = context.pool()?.install(|| match task.config.method {
-        Method::Source { .. } => fit_source(task, &recipe, context),
-        Method::Line { .. } => fit_line(task, &recipe, context),
-    });
-    let (depths, held_out, parts) = fitted?;
+    let (depths, held_out, samples) = match task.config.method {
+        Method::Source { .. } => context.pool()?.install(|| fit_source(task, parts.as_ref(), context)),
+        Method::Line { .. } => {
+            let samples = samples_of(task, parts.as_ref(), context)?;
+            context.pool()?.install(|| fit_line(task, samples, context))
+        }
+    }?;
     let table = table_of(&depths)?;
-    let positions = some_positions(task, &parts);
+    let positions = some_positions(task, &samples);
     let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
     let metrics = FitMpcMetrics { level: task.config.level(), t: task.config.margin(), depths, held_out, nodes };
     let model = Model {
@@ -81,44 +83,32 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     };
     // Drawn after the version is there, so that a call after a kill knows its own pictures.
     if let Some(folder) = task.report {
-        picture::draw(folder, &metrics, &parts)?;
+        picture::draw(folder, &metrics, &samples)?;
     }
     Ok(FitMpcReport { skipped: false, id, content, metrics })
 }
 
-/// Removes what dead processes left where this stage writes.
-pub(super) fn sweep_dead(task: &FitMpcTask<'_>) -> Result<(), ArtifactError> {
-    sweep(task.registry.folder())?;
-    task.output.map_or(Ok(()), |output| sweep_dataset(output, &[&MPC_SAMPLES]))?;
-    task.report.map_or(Ok(()), sweep_own)
-}
+type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
 
-pub(super) type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
-
-pub(super) fn fit_source(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
-    context.progress.begin(Stage::FitMpc.name(), task.config.games, "games");
-    let fitted = source::fit(task, context);
-    context.progress.end();
-    let (fits, samples) = fitted?;
-    if let Some(output) = task.output {
+fn fit_source(
+    task: FitMpcTask<'_>,
+    parts: Option<&Parts<'_, Samples<'_>>>,
+    context: Context<'_>,
+) -> Result<Fitted, StageError> {
+    let (name, unit, games) = (Stage::FitMpc.name(), Stage::FitMpc.unit(), task.config.games);
+    let (fits, samples) = context.observe(name, (games, 0), unit, || source::fit(task, context))?;
+    if let Some(parts) = parts {
         // Every score depends on the fits of all samples before it, so there is no part until all are done.
-        let ranges = PartRange::all(task.config.games, task.config.part_games);
-        let of_range = |range: &PartRange| {
-            let games = range.ids();
-            samples.iter().filter(|sample| games.contains(&sample.game)).cloned().collect::<Vec<_>>()
+        let publish = |range: &PartRange| {
+            let of_range = samples.iter().filter(|sample| range.ids().contains(&sample.game));
+            parts.publish(range, &of_range.cloned().collect())
         };
-        let parts: Result<Vec<_>, _> =
-            ranges.iter().map(|range| write_part(recipe, output, range, &of_range(range))).collect();
-        recipe.manifest(task.config.games, parts?).write(output)?;
+        parts.finish(parts.ranges().iter().map(publish).collect::<Result<_, _>>()?)?;
     }
     Ok((fits, Vec::new(), vec![samples]))
 }
 
-pub(super) fn fit_line(task: FitMpcTask<'_>, recipe: &Recipe, context: Context<'_>) -> Result<Fitted, StageError> {
-    context.progress.begin(Stage::FitMpc.name(), task.config.games, "games");
-    let parts = make_parts(task, recipe, context);
-    context.progress.end();
-    let parts = parts?;
+fn fit_line(task: FitMpcTask<'_>, parts: Vec<Vec<Sample>>, context: Context<'_>) -> Result<Fitted, StageError> {
     let folds = Folds { seed: task.seed, count: FOLDS };
     let folds_of_samples = folds_of(&parts, folds, context.stop)?;
     let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None, stop: context.stop };
@@ -172,31 +162,21 @@ pub(super) fn end_costs(parts: &[Vec<Sample>]) -> Vec<u64> {
 }
 
 /// The samples of every part, those that the output folder holds already and the others searched now.
-pub(super) fn make_parts(
+fn samples_of(
     task: FitMpcTask<'_>,
-    recipe: &Recipe,
+    parts: Option<&Parts<'_, Samples<'_>>>,
     context: Context<'_>,
 ) -> Result<Vec<Vec<Sample>>, StageError> {
-    let (mut entries, mut parts) = (Vec::new(), Vec::new());
-    for range in PartRange::all(task.config.games, task.config.part_games) {
-        context.check()?;
-        let found =
-            task.output.map(|output| find_part(recipe, task.config, output, &range, context.stop)).transpose()?;
-        if let Some((entry, samples)) = found.flatten() {
-            context.progress.resume(range.count);
-            entries.push(entry);
-            parts.push(samples);
-            continue;
-        }
-        context.check_budget()?;
-        let samples = make_part(task, range, context)?;
-        if let Some(output) = task.output {
-            entries.push(write_part(recipe, output, &range, &samples)?);
-        }
-        parts.push(samples);
-    }
-    if let Some(output) = task.output {
-        recipe.manifest(task.config.games, entries).write(output)?;
-    }
-    Ok(parts)
+    let Some(parts) = parts else {
+        let mut samples = BTreeMap::new();
+        let mut keep = |range: &PartRange, rows| Ok(drop(samples.insert(range.index, rows)));
+        let ranges = PartRange::all(task.config.games, task.config.part_games);
+        let make = || Samples { task }.make(&ranges, &mut keep, context);
+        context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.unit(), make)?;
+        return Ok(samples.into_values().collect());
+    };
+    let (found, _) = parts.complete(&parts.ranges(), |part, rows| (part, rows), context)?;
+    let (entries, samples) = found.into_values().unzip();
+    parts.finish(entries)?;
+    Ok(samples)
 }

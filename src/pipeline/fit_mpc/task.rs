@@ -182,17 +182,6 @@ pub struct FitMpcTask<'a> {
     pub report: Option<&'a Path>,
 }
 
-/// What one shard did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FitMpcPartsReport {
-    /// Whether all of its parts had been made before.
-    pub skipped: bool,
-    /// Games whose positions were searched by this call.
-    pub games: u64,
-    /// Samples written by this call.
-    pub samples: u64,
-}
-
 /// What the stage did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FitMpcReport {

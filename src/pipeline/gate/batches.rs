@@ -1,27 +1,41 @@
-//! Batches: the pairs between two looks at the score, one Parquet part each; finished work is found by looking.
+//! Batches: the pairs between two looks at the score, one Parquet part each.
 
+use super::avoided::Avoided;
+use super::contest::contest;
 use super::recipe::GateIdentity;
+use super::rule::Rule;
+use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::recipe::Recipe;
 use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::hash::ContentHash;
+use crate::artifact::publish::exists;
+use crate::artifact::step::Step;
 use crate::artifact::table::row::TableRow;
+use crate::artifact::table::{Footer, Table};
+use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Shards, Sink};
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
+use arrow::array::RecordBatch;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// The key of a footer with what became of all openings drawn up to the last pair of the file.
 const OPENINGS_KEY: &str = "renma.openings";
 
-/// A batch on disk.
-#[derive(Clone, Debug)]
-pub(super) struct Batch {
-    pub(super) part: Part,
+pub(super) struct Batches<'a> {
+    pub(super) task: GateTask<'a>,
+    pub(super) avoided: Avoided,
+    pub(super) step: Step,
+    /// Contents of the avoided datasets, ascending.
+    pub(super) contents: Vec<ContentHash>,
+}
+
+/// The games of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BatchRows {
     pub(super) rows: Vec<GateGameRow>,
     /// What became of all openings drawn up to its last pair.
     pub(super) openings: OpeningCounts,
@@ -32,92 +46,128 @@ pub(super) const fn games_of(pairs: &PartRange) -> PartRange {
     PartRange { index: pairs.index, first: 2 * pairs.first, count: 2 * pairs.count }
 }
 
-/// The verdict in the folder, if it is that of this step. One on fewer games than may be played now is not.
-pub(super) fn finished(task: &GateTask<'_>, identity: &GateIdentity) -> Result<Option<VerdictFile>, ArtifactError> {
-    check_models(task)?;
-    let manifest = identity.recipe.manifest_in(task.output, task.config.games / 2)?;
-    if manifest.is_none() || !exists(&task.output.join("verdict.json"))? {
-        return Ok(None);
+impl<'a> Batches<'a> {
+    /// The batches of a task, whose settings are checked too.
+    pub(super) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
+        task.config.check()?;
+        task.check_candidate()?;
+        let avoided = Avoided::open(task.avoid)?;
+        let GateIdentity { recipe, step, avoided: contents } = GateIdentity::new(task, avoided.contents());
+        let kind = Self { task: *task, avoided, step, contents };
+        Ok(Parts { kind, recipe, folder: task.output, items: task.config.games / 2, part_items: BATCH_PAIRS })
     }
-    Ok(Some(read_verdict(task.output)?).filter(|verdict| verdict.step == identity.step.id))
-}
 
-/// Refuses the match of other models by their names, which a recipe does not have.
-fn check_models(task: &GateTask<'_>) -> Result<(), ArtifactError> {
-    // Without a sound verdict the recipe names their hashes.
-    let Ok(verdict) = read_verdict(task.output) else { return Ok(()) };
-    for (role, theirs, ours) in
-        [("candidate", &verdict.candidate, task.candidate), ("baseline", &verdict.baseline, task.baseline)]
-    {
-        if theirs.content != ours.content {
-            let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
-            let reason = format!("{reason}\nchoose another --output, or remove the folder");
-            return Err(ArtifactError::Conflict { path: task.output.to_owned(), reason });
+    /// The verdict in the folder, if it is that of this step. One on fewer games than may be played now is not.
+    pub(super) fn verdict(&self, parts: &Parts<'_, Self>) -> Result<Option<VerdictFile>, ArtifactError> {
+        self.check_models()?;
+        let manifest = parts.recipe.manifest_in(parts.folder, parts.items)?;
+        if manifest.is_none() || !exists(&parts.folder.join("verdict.json"))? {
+            return Ok(None);
         }
+        Ok(Some(read_verdict(parts.folder)?).filter(|verdict| verdict.step == self.step.id))
     }
-    Ok(())
-}
 
-/// The batches that are there, of a gate that was stopped or may now play more games.
-pub(super) fn find_batches(
-    task: &GateTask<'_>,
-    recipe: &Recipe,
-    ranges: &[PartRange],
-    context: Context<'_>,
-) -> Result<BTreeMap<usize, Batch>, StageError> {
-    let mut found = BTreeMap::new();
-    for range in ranges {
-        context.check()?;
-        if let Some(batch) = find_batch(task, recipe, range, context)? {
-            found.insert(range.index, batch);
+    /// Refuses the match of other models by their names, which a recipe does not have.
+    fn check_models(&self) -> Result<(), ArtifactError> {
+        let task = &self.task;
+        // Without a sound verdict the recipe names their hashes.
+        let Ok(verdict) = read_verdict(task.output) else { return Ok(()) };
+        for (role, theirs, ours) in
+            [("candidate", &verdict.candidate, task.candidate), ("baseline", &verdict.baseline, task.baseline)]
+        {
+            if theirs.content != ours.content {
+                let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
+                let reason = format!("{reason}\nchoose another --output, or remove the folder");
+                return Err(ArtifactError::Conflict { path: task.output.to_owned(), reason });
+            }
         }
+        Ok(())
     }
-    let beyond = part_path(task.output, &GATE_GAMES, ranges.len());
-    match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS)) {
-        Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(found),
-        Err(error) => Err(error.into()),
-        Ok((entry, ..)) => {
-            let pairs = task.config.games / 2;
-            recipe.check_count(task.output, pairs + entry.rows / 2, pairs)?;
-            Ok(found)
+
+    /// Refuses a folder with a batch after the last one that is asked for.
+    pub(super) fn check_no_more(&self, parts: &Parts<'_, Self>, batches: usize) -> Result<(), ArtifactError> {
+        let beyond = part_path(parts.folder, &GATE_GAMES, batches);
+        match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS)) {
+            Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(()),
+            Err(error) => Err(error),
+            Ok((entry, ..)) => parts.recipe.check_count(parts.folder, parts.items + entry.rows / 2, parts.items),
         }
     }
 }
 
-/// A batch that is there already; none that is damaged or has another number of pairs.
-pub(super) fn find_batch(
-    task: &GateTask<'_>,
-    recipe: &Recipe,
-    range: &PartRange,
-    context: Context<'_>,
-) -> Result<Option<Batch>, ArtifactError> {
-    let games = games_of(range);
-    let tables = [(&GATE_GAMES, games.count)];
-    let Some(mut found) = recipe.find(task.output, range, &tables, context.stop)? else { return Ok(None) };
-    let Some((footer, rows)) = found.files.pop() else { return Ok(None) };
-    let Ok(rows) = GateGameRow::from_batch(&rows) else { return Ok(None) };
-    if !rows.iter().map(|row| row.game_id).eq(games.ids()) {
-        return Ok(None);
+/// The batches of a match, which any number of processes play.
+///
+/// # Errors
+///
+/// As [`gate`](super::run::gate).
+pub fn gate_shards<'a>(task: &GateTask<'a>) -> Result<Box<dyn Shards + 'a>, StageError> {
+    Ok(Box::new(Batches::parts(task)?))
+}
+
+impl PartKind for Batches<'_> {
+    const STAGE: Stage = Stage::Gate;
+    const SAMPLING: Sampling = Sampling { unit: "batches", per: 50, min: 1, max: u64::MAX, whole_parts: true };
+
+    type Rows = BatchRows;
+
+    fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
+        2 * range.count
     }
-    let counts = footer.get(OPENINGS_KEY).and_then(|counts| serde_json::from_str(counts).ok());
-    Ok(counts.map(|openings| Batch { part: found.part, rows, openings }))
-}
 
-/// Publishes a batch that was played.
-pub(super) fn write_batch(
-    task: &GateTask<'_>,
-    recipe: &Recipe,
-    range: &PartRange,
-    (rows, openings): (&[GateGameRow], &OpeningCounts),
-) -> Result<Part, ArtifactError> {
-    let mut footer = recipe.footer(range);
-    footer.insert(OPENINGS_KEY.into(), serde_json::to_string(openings).expect("counts are plain data"));
-    let path = part_path(task.output, &GATE_GAMES, range.index);
-    let entry = GATE_GAMES.write_rows(&path, rows, &footer)?;
-    Ok(range.part(BTreeMap::from([(GATE_GAMES.name.to_owned(), entry)])))
-}
+    fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<BatchRows> {
+        let [(footer, rows)] = files else { return None };
+        let rows = GateGameRow::from_batch(rows).ok()?;
+        let openings = serde_json::from_str(footer.get(OPENINGS_KEY)?).ok()?;
+        rows.iter().map(|row| row.game_id).eq(games_of(range).ids()).then_some(BatchRows { rows, openings })
+    }
 
-/// Withdraws a verdict that more games may change, with its manifest.
-pub(super) fn withdraw(folder: &Path) -> Result<(), ArtifactError> {
-    ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&folder.join(name)))
+    fn write(&self, batch: &BatchRows, files: &mut PartFiles<'_>) -> Result<(), ArtifactError> {
+        let openings = serde_json::to_string(&batch.openings).expect("counts are plain data");
+        files.footer.insert(OPENINGS_KEY.into(), openings);
+        files.write(&GATE_GAMES, &batch.rows)
+    }
+
+    fn make(
+        &self,
+        ranges: &[PartRange],
+        sink: &mut Sink<'_, BatchRows>,
+        context: Context<'_>,
+    ) -> Result<(), StageError> {
+        contest(&self.task, &self.avoided, None, ranges, BTreeMap::new(), sink, context).map(|_| ())
+    }
+
+    fn count(batch: &BatchRows) -> Vec<(&'static str, u64)> {
+        vec![("games_played", batch.rows.len() as u64)]
+    }
+
+    fn difference(_: &PartRange, stored: &BatchRows, again: &BatchRows) -> Option<(&'static Table, String)> {
+        let different = stored.rows.iter().zip(&again.rows).find(|(stored, again)| stored != again);
+        let first = different.map_or_else(String::new, |(stored, _)| format!(", game {} first", stored.game_id));
+        (stored != again).then(|| (&GATE_GAMES, format!("its games do not play out the same again{first}")))
+    }
+
+    fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
+        Ok(self.verdict(parts)?.is_some())
+    }
+
+    /// Looks come in order: the first batch that is missing ends them.
+    fn progress(
+        &self,
+        parts: &Parts<'_, Self>,
+        ahead: usize,
+        context: Context<'_>,
+    ) -> Result<PartsProgress, StageError> {
+        let rule = Rule::new(self.task.config);
+        let ranges = parts.ranges();
+        let (played, _) = parts.sort(&ranges, |_, batch| pair_counts(&batch.rows), context)?;
+        let (mut looked_at, mut pairs, mut is_decided) = (0, [0; 5], false);
+        while let Some(counts) = played.get(&looked_at).filter(|_| !is_decided) {
+            pairs = std::array::from_fn(|class| pairs[class] + counts[class]);
+            is_decided = rule.decide(pairs).is_some();
+            looked_at += 1;
+        }
+        let wanted = if is_decided { looked_at } else { (looked_at + ahead.max(1)).min(ranges.len()) };
+        let done = ranges.iter().map(|range| played.contains_key(&range.index)).collect();
+        Ok(PartsProgress { done, wanted: 0..wanted })
+    }
 }

@@ -1,30 +1,26 @@
 //! The contest: games on all threads, batches in order, and a look at the score after each.
 
 use super::avoided::Avoided;
-use super::batches::{Batch, games_of};
+use super::batches::{BatchRows, games_of};
 use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
 use super::rule::Rule;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::gate_games::GateGameRow;
-use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict};
-use crate::pipeline::stage::Stage;
+use crate::pipeline::parts::Sink;
+use crate::pipeline::workers::{Outbox, on_all_threads};
 use crate::pipeline::{Context, StageError};
-use crossbeam::channel::{Sender, bounded};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// Games that may wait for the collector; more would only cost memory.
-const WAITING_GAMES: usize = 256;
 
 /// What became of a contest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
-    pub(super) parts: Vec<Part>,
+    /// Batches up to the last look.
+    pub(super) batches: usize,
     pub(super) rows: Vec<GateGameRow>,
     pub(super) pairs: [u64; 5],
     pub(super) openings: OpeningCounts,
@@ -33,14 +29,6 @@ pub(super) struct Outcome {
     /// Games played by this call, those of batches that were not needed included.
     pub(super) games_played: u64,
 }
-
-/// What to do with a batch that was played; gives the part it is in.
-pub(super) trait Sink:
-    FnMut(&PartRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send
-{
-}
-
-impl<F: FnMut(&PartRange, &[GateGameRow], &OpeningCounts) -> Result<Part, StageError> + Send> Sink for F {}
 
 /// Plays the batches that are not `found`, in order and until the rule is satisfied; all of them without a rule.
 ///
@@ -51,8 +39,8 @@ pub(super) fn contest(
     avoided: &Avoided,
     rule: Option<Rule>,
     ranges: &[PartRange],
-    found: BTreeMap<usize, Batch>,
-    sink: impl Sink,
+    found: BTreeMap<usize, BatchRows>,
+    sink: &mut Sink<'_, BatchRows>,
     context: Context<'_>,
 ) -> Result<Outcome, StageError> {
     let missing = ranges.iter().filter(|range| !found.contains_key(&range.index));
@@ -65,39 +53,13 @@ pub(super) fn contest(
     }
     let positions = avoided.positions(task.config.opening_plies, context)?;
     let openings = Openings::new(task, &positions);
-    let schedule = Mutex::new(Schedule {
-        openings,
-        games: &games,
-        batch_games: 2 * BATCH_PAIRS,
-        next: 0,
-        whole: !looks.rule.as_ref().is_some_and(Rule::is_sequential),
-    });
-    let pool = context.pool()?;
-    let over = AtomicBool::new(false);
-    let (sender, receiver) = bounded(WAITING_GAMES);
-    let all: u64 = ranges.iter().map(|range| 2 * range.count).sum();
-    context.progress.begin(Stage::Gate.name(), all, "games");
-    context.progress.resume(all - games.count());
-    let outcome = std::thread::scope(|scope| {
-        let collector = scope.spawn(|| {
-            let mut result = Ok(());
-            // A receiver that is gone stops those who still play.
-            // A batch takes a moment to write: games that wait are left to the next call when this one is to stop.
-            for game in receiver.into_iter().take_while(|_| !context.stopped()) {
-                result = looks.add(game);
-                if result.is_err() || looks.over() {
-                    break;
-                }
-            }
-            over.store(true, Ordering::Relaxed);
-            result.map(|()| looks)
-        });
-        pool.broadcast(|_| work(task, &schedule, &sender, &over, context));
-        drop(sender);
-        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    });
-    context.progress.end();
-    let looks = outcome?;
+    let whole = !looks.rule.as_ref().is_some_and(Rule::is_sequential);
+    let schedule = Mutex::new(Schedule { openings, games: &games, batch_games: 2 * BATCH_PAIRS, next: 0, whole });
+    let collect = |game| {
+        looks.add(game)?;
+        Ok(!looks.over())
+    };
+    on_all_threads(1, |outbox| work(task, &schedule, outbox, context), collect, context)?;
     if looks.over() {
         return Ok(looks.outcome);
     }
@@ -113,19 +75,19 @@ struct PlayedGame {
 }
 
 /// The batches so far and what they say.
-struct Looks<'a, S> {
+struct Looks<'a, 's> {
     ranges: &'a [PartRange],
     rule: Option<Rule>,
-    found: BTreeMap<usize, Batch>,
+    found: BTreeMap<usize, BatchRows>,
     played: BTreeMap<usize, BTreeMap<u64, PlayedGame>>, // by batch and game
-    sink: S,
+    sink: &'a mut Sink<'s, BatchRows>,
     outcome: Outcome,
     context: Context<'a>,
 }
 
-impl<S: Sink> Looks<'_, S> {
+impl Looks<'_, '_> {
     fn over(&self) -> bool {
-        self.outcome.decision.is_some() || self.outcome.parts.len() == self.ranges.len()
+        self.outcome.decision.is_some() || self.outcome.batches == self.ranges.len()
     }
 
     fn add(&mut self, game: PlayedGame) -> Result<(), StageError> {
@@ -139,7 +101,7 @@ impl<S: Sink> Looks<'_, S> {
     /// Looks at all batches that are complete and whose turn it is.
     fn advance(&mut self) -> Result<(), StageError> {
         while !self.over() {
-            let range = &self.ranges[self.outcome.parts.len()];
+            let range = &self.ranges[self.outcome.batches];
             let batch = match self.found.remove(&range.index) {
                 Some(batch) => batch,
                 None => {
@@ -150,8 +112,9 @@ impl<S: Sink> Looks<'_, S> {
                     let games = self.played.remove(&range.index).unwrap_or_default();
                     let openings =
                         games.last_key_value().map_or_else(OpeningCounts::default, |(_, game)| game.openings);
-                    let rows: Vec<GateGameRow> = games.into_values().map(|game| game.row).collect();
-                    Batch { part: (self.sink)(range, &rows, &openings)?, rows, openings }
+                    let batch = BatchRows { rows: games.into_values().map(|game| game.row).collect(), openings };
+                    (self.sink)(range, batch.clone())?;
+                    batch
                 }
             };
             self.look(batch);
@@ -159,12 +122,12 @@ impl<S: Sink> Looks<'_, S> {
         Ok(())
     }
 
-    fn look(&mut self, batch: Batch) {
+    fn look(&mut self, batch: BatchRows) {
         let outcome = &mut self.outcome;
         for (total, count) in outcome.pairs.iter_mut().zip(pair_counts(&batch.rows)) {
             *total += count;
         }
-        outcome.parts.push(batch.part);
+        outcome.batches += 1;
         outcome.rows.extend(batch.rows);
         outcome.openings = batch.openings;
         if let Some(rule) = &self.rule {
@@ -193,7 +156,7 @@ struct Schedule<'a> {
 impl Schedule<'_> {
     /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
     fn next(&mut self, context: Context<'_>) -> Option<Job> {
-        let (game, last) = (self.games.get(self.next)?, self.games.get(self.games.count() - 1)?);
+        let ((_, game), (_, last)) = (self.games.get(self.next)?, self.games.get(self.games.count() - 1)?);
         if game.is_multiple_of(self.batch_games) && context.is_ending() {
             return None;
         }
@@ -215,13 +178,12 @@ impl Schedule<'_> {
 fn work(
     task: &GateTask<'_>,
     schedule: &Mutex<Schedule<'_>>,
-    sender: &Sender<PlayedGame>,
-    over: &AtomicBool,
+    outbox: &mut Outbox<'_, PlayedGame>,
     context: Context<'_>,
 ) {
     let mut players = Players::new(task, context.stop);
     let lock = || schedule.lock().unwrap_or_else(PoisonError::into_inner);
-    while !context.stopped() && !over.load(Ordering::Relaxed) {
+    while outbox.is_open() {
         let Some(job) = lock().next(context) else { return };
         match job {
             Job::Judge(candidate) => {
@@ -230,9 +192,7 @@ fn work(
             }
             Job::Play(id, opening) => {
                 let Ok(row) = players.play(id, &opening.moves) else { return };
-                if sender.send(PlayedGame { row, openings: opening.counts }).is_err() {
-                    return;
-                }
+                outbox.send(PlayedGame { row, openings: opening.counts });
             }
         }
     }

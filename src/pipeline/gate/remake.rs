@@ -1,73 +1,55 @@
 //! Plays a finished gate again and compares every game and the verdict.
 
-use super::avoided::Avoided;
-use super::batches::finished;
+use super::batches::{BatchRows, Batches};
 use super::contest::contest;
-use super::recipe::GateIdentity;
 use super::rule::Rule;
-use super::task::{BATCH_PAIRS, GateReport, GateTask};
+use super::task::GateReport;
 use super::verdict::verdict_of;
-use crate::artifact::dataset::folder::{file_entry, part_path};
+use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest, Part};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
+use crate::pipeline::parts::{PartKind, Parts};
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 
 /// The verdict, if every game plays out the same again and leads to it.
-pub(super) fn remake(
-    task: &GateTask<'_>,
-    identity: &GateIdentity,
-    avoided: &Avoided,
-    context: Context<'_>,
-) -> Result<GateReport, StageError> {
+pub(super) fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateReport, StageError> {
+    let task = &parts.kind.task;
     let path = task.output.join("verdict.json");
     if !exists(&path)? {
         return Err(ArtifactError::Missing { path }.into());
     }
-    let Some(verdict) = finished(task, identity)? else {
+    let Some(verdict) = parts.kind.verdict(parts)? else {
         let reason = "its verdict is on another number of games\ngive gate.games the value it had";
         return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
     };
-    let manifest = Manifest::read(task.output, DatasetKind::Gate)?;
-    let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
-    let compare = |range: &PartRange, rows: &[GateGameRow], _: &_| compare(task, &manifest, range, rows);
-    let outcome = contest(task, avoided, Some(Rule::new(task.config)), &ranges, BTreeMap::new(), compare, context)?;
-    if outcome.parts != manifest.parts {
-        let reason = format!("{} parts are needed, it lists {}", outcome.parts.len(), manifest.parts.len());
+    let dataset = Dataset::open_any(task.output)?;
+    let damaged = |range: &PartRange, reason: String| {
+        StageError::from(ArtifactError::damaged(&part_path(task.output, &GATE_GAMES, range.index), reason))
+    };
+    let mut compare = |range: &PartRange, again: BatchRows| {
+        if dataset.part_count() <= range.index {
+            return Err(damaged(range, "the manifest does not list it, and the verdict needs it".into()));
+        }
+        let rows: Vec<GateGameRow> = dataset.read_until(&GATE_GAMES, range.index, context.stop)?;
+        let stored = BatchRows { rows, openings: again.openings };
+        Batches::difference(range, &stored, &again).map_or(Ok(()), |(_, reason)| Err(damaged(range, reason)))
+    };
+    let rule = Some(Rule::new(task.config));
+    let play = || contest(task, &parts.kind.avoided, rule, &parts.ranges(), BTreeMap::new(), &mut compare, context);
+    let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.unit(), play)?;
+    if outcome.batches != dataset.part_count() {
+        let reason = format!("{} parts are needed, it lists {}", outcome.batches, dataset.part_count());
         return Err(ArtifactError::damaged(&task.output.join("manifest.json"), reason).into());
     }
-    let again = verdict_of(task, identity, &outcome);
+    let again = verdict_of(parts, &outcome, &dataset.manifest().parts);
     if (again.verdict, &again.score, &again.test) != (verdict.verdict, &verdict.score, &verdict.test)
         || again.openings != verdict.openings
     {
         return Err(ArtifactError::damaged(&path, "the games do not lead to it").into());
     }
     Ok(GateReport { skipped: true, games_played: outcome.games_played, verdict })
-}
-
-fn compare(
-    task: &GateTask<'_>,
-    manifest: &Manifest,
-    range: &PartRange,
-    rows: &[GateGameRow],
-) -> Result<Part, StageError> {
-    let path = part_path(task.output, &GATE_GAMES, range.index);
-    let Some(part) = manifest.parts.get(range.index) else {
-        return Err(ArtifactError::damaged(&path, "the manifest does not list it, and the verdict needs it").into());
-    };
-    let stored: Vec<GateGameRow> = GATE_GAMES.read_rows(&path, file_entry(task.output, part, &GATE_GAMES)?)?;
-    match stored.iter().zip(rows).find(|(stored, played)| stored != played) {
-        Some((stored, _)) => {
-            let reason = format!("game {} does not play out the same again", stored.game_id);
-            Err(ArtifactError::damaged(&path, reason).into())
-        }
-        None if stored.len() != rows.len() => {
-            let reason = format!("it has {} games, {} expected", stored.len(), rows.len());
-            Err(ArtifactError::damaged(&path, reason).into())
-        }
-        None => Ok(part.clone()),
-    }
 }

@@ -1,20 +1,20 @@
 //! A gate from beginning to end.
 
-use super::avoided::Avoided;
-use super::batches::{find_batches, finished, withdraw, write_batch};
+use super::batches::{BatchRows, Batches};
 use super::contest::contest;
-use super::recipe::GateIdentity;
 use super::remake::remake;
 use super::rule::Rule;
-use super::task::{BATCH_PAIRS, GateReport, GateTask};
+use super::task::{GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
-use crate::artifact::dataset::folder::{part_path, sweep_dataset};
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::gate_games::GATE_GAMES;
+use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::remove_file;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
+use std::collections::BTreeMap;
 
 /// Plays the match, unless its verdict is there already.
 ///
@@ -23,32 +23,40 @@ use crate::pipeline::{Context, StageError};
 /// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few openings, or whatever the system refuses;
 /// finished batches stay.
 pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
-    task.config.check()?;
-    task.check_candidate()?;
-    let avoided = Avoided::open(task.avoid)?;
-    let identity = GateIdentity::new(&task, avoided.contents());
+    let parts = Batches::parts(&task)?;
     if task.remake {
-        return remake(&task, &identity, &avoided, context);
+        return remake(&parts, context);
     }
     let _lock = FolderLock::take(task.output)?;
-    sweep_dataset(task.output, &[&GATE_GAMES])?;
-    if let Some(verdict) = finished(&task, &identity)? {
+    parts.sweep()?;
+    if let Some(verdict) = parts.kind.verdict(&parts)? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_budget()?;
-    let ranges = PartRange::all(task.config.games / 2, BATCH_PAIRS);
-    let found = find_batches(&task, &identity.recipe, &ranges, context)?;
-    withdraw(task.output)?;
-    let publish = |range: &PartRange, rows: &[GateGameRow], openings: &OpeningCounts| {
-        Ok(write_batch(&task, &identity.recipe, range, (rows, openings))?)
+    let ranges = parts.ranges();
+    let (found, _) = parts.sort(&ranges, |part, rows| (part, rows), context)?;
+    parts.kind.check_no_more(&parts, ranges.len())?;
+    // More games may change a verdict.
+    ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&task.output.join(name)))?;
+    let (mut entries, mut played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = Default::default();
+    for (index, (part, rows)) in found {
+        entries.insert(index, part);
+        played.insert(index, rows);
+    }
+    let mut publish = |range: &PartRange, batch: BatchRows| {
+        entries.insert(range.index, parts.publish(range, &batch)?);
+        Ok(())
     };
     let rule = Rule::new(task.config);
-    let outcome = contest(&task, &avoided, Some(rule), &ranges, found, publish, context)?;
+    let games = (task.config.games, played.values().map(|batch| batch.rows.len() as u64).sum());
+    let play = || contest(&task, &parts.kind.avoided, Some(rule), &ranges, played, &mut publish, context);
+    let outcome = context.observe(Stage::Gate.name(), games, Stage::Gate.unit(), play)?;
     // Machines that share a match play ahead of the look that decides it.
-    for range in &ranges[outcome.parts.len()..] {
+    for range in &ranges[outcome.batches..] {
         remove_file(&part_path(task.output, &GATE_GAMES, range.index))?;
     }
-    let verdict = verdict_of(&task, &identity, &outcome);
-    publish_verdict(&task, &identity.recipe, &outcome, &verdict)?;
+    let entries: Vec<Part> = entries.into_values().take(outcome.batches).collect();
+    let verdict = verdict_of(&parts, &outcome, &entries);
+    publish_verdict(&parts, entries, &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
 }

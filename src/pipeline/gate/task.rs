@@ -178,24 +178,6 @@ impl GateTask<'_> {
     }
 }
 
-/// What one shard did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct GateBatchesReport {
-    /// Whether all of its batches had been played before.
-    pub skipped: bool,
-    /// Games played by this call.
-    pub games_played: u64,
-}
-
-/// How far a match is that several machines play.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GateProgress {
-    /// Which batches have been played.
-    pub played: Vec<bool>,
-    /// The number of batches, from the first one on, that decide the verdict; `None` before the decision.
-    pub deciding: Option<usize>,
-}
-
 /// What the stage did.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GateReport {

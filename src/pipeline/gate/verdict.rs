@@ -1,43 +1,43 @@
 //! The verdict of a match.
 
+use super::batches::Batches;
 use super::contest::Outcome;
-use super::recipe::GateIdentity;
 use super::rule::Rule;
 use super::score::score;
-use super::task::GateTask;
-use crate::artifact::dataset::manifest::content_of;
-use crate::artifact::dataset::recipe::Recipe;
+use crate::artifact::dataset::manifest::{Part, content_of};
 use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::seal::write_sealed;
+use crate::pipeline::parts::Parts;
 use crate::statistics::elo::INTERVAL;
 
-pub(super) fn verdict_of(task: &GateTask<'_>, identity: &GateIdentity, outcome: &Outcome) -> VerdictFile {
+/// The verdict that an outcome leads to, in a dataset of these parts.
+pub(super) fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
+    let Batches { task, step, contents, .. } = &parts.kind;
     let rule = Rule::new(task.config);
     VerdictFile {
         format: VerdictFormat::CURRENT,
         verdict: outcome.decision.unwrap_or_else(|| rule.last_word(outcome.pairs)),
-        step: identity.step.id,
-        games_content: content_of(&outcome.parts),
+        step: step.id,
+        games_content: content_of(entries),
         candidate: task.candidate.as_reference(),
         baseline: task.baseline.as_reference(),
-        pairs_asked: task.config.games / 2,
+        pairs_asked: parts.items,
         pairs_done: outcome.pairs.iter().sum(),
         score: score(&outcome.rows, INTERVAL),
         test: rule.test(outcome.pairs),
         openings: outcome.openings,
-        avoided: identity.avoided.clone(),
-        config: identity.recipe.origin.config.clone(),
+        avoided: contents.clone(),
+        config: parts.recipe.origin.config.clone(),
     }
 }
 
 /// Publishes the manifest and, last, the verdict.
 pub(super) fn publish_verdict(
-    task: &GateTask<'_>,
-    recipe: &Recipe,
-    outcome: &Outcome,
+    parts: &Parts<'_, Batches<'_>>,
+    entries: Vec<Part>,
     verdict: &VerdictFile,
 ) -> Result<(), ArtifactError> {
-    recipe.manifest(verdict.pairs_asked, outcome.parts.clone()).write(task.output)?;
-    write_sealed(&task.output.join("verdict.json"), verdict)
+    parts.finish(entries)?;
+    write_sealed(&parts.folder.join("verdict.json"), verdict)
 }

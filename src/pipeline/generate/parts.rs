@@ -1,70 +1,117 @@
-//! Which parts of a dataset are there: finished work is a set, found by looking.
+//! The parts of self-play: games with their positions.
 
-use super::task::GenerateConfig;
+use super::openings::Openings;
+use super::play::{Player, SelfplayGame};
+use super::recipe::{origin_of, recipe};
+use super::remake::difference;
+use super::task::{Fixed, GenerateTask};
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
-use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::manifest::Part;
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::recipe::Recipe;
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
+use crate::artifact::dataset::recipe::check_footers;
+use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::table::row::TableRow;
+use crate::artifact::table::{Footer, Table};
+use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::workers::make_items;
 use crate::pipeline::{Context, StageError};
-use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::Path;
+use arrow::array::RecordBatch;
 
-/// Parts of a dataset, with those that are done.
-#[derive(Debug)]
-pub(super) struct Parts {
-    ranges: Vec<PartRange>,
-    done: BTreeMap<usize, Part>,
+/// Games that a thread sends to the writer together: waking the writer costs as much as playing a move.
+const GAMES_PER_MESSAGE: usize = 8;
+
+pub(in crate::pipeline) struct Games<'a> {
+    task: GenerateTask<'a>,
 }
 
-impl Parts {
-    /// Looks which of the `wanted` parts a folder holds. One that is damaged or shorter than asked is made again.
-    pub(super) fn find(
-        folder: &Path,
-        (recipe, config): (&Recipe, &GenerateConfig),
-        wanted: Range<usize>,
+/// The rows of games that follow each other.
+#[derive(Debug, Default)]
+pub(in crate::pipeline) struct GamesRows {
+    games: Vec<GameRow>,
+    positions: Vec<PositionRow>,
+    /// What playing them took; unknown of a part that was found.
+    nodes: u64,
+}
+
+impl<'a> Games<'a> {
+    /// The parts of a task.
+    pub(in crate::pipeline) fn parts(task: GenerateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
+        task.config.check()?;
+        let (items, part_items) = (task.config.games, task.config.part_games);
+        Ok(Parts { kind: Self { task }, recipe: recipe(&task), folder: task.output, items, part_items })
+    }
+}
+
+impl PartKind for Games<'_> {
+    const STAGE: Stage = Stage::Generate;
+    /// Little work beside that of the shards.
+    const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256, whole_parts: false };
+
+    type Rows = GamesRows;
+
+    fn rows_max(&self, table: &Table, range: &PartRange) -> u64 {
+        if table.name == GAMES.name { range.count } else { range.count * GAME_ROWS_MAX }
+    }
+
+    fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<GamesRows> {
+        let [(_, games), (_, positions)] = files else { return None };
+        let (games, positions) = (GameRow::from_batch(games).ok()?, PositionRow::from_batch(positions).ok()?);
+        (games.len() as u64 == range.count).then_some(GamesRows { games, positions, nodes: 0 })
+    }
+
+    /// Games first: the positions say that the part is done.
+    fn write(&self, rows: &GamesRows, files: &mut PartFiles<'_>) -> Result<(), ArtifactError> {
+        files.write(&GAMES, &rows.games)?;
+        files.write(&POSITIONS, &rows.positions)
+    }
+
+    fn make(
+        &self,
+        ranges: &[PartRange],
+        sink: &mut Sink<'_, GamesRows>,
         context: Context<'_>,
-    ) -> Result<Self, StageError> {
-        let ranges = PartRange::some(config.games, config.part_games, wanted);
-        let mut done = BTreeMap::new();
-        for range in &ranges {
-            context.check()?;
-            if let Some(part) = find_part(folder, recipe, range, context)? {
-                done.insert(range.index, part);
+    ) -> Result<(), StageError> {
+        let openings = Openings::new(self.task.config, self.task.book)?;
+        let GenerateTask { config, seed, generation, model, .. } = self.task;
+        let player = || {
+            let settings = (config, Fixed::TODAY);
+            Player::new(settings, &openings, seed, generation, &model.model, context.stop)
+        };
+        let mut publish = |range: &PartRange, games: Vec<SelfplayGame>| {
+            let mut rows = GamesRows::default();
+            for game in games {
+                rows.nodes += game.nodes;
+                rows.positions.extend(game.positions);
+                rows.games.push(game.game);
             }
+            sink(range, rows)
+        };
+        make_items((ranges, GAMES_PER_MESSAGE), player, |player, id| player.play(id), &mut publish, context)
+    }
+
+    fn count(rows: &GamesRows) -> Vec<(&'static str, u64)> {
+        let (games, positions) = (rows.games.len() as u64, rows.positions.len() as u64);
+        vec![("games_played", games), ("positions_written", positions), ("nodes", rows.nodes)]
+    }
+
+    fn difference(range: &PartRange, stored: &GamesRows, again: &GamesRows) -> Option<(&'static Table, String)> {
+        let of_range = |row: &&PositionRow| range.ids().contains(&row.game_id);
+        let positions: Vec<PositionRow> = stored.positions.iter().filter(of_range).copied().collect();
+        let stored = stored.games.iter().find(|game| game.game_id == range.first);
+        match (stored, again.games.first()) {
+            (Some(stored), Some(game)) => difference((stored, &positions), (game, &again.positions)),
+            _ => Some((&GAMES, format!("game {} is missing", range.first))),
         }
-        Ok(Self { ranges, done })
     }
 
-    /// Games of all wanted parts.
-    pub(super) fn games(&self) -> u64 {
-        self.ranges.iter().map(|range| range.count).sum()
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
+        let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+        check_footers(dataset, index, &settings)?;
+        verify_part(dataset, index, false, context.stop)?;
+        Ok(())
     }
-
-    pub(super) fn missing(&self) -> Vec<PartRange> {
-        self.ranges.iter().filter(|range| !self.done.contains_key(&range.index)).copied().collect()
-    }
-
-    /// All parts in order, once the missing ones are written.
-    pub(super) fn complete(mut self, written: BTreeMap<usize, Part>) -> Result<Vec<Part>, StageError> {
-        self.done.extend(written);
-        if self.done.len() != self.ranges.len() {
-            return Err(StageError::Interrupted);
-        }
-        Ok(self.done.into_values().collect())
-    }
-}
-
-fn find_part(
-    folder: &Path,
-    recipe: &Recipe,
-    range: &PartRange,
-    context: Context<'_>,
-) -> Result<Option<Part>, ArtifactError> {
-    let tables = [(&GAMES, range.count), (&POSITIONS, range.count * GAME_ROWS_MAX)];
-    let found = recipe.find(folder, range, &tables, context.stop)?.map(|found| found.part);
-    Ok(found.filter(|part| part.files[GAMES.name].rows == range.count))
 }

@@ -1,6 +1,5 @@
 //! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
 
-use super::book::Book;
 use super::openings::Openings;
 use super::play::Player;
 use super::recipe::origin_of;
@@ -11,13 +10,13 @@ use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
+use crate::artifact::table::Table;
 use crate::artifact::table::row::TableRow;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
-use std::path::Path;
 
 /// A table of 2^18 entries for solving.
 const TABLE_BITS: u8 = 18;
@@ -68,8 +67,6 @@ pub struct Remake<'a> {
     dataset: &'a Dataset,
     config: GenerateConfig,
     fixed: Fixed,
-    /// A book is not kept with the games: without it each begins again with the moves that its row says it took from there.
-    book: Option<&'a Book>,
     model: &'a Model,
     sample: ItemSample,
 }
@@ -80,16 +77,11 @@ impl<'a> Remake<'a> {
     /// # Errors
     ///
     /// A dataset that did not come from `generate`, or from another version of its algorithm.
-    pub fn new(
-        dataset: &'a Dataset,
-        book: Option<&'a Book>,
-        model: &'a Model,
-        sample: ItemSample,
-    ) -> Result<Self, ArtifactError> {
+    pub fn new(dataset: &'a Dataset, model: &'a Model, sample: ItemSample) -> Result<Self, ArtifactError> {
         let (config, fixed) = recorded(dataset)?;
         let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
         match origin_of(dataset)? {
-            Some((ALGORITHM, _)) => Ok(Self { dataset, config, fixed, book, model, sample }),
+            Some((ALGORITHM, _)) => Ok(Self { dataset, config, fixed, model, sample }),
             Some((algorithm, _)) => {
                 let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
                 Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
@@ -111,9 +103,10 @@ impl<'a> Remake<'a> {
             return Ok(0);
         }
         let games = self.dataset.game_rows(index)?.unwrap_or_default();
-        let openings = match (&self.config.openings, self.book) {
-            (OpeningChoice::Book { .. }, None) => Openings::Played(&games),
-            (_, book) => Openings::new(&self.config, book)?,
+        let openings = match &self.config.openings {
+            // A book is not kept with the games: each begins again with the moves that its row says it took from there.
+            OpeningChoice::Book { .. } => Openings::Played(&games),
+            _ => Openings::new(&self.config, None)?,
         };
         let mut player = Player::new(
             (&self.config, self.fixed),
@@ -137,7 +130,9 @@ impl<'a> Remake<'a> {
             // A dataset of an older format does not have the columns that were added since.
             again.game.reduce_to(manifest.format);
             again.positions.iter_mut().for_each(|row| row.reduce_to(manifest.format));
-            compare(self.dataset.folder(), index, game, rows, &again.game, &again.positions)?;
+            if let Some((table, reason)) = difference((game, rows), (&again.game, &again.positions)) {
+                return Err(ArtifactError::damaged(&part_path(self.dataset.folder(), table, index), reason).into());
+            }
         }
         match wanted.next() {
             Some(id) => {
@@ -149,28 +144,23 @@ impl<'a> Remake<'a> {
     }
 }
 
-fn compare(
-    folder: &Path,
-    index: usize,
-    game: &GameRow,
-    rows: &[PositionRow],
-    again: &GameRow,
-    again_rows: &[PositionRow],
-) -> Result<(), ArtifactError> {
+/// How a game and its rows differ from the same game played again: the table and the reason.
+pub(super) fn difference(
+    (game, rows): (&GameRow, &[PositionRow]),
+    (again, again_rows): (&GameRow, &[PositionRow]),
+) -> Option<(&'static Table, String)> {
+    let GameRow { game_id, moves, .. } = game;
     if game != again {
-        let reason = format!("game {} plays out differently: {} and now {}", game.game_id, game.moves, again.moves);
-        return Err(ArtifactError::damaged(&part_path(folder, &GAMES, index), reason));
+        return Some((&GAMES, format!("game {game_id} plays out differently: {moves} and now {}", again.moves)));
     }
-    let damaged = |reason: String| ArtifactError::damaged(&part_path(folder, &POSITIONS, index), reason);
-    match rows.iter().zip(again_rows).find(|(row, again)| row != again) {
-        Some((row, again)) => {
-            Err(damaged(format!("game {}, ply {}: {row:?} and now {again:?}", game.game_id, row.ply)))
-        }
+    let reason = match rows.iter().zip(again_rows).find(|(row, again)| row != again) {
+        Some((row, again)) => format!("game {game_id}, ply {}: {row:?} and now {again:?}", row.ply),
         None if rows.len() != again_rows.len() => {
-            Err(damaged(format!("game {} has {} rows and now {}", game.game_id, rows.len(), again_rows.len())))
+            format!("game {game_id} has {} rows and now {}", rows.len(), again_rows.len())
         }
-        None => Ok(()),
-    }
+        None => return None,
+    };
+    Some((&POSITIONS, reason))
 }
 
 /// Solves a share of a part's exact rows again, chosen by a seed; gives how many.

@@ -1,10 +1,7 @@
 //! What self-play is asked to do, and what it reports.
 
 use super::book::Book;
-use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::table::Table;
 use crate::pipeline::search_settings::{LevelSetting, SelectiveConfig};
 use crate::pipeline::{StageError, check_parts, check_range};
 use serde::{Deserialize, Serialize};
@@ -15,9 +12,6 @@ pub const ALGORITHM: u32 = 2;
 
 /// With more plies there are too many openings to take in turn.
 pub(super) const ALL_PLIES_MAX: u8 = 7;
-
-/// What a dataset of self-play consists of.
-pub(super) const TABLES: [&Table; 2] = [&GAMES, &POSITIONS];
 
 /// What is the same for all games of today. Datasets of older versions have recorded other numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,29 +166,4 @@ pub struct GenerateReport {
     pub bytes: u64,
     /// The hash of all values.
     pub content: crate::artifact::hash::ContentHash,
-}
-
-/// What one shard did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct GeneratePartsReport {
-    /// Whether there was nothing left to do.
-    pub skipped: bool,
-    /// Games played by this call.
-    pub games_played: u64,
-    /// Rows written by this call.
-    pub positions_written: u64,
-    /// Positions that the searches of this call visited.
-    pub nodes: u64,
-}
-
-/// What the last step did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FinishReport {
-    /// The dataset.
-    #[serde(flatten)]
-    pub dataset: GenerateReport,
-    /// Games played again; none if the dataset was finished before.
-    pub games_remade: u64,
-    /// The seed that chose them.
-    pub sample_seed: u64,
 }

@@ -8,7 +8,7 @@ use super::parts::{Learned, Part, Plan};
 use super::recipe::{initial_model, open_datasets, step};
 use super::rows::{no_rows, read_some_rows};
 use super::slots::SlotMap;
-use super::task::{TrainConfig, TrainPartsReport, TrainRounds, TrainTask};
+use super::task::{TrainConfig, TrainRounds, TrainTask};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
@@ -16,6 +16,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
 use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
+use crate::pipeline::parts::{MadeAgain, PartsProgress, PartsReport, Shards};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, number_below};
@@ -42,12 +43,34 @@ pub fn finished_parts(task: &TrainTask<'_>, step: ContentHash) -> Result<Vec<boo
     plan.parts().iter().map(|part| Ok(checkpoint.finished(part.number, slots)?.is_some())).collect()
 }
 
+/// A training whose parts any number of processes learn.
+#[derive(Debug)]
+pub struct TrainShards<'a>(pub &'a TrainTask<'a>);
+
+impl Shards for TrainShards<'_> {
+    /// The parts of phases are wanted once the wide ones are there.
+    fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
+        let (done, wide) = (train_parts_done(self.0)?, train_rounds(self.0).wide);
+        let is_early = done[wide.clone()].iter().any(|done| !done);
+        Ok(PartsProgress { wanted: if is_early { wide } else { 0..done.len() }, done })
+    }
+
+    fn make(&self, wanted: Range<usize>, context: Context<'_>) -> Result<PartsReport, StageError> {
+        train_parts(self.0, wanted, context)
+    }
+
+    fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
+        let checked = check_part(self.0, seed, context)?;
+        Ok(MadeAgain { unit: "parts", count: checked.map_or(0, |_| 1) })
+    }
+}
+
 /// Which parts need not be learned: those that are finished, or all if the model is published.
 ///
 /// # Errors
 ///
 /// A bad setting, a missing or damaged dataset, or whatever the system refuses.
-pub fn train_parts_done(task: &TrainTask<'_>) -> Result<Vec<bool>, StageError> {
+fn train_parts_done(task: &TrainTask<'_>) -> Result<Vec<bool>, StageError> {
     let work = Work::new(task)?;
     if work.is_published()? {
         return Ok(vec![true; work.plan.parts().len()]);
@@ -89,11 +112,10 @@ pub fn train_parts(
     task: &TrainTask<'_>,
     wanted: Range<usize>,
     context: Context<'_>,
-) -> Result<TrainPartsReport, StageError> {
+) -> Result<PartsReport, StageError> {
     let work = Work::new(task)?;
-    let skipped = TrainPartsReport { skipped: true, ..TrainPartsReport::default() };
     if work.is_published()? {
-        return Ok(skipped);
+        return Ok(PartsReport::skipped());
     }
     create_folder(task.registry.folder())?;
     sweep(task.registry.folder())?;
@@ -106,11 +128,12 @@ pub fn train_parts(
         }
     }
     if missing.is_empty() {
-        return Ok(skipped);
+        return Ok(PartsReport::skipped());
     }
     context.check_budget()?;
     let (updates, _) = work.learn(&missing, Some(&work.checkpoint), context)?;
-    Ok(TrainPartsReport { skipped: false, parts: missing.len() as u64, updates })
+    let made = [("parts", missing.len() as u64), ("updates", updates)].into();
+    Ok(PartsReport { skipped: false, made })
 }
 
 /// Learns the part of one phase again, drawn by a seed, and the wide part from which it begins, and compares: the number of the

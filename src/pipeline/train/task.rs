@@ -466,17 +466,6 @@ pub struct TrainReport {
     pub metrics: TrainMetrics,
 }
 
-/// What a call made of some parts of a training.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct TrainPartsReport {
-    /// Whether all of them were there already.
-    pub skipped: bool,
-    /// Parts that the call finished.
-    pub parts: u64,
-    /// Rows learned, each as often as it was visited.
-    pub updates: u64,
-}
-
 /// The parts of a training, by number. Those of a round can be learned in any order, once the round before it is finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrainRounds {
