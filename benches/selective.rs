@@ -24,7 +24,7 @@ use renma::engine::search::selective::{Extension, Selective};
 use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use renma::pipeline::fit_mpc::run::fit_mpc;
 use renma::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask, Method};
-use renma::pipeline::{Context, Progress};
+use renma::pipeline::{Context, Host, Progress};
 use renma::random::{Stream, stream};
 use renma::statistics::elo::INTERVAL;
 use rustix::time::{ClockId, clock_gettime};
@@ -54,6 +54,8 @@ struct Form<'a> {
 }
 
 struct Silent;
+
+impl Host for Silent {}
 
 impl Progress for Silent {
     fn begin(&self, _: &str, _: u64, _: &str) {}
@@ -160,7 +162,8 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
         report: None,
     };
     let stop = AtomicBool::new(false);
-    let report = fit_mpc(task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &Silent })?;
+    let report =
+        fit_mpc(task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &Silent, host: &Silent })?;
     Ok(load_model(&report.id, folder.path())?.model.mpc)
 }
 

@@ -26,10 +26,10 @@ mod protocols;
 #[cfg(test)]
 mod reference;
 mod report;
+mod run;
 mod serve;
 mod session;
 mod shard;
-mod stage;
 mod status;
 mod train;
 
@@ -63,14 +63,15 @@ pub fn main() -> ExitCode {
         Ok(session) => session,
         Err(error) => return report(&error, arguments.global.json),
     };
-    match run(&session, arguments.command) {
+    match start(&session, arguments.command) {
         Ok(code) => code,
         Err(error) => report(&error, session.json),
     }
 }
 
-fn run(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
+fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Run(arguments) => return run::run(session, arguments),
         Command::Generate(arguments) => return generate::run(session, &arguments),
         Command::Train(arguments) => return train::run(session, &arguments),
         Command::FitMpc(arguments) => return fit_mpc::run(session, &arguments),

@@ -10,6 +10,7 @@ use crate::artifact::model::features_file::{parse_features, read_features};
 use crate::artifact::publish::read_stream;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::exchange::transcripts::read_transcripts;
+use crate::exit_code;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::generate::book::Book;
@@ -118,6 +119,21 @@ pub enum ConfigError {
         /// Why.
         source: ArtifactError,
     },
+}
+
+impl ConfigError {
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Unreadable(source) | Self::Named { source, .. } => match source.exit_code() {
+                // A config and the files it names are arguments rather than input.
+                exit_code::BAD_INPUT => exit_code::USAGE,
+                code => code,
+            },
+            Self::Invalid { .. } | Self::Missing { .. } => exit_code::USAGE,
+        }
+    }
 }
 
 impl Config {
@@ -302,17 +318,6 @@ fn read_book(path: &Path) -> Result<Book, ArtifactError> {
     Book::new(&lines).map_err(|reason| ArtifactError::unfit(path, reason))
 }
 
-/// The text of one key, `table.key`, as a shell script reads it.
-#[must_use]
-pub fn config_value(config: &Config, key: &str) -> Option<String> {
-    let tables = serde_json::to_value(config).ok()?;
-    let (table, key) = key.split_once('.')?;
-    match tables.get(table)?.get(key)? {
-        Value::String(text) => Some(text.clone()),
-        value => Some(value.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -401,7 +406,6 @@ mod tests {
         );
         assert!(load("default.toml").origins.is_empty());
         assert!(2000 <= default_config().config.generate.games);
-        assert_eq!(config_value(&load("seed.toml").config, "train.target").unwrap(), "result");
     }
 
     #[test]

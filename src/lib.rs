@@ -11,6 +11,7 @@ pub mod curate;
 pub mod engine;
 pub mod exchange;
 pub mod exit_code;
+pub mod learning_loop;
 pub mod pipeline;
 pub mod play;
 pub mod random;

@@ -19,6 +19,7 @@ mod workers;
 use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
 use crate::artifact::error::ArtifactError;
 use crate::engine::search::result::Stopped;
+use crate::exit_code;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -40,6 +41,30 @@ pub trait Progress: Sync {
     fn end(&self);
 }
 
+/// The program around a stage: a clock, on which no result depends, and someone to talk to.
+pub trait Host: Sync {
+    /// Prints a line for people, unless they asked for errors only.
+    fn say(&self, _text: &str) {}
+
+    /// Prints what only people who asked for details see.
+    fn detail(&self, _text: &str) {}
+
+    /// Seconds since 1970, UTC.
+    fn unix_seconds(&self) -> u64 {
+        0
+    }
+
+    /// Seconds since some moment.
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+
+    /// Processor seconds of all threads of this process.
+    fn cpu_seconds(&self) -> f64 {
+        0.0
+    }
+}
+
 /// What a stage needs from its surroundings.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
@@ -51,6 +76,8 @@ pub struct Context<'a> {
     pub budget_spent: &'a AtomicBool,
     /// The observer.
     pub progress: &'a dyn Progress,
+    /// The program around it.
+    pub host: &'a dyn Host,
 }
 
 /// Why a stage did not finish.
@@ -115,6 +142,23 @@ fn listed(parts: &[(PathBuf, String)]) -> String {
         text += &format!("\n  and {} more parts", parts.len() - NAMED_MAX);
     }
     text
+}
+
+impl StageError {
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Artifact(error) => error.exit_code(),
+            Self::Setting(_) => exit_code::USAGE,
+            Self::NoRows(_) | Self::FalseParts { .. } => exit_code::BAD_INPUT,
+            Self::Interrupted => exit_code::INTERRUPTED,
+            Self::Unfinished { .. } | Self::TooEarly { .. } | Self::Thread(_) | Self::Threads(_) => {
+                exit_code::TRY_AGAIN
+            }
+            Self::BudgetSpent => exit_code::BUDGET_SPENT,
+        }
+    }
 }
 
 impl From<ArtifactError> for StageError {

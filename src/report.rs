@@ -63,7 +63,7 @@ pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<Re
 fn check_run(registry: &Path) -> Result<(), ArtifactError> {
     match check_folder(registry) {
         Err(ArtifactError::Missing { .. }) => {
-            let reason = "there is no such run\nbegin it with ./pipeline.sh --config FILE";
+            let reason = "there is no such run\nbegin it with renma run --config FILE";
             Err(ArtifactError::refused("read", registry, reason))
         }
         other => other,

@@ -15,7 +15,6 @@ pub mod models;
 pub mod next;
 pub mod record;
 pub mod restart;
-pub mod script_lock;
 pub mod snapshot;
 pub mod speed;
 pub mod standings;

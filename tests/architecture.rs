@@ -10,7 +10,7 @@ use syn::visit::{Visit, visit_attribute, visit_item_mod, visit_macro, visit_path
 use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Meta, UseTree, VisRestricted, Visibility};
 
 /// A module may name those of lower rank, and itself.
-const RANKS: [(&str, u8); 15] = [
+const RANKS: [(&str, u8); 16] = [
     ("engine", 0),
     ("random", 0),
     ("exit_code", 0),
@@ -24,6 +24,7 @@ const RANKS: [(&str, u8); 15] = [
     ("cluster", 7),
     ("report", 7),
     ("play", 7),
+    ("learning_loop", 8),
     ("serve", 8),
     ("cli", 9),
 ];

@@ -17,7 +17,7 @@ use renma::artifact::table::Footer;
 use renma::config::load_config;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, Progress, StageError};
+use renma::pipeline::{Context, Host, Progress, StageError};
 use renma::random::{Stream, stream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -547,6 +547,8 @@ fn rows_that_cannot_be_are_refused_even_if_their_hashes_fit() {
 
 struct Nobody;
 
+impl Host for Nobody {}
+
 impl Progress for Nobody {
     fn begin(&self, _: &str, _: u64, _: &str) {}
     fn advance(&self, _: u64) {}
@@ -559,8 +561,13 @@ fn three_hundred_flipped_bits_are_all_noticed() {
     let config = load_config(&workspace.path("configs/tiny.toml")).unwrap();
     let data = workspace.path("data");
     let registry = Registry::new(&workspace.path("other"));
-    let context =
-        Context { threads: 1, stop: &AtomicBool::new(false), budget_spent: &AtomicBool::new(false), progress: &Nobody };
+    let context = Context {
+        threads: 1,
+        stop: &AtomicBool::new(false),
+        budget_spent: &AtomicBool::new(false),
+        progress: &Nobody,
+        host: &Nobody,
+    };
     let use_dataset = || -> Result<(), StageError> {
         let task = TrainTask {
             config: &config.config.train,

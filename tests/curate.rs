@@ -15,7 +15,7 @@ use renma::artifact::seal::write_sealed;
 use renma::artifact::table::{Footer, Table};
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::board::position::Position;
-use renma::pipeline::{Context, Progress};
+use renma::pipeline::{Context, Host, Progress};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -139,6 +139,8 @@ fn sound_positions_are_verified_and_played_again() {
 
 struct Nobody;
 
+impl Host for Nobody {}
+
 impl Progress for Nobody {
     fn begin(&self, _task: &str, _total: u64, _unit: &str) {}
     fn advance(&self, _items: u64) {}
@@ -147,7 +149,7 @@ impl Progress for Nobody {
 
 fn inspection(name: &str) -> Inspection {
     let never = AtomicBool::new(false);
-    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody };
+    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Nobody, host: &Nobody };
     inspect(&RUN.path(name), context).unwrap()
 }
 

@@ -11,7 +11,7 @@ use renma::config::load_config;
 use renma::pipeline::train::recipe::step;
 use renma::pipeline::train::run::{epochs_done, train};
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, Progress, StageError};
+use renma::pipeline::{Context, Host, Progress, StageError};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,6 +69,8 @@ struct Stopper {
     stop: AtomicBool,
 }
 
+impl Host for Stopper {}
+
 impl Progress for Stopper {
     fn begin(&self, task: &str, total: u64, _: &str) {
         task.clone_into(&mut self.task.lock().unwrap());
@@ -112,7 +114,7 @@ fn with_task<T>(workspace: &Workspace, models: &Path, ask: impl FnOnce(&TrainTas
 
 fn train_until(workspace: &Workspace, models: &Path, stopper: &Stopper, threads: usize) -> Result<(), StageError> {
     let Stopper { stop, budget_spent, .. } = stopper;
-    let context = Context { threads, stop, budget_spent, progress: stopper };
+    let context = Context { threads, stop, budget_spent, progress: stopper, host: stopper };
     with_task(workspace, models, |task| train(task, context).map(|_| ()))
 }
 

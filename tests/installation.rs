@@ -41,7 +41,7 @@ fn an_installed_program_runs_the_loop_in_an_empty_folder_without_cargo() {
     let outcome = workspace.run("init my-othello");
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), ""), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("wrote 12 files to my-othello"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("cd my-othello\n    ./pipeline.sh"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("cd my-othello\n    renma run"), "{}", outcome.stderr);
     let folder = workspace.path("my-othello");
     for name in ["default", "smoke", "seed", "nightly", "champion"] {
         assert_eq!(

@@ -12,7 +12,7 @@ use renma::artifact::seal::{read_sealed, seal};
 use renma::config::load_config;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, Progress, StageError};
+use renma::pipeline::{Context, Host, Progress, StageError};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -203,6 +203,8 @@ fn clearing_away_sweeps_all_dead_drafts_of_a_run() {
 
 struct Unwatched;
 
+impl Host for Unwatched {}
+
 impl Progress for Unwatched {
     fn begin(&self, _: &str, _: u64, _: &str) {}
     fn advance(&self, _: u64) {}
@@ -237,7 +239,7 @@ fn two_trainings_of_one_step_make_one_version() {
         memory: 0,
     };
     let never = AtomicBool::new(false);
-    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Unwatched };
+    let context = Context { threads: 1, stop: &never, budget_spent: &never, progress: &Unwatched, host: &Unwatched };
     let when_free = || loop {
         match train(&task, context) {
             Err(StageError::Artifact(ArtifactError::Busy { .. })) => {}

@@ -117,7 +117,7 @@ fn what_a_run_does_not_have_is_said_and_not_drawn() {
     workspace.config("smoke", "smoke", &[]);
     let outcome = workspace.run("report --config configs/smoke.toml");
     assert_eq!(outcome.code, Some(2));
-    assert!(outcome.stderr.contains("models/smoke") && outcome.stderr.contains("pipeline.sh"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("models/smoke") && outcome.stderr.contains("renma run"), "{}", outcome.stderr);
     fs::create_dir_all(workspace.path("models/smoke")).unwrap();
     let page = page(&workspace, "smoke");
     assert!(!page.contains("<figure"), "{page}");

@@ -100,7 +100,7 @@ fn a_run_is_what_its_pipeline_left_in_the_registry() {
         let path = registry.path().join(name);
         let (status, _, body) = server.get(address);
         assert_eq!(status, 404, "{body}");
-        assert!(body.contains(&format!("{} is missing; pipeline.sh writes it", path.display())), "{body}");
+        assert!(body.contains(&format!("{} is missing; renma run writes it", path.display())), "{body}");
         std::fs::write(&path, content).unwrap();
         let (status, head, body) = server.get(address);
         assert_eq!((status, body.as_str()), (200, content));
@@ -114,7 +114,7 @@ fn a_run_is_what_its_pipeline_left_in_the_registry() {
         std::fs::write(registry.path().join("run.json"), damage).unwrap();
         let (status, _, body) = server.get("/api/run");
         assert_eq!(status, 500, "{damage:?}");
-        assert!(body.contains("run.json is damaged; pipeline.sh writes it anew"), "{body}");
+        assert!(body.contains("run.json is damaged; renma run writes it again"), "{body}");
     }
     // More than a record ever has, in a file that takes no room.
     std::fs::File::create(registry.path().join("run.json")).unwrap().set_len(1 << 40).unwrap();

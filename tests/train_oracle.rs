@@ -16,7 +16,7 @@ use renma::engine::board::position::{Opponent, Player, Position};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, Progress};
+use renma::pipeline::{Context, Host, Progress};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -121,6 +121,8 @@ fn the_trainer_gives_the_weights_of_a_plain_delta_rule_byte_for_byte() {
 
 struct Nobody;
 
+impl Host for Nobody {}
+
 impl Progress for Nobody {
     fn begin(&self, _: &str, _: u64, _: &str) {}
     fn advance(&self, _: u64) {}
@@ -145,8 +147,13 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
         registry: &Registry::new(&workspace.path("registry")),
         memory: 0,
     };
-    let context =
-        Context { threads: 2, stop: &AtomicBool::new(false), budget_spent: &AtomicBool::new(false), progress: &Nobody };
+    let context = Context {
+        threads: 2,
+        stop: &AtomicBool::new(false),
+        budget_spent: &AtomicBool::new(false),
+        progress: &Nobody,
+        host: &Nobody,
+    };
     let (model, _) = fit(&task, &set, context).unwrap();
     model.evaluation.weights().iter().map(|&weight| i32::from(weight)).collect()
 }

@@ -16,7 +16,7 @@ use renma::pipeline::train::recipe::step;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::shards::{check_part, finished_parts, part_weights, train_parts, train_rounds};
 use renma::pipeline::train::task::TrainTask;
-use renma::pipeline::{Context, Progress, StageError};
+use renma::pipeline::{Context, Host, Progress, StageError};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -120,6 +120,8 @@ struct Watch {
     never: AtomicBool,
 }
 
+impl Host for Watch {}
+
 impl Progress for Watch {
     fn begin(&self, task: &str, total: u64, _: &str) {
         self.learning.store(task == "train", Ordering::Relaxed);
@@ -142,7 +144,7 @@ impl Progress for Watch {
 
 impl Watch {
     fn context(&self, threads: usize) -> Context<'_> {
-        Context { threads, stop: &self.stop, budget_spent: &self.never, progress: self }
+        Context { threads, stop: &self.stop, budget_spent: &self.never, progress: self, host: self }
     }
 
     fn parts(&self, task: &TrainTask<'_>, parts: Range<usize>) -> Result<PartsReport, StageError> {

@@ -1,5 +1,6 @@
 //! What can be wrong with an artifact.
 
+use crate::exit_code;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -108,6 +109,18 @@ impl ArtifactError {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::Interrupted
             ),
             _ => false,
+        }
+    }
+
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Missing { .. } | Self::Conflict { .. } | Self::Refused { .. } => exit_code::USAGE,
+            Self::Damaged { .. } | Self::Unfit { .. } => exit_code::BAD_INPUT,
+            Self::Interrupted => exit_code::INTERRUPTED,
+            error if error.may_pass() => exit_code::TRY_AGAIN,
+            _ => exit_code::OTHER,
         }
     }
 }

@@ -22,7 +22,7 @@ use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
 use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, ServeArguments, SolveArguments};
-use run::{GcArguments, ReportArguments, StatusArguments};
+use run::{GcArguments, LoopArguments, ReportArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 fn after_help() -> String {
     let codes = MEANINGS.iter().map(|(code, meaning)| format!("{code:>5}  {meaning}\n"));
     let codes: String = codes.collect();
-    format!("Exit codes:\n{codes}\nEach command has an example in its --help. ./pipeline.sh runs whole generations.")
+    format!("Exit codes:\n{codes}\nEach command has an example in its --help.")
 }
 
 /// What every command takes.
@@ -93,6 +93,8 @@ pub(super) enum Command {
         #[arg(value_name = "DIR", value_parser = folder())]
         folder: PathBuf,
     },
+    /// Make generation after generation: generate, train, fit-mpc, gate, promote
+    Run(LoopArguments),
     /// Play games and write their positions with deep-search scores
     Generate(GenerateCommandArguments),
     /// Train a new model version on datasets

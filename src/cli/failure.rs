@@ -2,13 +2,11 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::cluster::drive::DriveError;
-use crate::cluster::runs::maker_of;
 use crate::config::ConfigError;
 use crate::exit_code;
 use crate::pipeline::StageError;
 use serde::Serialize;
 use std::error::Error;
-use std::path::Path;
 
 /// A wrong argument that clap cannot find.
 #[derive(Debug, thiserror::Error)]
@@ -70,76 +68,16 @@ impl Failure {
     }
 }
 
-/// The same error; where it names files that shards of a plan made, it also says who made them.
-pub(super) fn naming_makers(error: anyhow::Error, plan: &Path) -> anyhow::Error {
-    let name = |path: &Path, reason: &mut String| {
-        if let Some(maker) = maker_of(plan, path) {
-            // The remedy, on the second line, stays last.
-            reason.insert_str(reason.find('\n').unwrap_or(reason.len()), &format!("; {maker}"));
-        }
-    };
-    error.downcast::<StageError>().map_or_else(
-        |other| other,
-        |mut error| {
-            match &mut error {
-                StageError::Artifact(ArtifactError::Damaged { path, reason }) => name(path, reason),
-                StageError::FalseParts { parts, .. } => parts.iter_mut().for_each(|(path, reason)| name(path, reason)),
-                _ => (),
-            }
-            error.into()
-        },
-    )
-}
-
 /// The exit code of an error.
 pub(super) fn code_of(error: &anyhow::Error) -> u8 {
     error.chain().find_map(code_of_cause).unwrap_or(exit_code::OTHER)
 }
 
 fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
-    if let Some(error) = cause.downcast_ref::<ArtifactError>() {
-        return Some(code_of_artifact(error));
-    }
-    if let Some(error) = cause.downcast_ref::<ConfigError>() {
-        return Some(match error {
-            ConfigError::Unreadable(source) | ConfigError::Named { source, .. } => match code_of_artifact(source) {
-                // A config and the files it names are arguments rather than input.
-                exit_code::BAD_INPUT => exit_code::USAGE,
-                code => code,
-            },
-            ConfigError::Invalid { .. } | ConfigError::Missing { .. } => exit_code::USAGE,
-        });
-    }
-    if let Some(error) = cause.downcast_ref::<StageError>() {
-        return match error {
-            StageError::Artifact(error) => code_of_cause(error),
-            StageError::Setting(_) => Some(exit_code::USAGE),
-            StageError::NoRows(_) | StageError::FalseParts { .. } => Some(exit_code::BAD_INPUT),
-            StageError::Interrupted => Some(exit_code::INTERRUPTED),
-            StageError::Unfinished { .. }
-            | StageError::TooEarly { .. }
-            | StageError::Thread(_)
-            | StageError::Threads(_) => Some(exit_code::TRY_AGAIN),
-            StageError::BudgetSpent => Some(exit_code::BUDGET_SPENT),
-        };
-    }
-    if let Some(error) = cause.downcast_ref::<DriveError>() {
-        return match error {
-            DriveError::Stage(error) => code_of_cause(error),
-            DriveError::Shard { code, .. } | DriveError::Runner { code, .. } => Some(*code),
-        };
-    }
-    cause.is::<UsageError>().then_some(exit_code::USAGE)
-}
-
-fn code_of_artifact(error: &ArtifactError) -> u8 {
-    match error {
-        ArtifactError::Missing { .. } | ArtifactError::Conflict { .. } | ArtifactError::Refused { .. } => {
-            exit_code::USAGE
-        }
-        ArtifactError::Damaged { .. } | ArtifactError::Unfit { .. } => exit_code::BAD_INPUT,
-        ArtifactError::Interrupted => exit_code::INTERRUPTED,
-        error if error.may_pass() => exit_code::TRY_AGAIN,
-        _ => exit_code::OTHER,
-    }
+    let of_artifact = || cause.downcast_ref().map(ArtifactError::exit_code);
+    let of_config = || cause.downcast_ref().map(ConfigError::exit_code);
+    let of_stage = || cause.downcast_ref().map(StageError::exit_code);
+    let of_drive = || cause.downcast_ref().map(DriveError::exit_code);
+    let of_arguments = || cause.is::<UsageError>().then_some(exit_code::USAGE);
+    of_artifact().or_else(of_config).or_else(of_stage).or_else(of_drive).or_else(of_arguments)
 }

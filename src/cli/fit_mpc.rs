@@ -1,30 +1,35 @@
 //! `renma fit-mpc`.
 
-use super::arguments::stage::{FitMpcArguments, WorkArguments};
-use super::output::{counted, detail, print, print_json, table, thousands};
+use super::arguments::stage::FitMpcArguments;
+use super::output::{counted, detail, print_report, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
-use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config_with;
 use crate::engine::search::mpc_level::LEVELS;
+use crate::exit_code;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
 use crate::pipeline::fit_mpc::picture::check_places;
-use crate::pipeline::fit_mpc::recipe::{recipe, step};
+use crate::pipeline::fit_mpc::recipe::step;
 use crate::pipeline::fit_mpc::run::fit_mpc;
-use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, Stage::FitMpc.name(), Some(arguments.generation), &arguments.work, || {
-        with_task(arguments, |task| fit(session, task, &arguments.work))
-    })
+    session.limit(arguments.work.budget);
+    with_task(session, arguments, |task| {
+        let report = fit_mpc(task, session.context())?;
+        tell(session, &task, &report);
+        print_report(session, &report, &report.id)
+    })?;
+    Ok(exit_code::DONE.into())
 }
 
 /// Does something with the task of a call, whose folders are claimed.
 pub(super) fn with_task<T>(
+    session: &Session,
     arguments: &FitMpcArguments,
     act: impl FnOnce(FitMpcTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
@@ -42,14 +47,7 @@ pub(super) fn with_task<T>(
         report: arguments.report.as_deref(),
     };
     if let Some(output) = task.output {
-        let claim = Claim {
-            folder: output,
-            stage: Stage::FitMpc,
-            recipe: recipe(&task).hash,
-            items: task.config.games,
-            parts: task.config.games.div_ceil(task.config.part_games),
-        };
-        claim_folder(&claim, arguments.replace)?;
+        Claim::of_fit_mpc(&task, output).make_way(arguments.replace, session.context())?;
     }
     if let Some(report) = task.report {
         check_places(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
@@ -57,21 +55,14 @@ pub(super) fn with_task<T>(
     act(task)
 }
 
-/// Fits and says what was fitted.
-pub(super) fn fit(session: &Session, task: FitMpcTask<'_>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
-    let report = fit_mpc(task, session.context())?;
+/// Says what was fitted.
+pub(super) fn tell(session: &Session, task: &FitMpcTask<'_>, report: &FitMpcReport) {
     let made = format!("{} from {}", report.id, task.model.id);
     let again = if report.skipped { ", made before" } else { "" };
-    summarize(Stage::FitMpc.name(), work, &format!("{made}: {}{again}", saving(&report.metrics)));
+    session.summarize(Stage::FitMpc.name(), &format!("{made}: {}{again}", saving(&report.metrics)));
     if !report.skipped {
         detail(&fit_table(&report.metrics));
     }
-    if session.json {
-        print_json(&report)?;
-    } else {
-        print(&report.id)?;
-    }
-    Ok(StageEnd::done(Some(&report.id), report.skipped))
 }
 
 /// What the statistics save at the level that they were chosen for.

@@ -1,28 +1,45 @@
 //! `renma gate`.
 
-use super::arguments::stage::{GateArguments, WorkArguments};
+use super::arguments::stage::GateArguments;
 use super::output::{counted, detail, elo_text, print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
-use super::stage::{StageEnd, claim_folder, run_stage, summarize};
-use crate::artifact::dataset::verdict::Verdict;
 use crate::config::load_config_with;
-use crate::exit_code;
-use crate::pipeline::gate::recipe::recipe;
+use crate::learning_loop::code_of;
 use crate::pipeline::gate::run::gate;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig, GateMode, GateReport, GateTask};
+use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, Stage::Gate.name(), Some(arguments.generation), &arguments.work, || {
-        with_task(arguments, |task| decide(session, task, &arguments.work, arguments.pairs.is_some()))
+    session.limit(arguments.work.budget);
+    with_task(session, arguments, |task| {
+        let is_remade = task.remake;
+        let report = gate(task, session.context())?;
+        if arguments.pairs.is_some() {
+            tell_score(session, &report)
+        } else {
+            tell(session, &report)
+        };
+        if is_remade {
+            say("gate: every game was played again, with the same moves");
+        }
+        finish(session, &report)
     })
+}
+
+/// Prints the report if JSON was asked for; the verdict is the exit code.
+pub(super) fn finish(session: &Session, report: &GateReport) -> anyhow::Result<ExitCode> {
+    if session.json {
+        print_json(report)?;
+    }
+    Ok(code_of(Some(report.verdict.verdict)).into())
 }
 
 /// Does something with the task of a call, whose folder is claimed.
 pub(super) fn with_task<T>(
+    session: &Session,
     arguments: &GateArguments,
     act: impl FnOnce(GateTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
@@ -32,7 +49,7 @@ pub(super) fn with_task<T>(
     let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
     let mut gate = config.config.gate.clone();
     if let Some(pairs) = arguments.pairs {
-        gate = GateConfig { mode: GateMode::Games {}, games: pairs.saturating_mul(2), ..gate };
+        gate = gate.of_pairs(pairs);
         gate.check()?;
     }
     let task = GateTask {
@@ -45,54 +62,32 @@ pub(super) fn with_task<T>(
         output: &arguments.output,
         remake: arguments.remake,
     };
-    let pairs = task.config.games / 2;
-    let claim = Claim {
-        folder: task.output,
-        stage: Stage::Gate,
-        recipe: recipe(&task)?.hash,
-        items: pairs,
-        parts: pairs.div_ceil(BATCH_PAIRS),
-    };
-    claim_folder(&claim, arguments.replace)?;
+    Claim::of_gate(&task)?.make_way(arguments.replace, session.context())?;
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
     act(task)
 }
 
-/// Plays the match and says its verdict, or where it decides nothing, only its score.
-pub(super) fn decide(
-    session: &Session,
-    task: GateTask<'_>,
-    work: &WorkArguments,
-    only_score: bool,
-) -> anyhow::Result<StageEnd> {
-    let report = gate(task, session.context())?;
-    let again = match (task.remake, report.skipped) {
-        (true, _) => "; every game was played again, with the same moves",
-        (false, true) => ", made before",
-        (false, false) => "",
-    };
-    let (verdict, score) = (&report.verdict, score_text(&report));
-    if only_score {
-        let players = format!("{} against {}", verdict.candidate.id, verdict.baseline.id);
-        summarize("match", work, &format!("{players}, {score}{again}"));
-    } else {
-        summarize(Stage::Gate.name(), work, &format!("{} after {score}{again}", verdict.verdict.name()));
-    }
+/// Says the verdict of a match.
+pub(super) fn tell(session: &Session, report: &GateReport) {
+    let again = if report.skipped { ", made before" } else { "" };
+    session.summarize(
+        Stage::Gate.name(),
+        &format!("{} after {}{again}", report.verdict.verdict.name(), score_text(report)),
+    );
     if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
         say(&format!("gate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs)));
     }
-    detail(&score_line(&report));
-    if session.json {
-        print_json(&report)?;
-    }
-    let code = match report.verdict.verdict {
-        Verdict::Accepted => exit_code::DONE,
-        Verdict::Rejected => exit_code::REJECTED,
-        Verdict::Inconclusive => exit_code::INCONCLUSIVE,
-    };
-    Ok(StageEnd { id: None, skipped: report.skipped, code })
+    detail(&score_line(report));
+}
+
+/// Says the score of a match that decides nothing.
+pub(super) fn tell_score(session: &Session, report: &GateReport) {
+    let again = if report.skipped { ", made before" } else { "" };
+    let players = format!("{} against {}", report.verdict.candidate.id, report.verdict.baseline.id);
+    session.summarize("match", &format!("{players}, {}{again}", score_text(report)));
+    detail(&score_line(report));
 }
 
 /// The games and their score.

@@ -15,21 +15,24 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
     let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
     let lineage = Lineage::read(&config, &registry, &datasets)?;
     let plan = if arguments.dry_run { plan(&lineage)? } else { collect(&lineage)? };
-    let verb = if arguments.dry_run { "would remove" } else { "removed" };
+    tell(&plan, arguments.dry_run);
+    if lineage.config.config.run.keep_generations == 0 {
+        say("gc: run.keep_generations = 0: everything stays");
+    }
+    if session.json { print_plan(&plan, arguments.dry_run) } else { Ok(()) }
+}
+
+/// Says what was removed, or would be.
+pub(super) fn tell(plan: &GcPlan, dry_run: bool) {
+    let verb = if dry_run { "would remove" } else { "removed" };
     for removal in &plan.removals {
         say(&format!("gc: {verb} {} ({} bytes)", removal.path.display(), thousands(removal.bytes)));
     }
     for path in &plan.linked {
         say(&format!("gc: kept {}: it lies behind a symbolic link", path.display()));
     }
-    if lineage.config.config.run.keep_generations == 0 {
-        say("gc: run.keep_generations = 0: everything stays");
-    } else {
-        let (count, closed) = (plan.removals.len(), plan.closed.generation);
-        let bytes = thousands(plan.bytes());
-        say(&format!("gc: {verb} {count} folders, {bytes} bytes; generations to {closed} are closed"));
-    }
-    if session.json { print_plan(&plan, arguments.dry_run) } else { Ok(()) }
+    let (count, closed) = (plan.removals.len(), plan.closed.generation);
+    say(&format!("gc: {verb} {count} folders, {} bytes; generations to {closed} are closed", thousands(plan.bytes())));
 }
 
 fn print_plan(plan: &GcPlan, dry_run: bool) -> anyhow::Result<()> {

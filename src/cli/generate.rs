@@ -1,29 +1,30 @@
 //! `renma generate`.
 
-use super::arguments::stage::{GenerateArguments, GenerateCommandArguments, WorkArguments};
+use super::arguments::stage::{GenerateArguments, GenerateCommandArguments};
 use super::output::{counted, detail, print_json};
 use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
-use super::stage::{StageEnd, claim_folder, run_stage, summarize};
 use crate::config::load_config_with;
-use crate::pipeline::generate::recipe::recipe;
+use crate::exit_code;
 use crate::pipeline::generate::run::generate;
-use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
 use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<ExitCode> {
-    run_stage(session, Stage::Generate.name(), Some(arguments.task.generation), &arguments.work, || {
-        work(session, arguments)
-    })
-}
-
-fn work(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<StageEnd> {
-    with_task(&arguments.task, arguments.replace, |task| play(session, task, &arguments.work))
+    session.limit(arguments.work.budget);
+    with_task(session, &arguments.task, arguments.replace, |task| {
+        let stopwatch = Stopwatch::start();
+        let report = generate(task, session.context())?;
+        tell(session, &task, &report, stopwatch.seconds());
+        if session.json { print_json(&report) } else { Ok(()) }
+    })?;
+    Ok(exit_code::DONE.into())
 }
 
 /// Does something with the task of a call, whose folder is claimed.
 pub(super) fn with_task<T>(
+    session: &Session,
     arguments: &GenerateArguments,
     replace: bool,
     act: impl FnOnce(GenerateTask<'_>) -> anyhow::Result<T>,
@@ -39,36 +40,24 @@ pub(super) fn with_task<T>(
         model: &model,
         output: &arguments.output,
     };
-    let claim = Claim {
-        folder: task.output,
-        stage: Stage::Generate,
-        recipe: recipe(&task).hash,
-        items: task.config.games,
-        parts: task.config.part_count() as u64,
-    };
-    claim_folder(&claim, replace)?;
+    Claim::of_generate(&task).make_way(replace, session.context())?;
     warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
     act(task)
 }
 
-fn play(session: &Session, task: GenerateTask<'_>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
-    let stopwatch = Stopwatch::start();
-    let report = generate(task, session.context())?;
+/// Says what was played.
+pub(super) fn tell(session: &Session, task: &GenerateTask<'_>, report: &GenerateReport, seconds: f64) {
     let made = format!("{}, {}", counted(report.games, "game"), counted(report.positions, "position"));
-    if report.skipped {
-        summarize(Stage::Generate.name(), work, &format!("{made}, made before"));
-    } else {
-        let rate = report.games_played as f64 / stopwatch.seconds();
-        summarize(Stage::Generate.name(), work, &format!("{made}, {rate:.0} games/s"));
-    }
+    let how = match report.games_played {
+        _ if report.skipped => ", made before".to_owned(),
+        0 => String::new(),
+        games => format!(", {:.0} games/s", games as f64 / seconds),
+    };
+    session.summarize(Stage::Generate.name(), &format!("{made}{how}"));
     detail(&format!(
         "generate: {} by {}, {:.1} bytes per position",
         task.output.display(),
         task.model.id,
         report.bytes as f64 / report.positions.max(1) as f64
     ));
-    if session.json {
-        print_json(&report)?;
-    }
-    Ok(StageEnd::done(None, report.skipped))
 }

@@ -16,8 +16,8 @@ pub(super) fn run(session: &Session, folder: &Path) -> anyhow::Result<()> {
     }
     let quoted = shlex::try_quote(&name).unwrap_or_default();
     say(&format!(
-        "\nnext:\n    cd {quoted}\n    ./pipeline.sh                               # the whole loop, some minutes\n    \
-         ./pipeline.sh --config configs/smoke.toml   # the same in seconds, to look at"
+        "\nnext:\n    cd {quoted}\n    renma run                               # the whole loop, some minutes\n    \
+         renma run --config configs/smoke.toml   # the same in seconds, to look at"
     ));
     if session.json { print_json(&json!({"folder": name, "written": written})) } else { Ok(()) }
 }

@@ -1,6 +1,7 @@
 //! Text for people on stderr, results for machines on stdout.
 
 use super::failure::UsageError;
+use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};
 use crate::pipeline::item_sample::share_found;
@@ -95,6 +96,11 @@ pub(super) fn output_name(path: &Path) -> &Path {
 /// Prints a result as one line of JSON on stdout.
 pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(print(&serde_json::to_string(value)?)?)
+}
+
+/// Prints the report of a stage as JSON if that was asked for, else the version that it made.
+pub(super) fn print_report(session: &Session, report: &impl Serialize, version: &str) -> anyhow::Result<()> {
+    if session.json { print_json(report) } else { Ok(print(version)?) }
 }
 
 /// Prints a line for people on stderr, unless only errors were asked for.

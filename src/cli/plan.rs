@@ -2,11 +2,11 @@
 
 use super::arguments::shard::{PlanArguments, StageArguments};
 use super::output::{Output, output_name, print_json, say, thousands};
-use super::session::{Session, Stopwatch};
+use super::session::Session;
 use super::{fit_mpc, gate, generate, train};
 use crate::artifact::publish::remove_file;
-use crate::cluster::estimate::shard_count;
-use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
+use crate::cluster::divide::plan_of;
+use crate::cluster::plan::{PLAN_FILE, Plan};
 use crate::cluster::runs::log_path;
 use crate::cluster::stage::StagePlan;
 use crate::cluster::stage::fit_mpc::FitMpcPlan;
@@ -14,31 +14,25 @@ use crate::cluster::stage::gate::GatePlan;
 use crate::cluster::stage::generate::GeneratePlan;
 use crate::cluster::stage::train::TrainPlan;
 use serde_json::json;
-use std::path::Path;
 
 pub(super) fn run(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shards);
     let stage = match arguments.into_stage()? {
         StageArguments::Generate(arguments, replace) => {
-            generate::with_task(&arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))
+            generate::with_task(session, &arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))
         }
         StageArguments::Train(arguments) => {
             train::with_task(&arguments, |task| Ok(StagePlan::Train(TrainPlan::new(&task)?)))
         }
         StageArguments::FitMpc(arguments) => {
-            fit_mpc::with_task(&arguments, |task| Ok(StagePlan::FitMpc(FitMpcPlan::new(&task)?)))
+            fit_mpc::with_task(session, &arguments, |task| Ok(StagePlan::FitMpc(FitMpcPlan::new(&task)?)))
         }
         StageArguments::Gate(arguments) => {
-            gate::with_task(&arguments, |task| Ok(StagePlan::Gate(GatePlan::new(&task)?)))
+            gate::with_task(session, &arguments, |task| Ok(StagePlan::Gate(GatePlan::new(&task)?)))
         }
     }?;
     let found = Plan::found(&stage, &path);
-    let plan = match (found.clone(), shards) {
-        // A run that resumes keeps its shards.
-        (Some(found), None) => found,
-        (_, Some(shards)) => Plan::new(stage, shards as usize),
-        (None, None) => divide(session, &path, stage)?,
-    };
+    let plan = plan_of(stage, &path, shards.map(|shards| shards as usize), session.context())?;
     if found.as_ref() != Some(&plan) {
         let written = Output::open(session.json, &path, PLAN_FILE, force)?
             .write(|writer| writer.write_all(plan.text().as_bytes()))?;
@@ -55,12 +49,4 @@ pub(super) fn run(session: &Session, arguments: PlanArguments) -> anyhow::Result
         return Ok(());
     }
     print_json(&json!({"plan": path.to_string_lossy(), "stage": name, "shards": shards}))
-}
-
-/// A plan whose shards take minutes.
-fn divide(session: &Session, path: &Path, stage: StagePlan) -> anyhow::Result<Plan> {
-    let whole = LoadedPlan::load(path, Plan::new(stage.clone(), 1))?;
-    let stopwatch = Stopwatch::start();
-    let shards = shard_count(&whole, &|| stopwatch.seconds(), session.context())?;
-    Ok(Plan::new(stage, shards))
 }

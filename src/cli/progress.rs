@@ -5,7 +5,7 @@ use super::output::{duration_text, say, terminal_width, thousands};
 use crate::pipeline::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::io::{IsTerminal, stderr};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The time between plain lines of a command of its own, and of the stages of a run, whose log is read the morning after.
@@ -33,7 +33,7 @@ struct Task {
 /// Shows progress in the way that was asked for.
 pub(super) struct Watcher {
     mode: ProgressMode,
-    run: OnceLock<Run>,
+    run: Mutex<Run>,
     task: Mutex<Option<Task>>,
 }
 
@@ -44,13 +44,29 @@ impl Watcher {
             ProgressMode::Auto => ProgressMode::Plain,
             mode => mode,
         };
-        Self { mode, run: OnceLock::new(), task: Mutex::new(None) }
+        Self { mode, run: Mutex::default(), task: Mutex::new(None) }
     }
 
-    /// Tells of the run around the tasks, once.
-    pub(super) fn in_run(&self, is_run: bool, until: Option<Duration>, budget: Option<Duration>) {
-        let after = |time: Option<Duration>| Instant::now().checked_add(time?);
-        self.run.get_or_init(|| Run { is_run, until: after(until), budget: after(budget) });
+    pub(super) fn begin_run(&self) {
+        self.run().is_run = true;
+    }
+
+    /// When all of the run is expected to end.
+    pub(super) fn expect_end(&self, after: Option<Duration>) {
+        self.run().until = after.and_then(|after| Instant::now().checked_add(after));
+    }
+
+    pub(super) fn set_budget(&self, budget: Duration) {
+        self.run().budget = Instant::now().checked_add(budget);
+    }
+
+    /// What the lines of the stages of a run begin with.
+    pub(super) fn indent(&self) -> &'static str {
+        self.run().indent()
+    }
+
+    fn run(&self) -> MutexGuard<'_, Run> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn task(&self) -> MutexGuard<'_, Option<Task>> {
@@ -61,6 +77,12 @@ impl Watcher {
         if let Some(task) = self.task().as_mut() {
             act(task);
         }
+    }
+}
+
+impl Run {
+    const fn indent(self) -> &'static str {
+        if self.is_run { "  " } else { "" }
     }
 }
 
@@ -85,7 +107,7 @@ impl Task {
         let (bar, unit) = (&self.bar, &self.unit);
         let (done, total) = (thousands(bar.position()), thousands(bar.length().unwrap_or(0)));
         let (rate, left) = (rate_text(bar.per_sec()), duration_text(bar.eta()));
-        let indent = if self.run.is_run { "  " } else { "" };
+        let indent = self.run.indent();
         format!("{indent}{:<9} {done} of {total} {unit}, {rate}, {left} left{}", bar.prefix(), self.message())
     }
 }
@@ -109,9 +131,8 @@ impl Progress for Watcher {
     fn begin(&self, name: &str, total: u64, unit: &str) {
         let target =
             if self.mode == ProgressMode::Bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let run = self.run.get().copied().unwrap_or_default();
-        let indent = if run.is_run { "  " } else { "" };
-        let style = ProgressStyle::with_template(&template(indent, unit, terminal_width(stderr()).unwrap_or(80)))
+        let run = *self.run();
+        let style = ProgressStyle::with_template(&template(run.indent(), unit, terminal_width(stderr()).unwrap_or(80)))
             .expect("the template is sound")
             .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 // Writing to a string cannot fail.

@@ -1,42 +1,40 @@
 //! `renma promote`.
 
-use super::arguments::stage::{PromoteArguments, WorkArguments};
+use super::arguments::stage::PromoteArguments;
 use super::output::{detail, print_json, say};
 use super::session::Session;
-use super::stage::{StageEnd, run_stage, summarize};
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
+use crate::exit_code;
 use crate::pipeline::promote::{PromoteReport, RollbackError, promote, rollback};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
-    // A promotion is instantaneous: there is nothing that a budget could stop.
-    let limits = WorkArguments { budget: None, since: None, until: None, log: arguments.log.clone() };
-    run_stage(session, "promote", None, &limits, || work(session, arguments, &limits))
-}
-
-fn work(session: &Session, arguments: &PromoteArguments, limits: &WorkArguments) -> anyhow::Result<StageEnd> {
     let report = match &arguments.model {
         Some(name) => promote_model(name, arguments)?,
-        None => return roll_back(session, &Registry::new(&named_registry(arguments)), limits),
+        None => return roll_back(session, &Registry::new(&named_registry(arguments))),
     };
-    tell(session, &report, limits)?;
-    Ok(end_of(&report))
+    print_told(session, &report)
 }
 
 /// Takes a promotion back. Each call takes back one more, so no error after that may invite a retry.
-fn roll_back(session: &Session, registry: &Registry, limits: &WorkArguments) -> anyhow::Result<StageEnd> {
+fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<ExitCode> {
     match rollback(registry) {
-        Ok(report) => match tell(session, &report, limits) {
-            Ok(()) => Ok(end_of(&report)),
-            Err(error) => Err(took_effect(&report, &error)),
-        },
+        Ok(report) => print_told(session, &report).map_err(|error| took_effect(&report, &error)),
         Err(RollbackError::Unchanged(error)) => Err(error.into()),
         Err(RollbackError::TookEffect(report, error)) => Err(took_effect(&report, &error.into())),
     }
+}
+
+fn print_told(session: &Session, report: &PromoteReport) -> anyhow::Result<ExitCode> {
+    tell(session, report);
+    if session.json {
+        print_json(report)?;
+    }
+    Ok(exit_code::DONE.into())
 }
 
 /// An error with exit code 1: the cause is part of its text and not chained, since the code of a cause may invite a retry.
@@ -48,25 +46,21 @@ fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
     )
 }
 
-fn tell(session: &Session, report: &PromoteReport, limits: &WorkArguments) -> anyhow::Result<()> {
+/// Says who is champion.
+pub(super) fn tell(session: &Session, report: &PromoteReport) {
     let [champion, before] = champions(report);
     let text = match (report.champion, report.skipped) {
         (None, _) => "there is no champion; the run's start plays".to_owned(),
         (Some(_), true) => format!("{champion} is champion, made before"),
         (Some(_), false) => format!("{champion} is champion"),
     };
-    summarize("promote", limits, &text);
+    session.summarize("promote", &text);
     detail(&format!("promote: the champion before was {before}"));
-    if session.json { print_json(report) } else { Ok(()) }
 }
 
 /// The champion and the one before, for people.
 fn champions(report: &PromoteReport) -> [String; 2] {
     [report.champion, report.before].map(|id| id.map_or("none".to_owned(), |id| id.to_string()))
-}
-
-fn end_of(report: &PromoteReport) -> StageEnd {
-    StageEnd::done(report.champion.map(|id| id.to_string()).as_deref(), report.skipped)
 }
 
 fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {

@@ -26,7 +26,7 @@ pub(super) fn run(session: &Session, arguments: &ReportArguments) -> anyhow::Res
 }
 
 /// A path as someone in this folder would type it, so that a page does not depend on where the folder is.
-fn from_here(path: &Path) -> PathBuf {
+pub(super) fn from_here(path: &Path) -> PathBuf {
     let here = current_dir().ok();
     let inside = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     inside.unwrap_or_else(|| path.to_owned())

@@ -11,19 +11,21 @@ use crate::config::LoadedConfig;
 use crate::engine::search::mpc_level::MpcLevel;
 use crate::exit_code;
 use crate::pipeline::search_settings::LevelSetting;
-use crate::pipeline::{Context, StageError};
-use std::hash::{BuildHasher, RandomState};
+use crate::pipeline::{Context, Host, StageError};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static BUDGET_SPENT: AtomicBool = AtomicBool::new(false);
+static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// One run of the program.
 pub(super) struct Session {
     pub(super) json: bool,
+    pub(super) quiet: bool,
     pub(super) threads: usize,
     /// For a search whose result varies with several threads: one unless `--threads` says otherwise.
     pub(super) threads_per_position: usize,
@@ -47,6 +49,7 @@ impl Session {
         let progress = if arguments.quiet { ProgressMode::None } else { arguments.progress };
         Ok(Self {
             json: arguments.json,
+            quiet: arguments.quiet,
             threads: arguments.threads.map_or_else(cores, usize::from),
             threads_per_position: arguments.threads.map_or(1, usize::from),
             watcher: Watcher::new(progress),
@@ -54,22 +57,67 @@ impl Session {
     }
 
     pub(super) fn context(&self) -> Context<'_> {
-        Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher }
+        Context {
+            threads: self.threads,
+            stop: &STOP,
+            budget_spent: &BUDGET_SPENT,
+            progress: &self.watcher,
+            host: &SURROUNDINGS,
+        }
     }
 
-    /// What a stage knows of the run around it: whether there is one, when it is expected to end, and after what time to stop at
-    /// the end of a part, an epoch or a batch.
-    pub(super) fn in_run(&self, is_run: bool, until: Option<Duration>, budget: Option<Duration>) {
-        self.watcher.in_run(is_run, until, budget);
+    /// Ends the work at the end of a part, an epoch or a batch once this time has passed.
+    pub(super) fn limit(&self, budget: Option<Duration>) {
         let Some(budget) = budget else { return };
-        if budget.is_zero() {
-            BUDGET_SPENT.store(true, Ordering::Relaxed);
-            return;
-        }
+        self.watcher.set_budget(budget);
         std::thread::spawn(move || {
             std::thread::sleep(budget);
             BUDGET_SPENT.store(true, Ordering::Relaxed);
         });
+    }
+
+    /// The stages to come belong to a run.
+    pub(super) fn begin_run(&self) {
+        self.watcher.begin_run();
+    }
+
+    /// When the run is expected to end, for its progress.
+    pub(super) fn expect_end(&self, after: Option<Duration>) {
+        self.watcher.expect_end(after);
+    }
+
+    /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
+    /// of their generation.
+    pub(super) fn summarize(&self, stage: &str, text: &str) {
+        say(&format!("{}{stage:<9} {text}", self.watcher.indent()));
+    }
+}
+
+/// The clock, and the terminal.
+struct Surroundings;
+
+static SURROUNDINGS: Surroundings = Surroundings;
+
+impl Host for Surroundings {
+    fn say(&self, text: &str) {
+        say(text);
+    }
+
+    fn detail(&self, text: &str) {
+        detail(text);
+    }
+
+    fn unix_seconds(&self) -> u64 {
+        // A clock before 1970 is not set; no result depends on it.
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+    }
+
+    fn seconds(&self) -> f64 {
+        BEGAN.elapsed().as_secs_f64()
+    }
+
+    fn cpu_seconds(&self) -> f64 {
+        processor_time().as_secs_f64()
     }
 }
 
@@ -139,11 +187,6 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
     load_model(name, registry)
 }
 
-/// An unpredictable seed for checks by sample, short enough to be typed again.
-pub(super) fn fresh_seed() -> u64 {
-    RandomState::new().hash_one(std::process::id()) >> 32
-}
-
 /// A level on the command line.
 pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
     setting.level("--mpc-level").map_err(|error| UsageError(error.to_string()))
@@ -176,13 +219,13 @@ pub(super) fn wait_for<T: Send + 'static>(
 
 /// Wall and processor time since a moment.
 pub(super) struct Stopwatch {
-    began: std::time::Instant,
+    began: Instant,
     processor: Duration,
 }
 
 impl Stopwatch {
     pub(super) fn start() -> Self {
-        Self { began: std::time::Instant::now(), processor: processor_time() }
+        Self { began: Instant::now(), processor: processor_time() }
     }
 
     pub(super) fn seconds(&self) -> f64 {

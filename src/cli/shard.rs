@@ -1,21 +1,20 @@
 //! `renma shard`.
 
 use super::arguments::shard::ShardCommand;
-use super::arguments::stage::WorkArguments;
 use super::drive;
-use super::failure::{UsageError, naming_makers};
-use super::output::{counted, detail, finding_text, print, print_json, say, thousands};
-use super::session::{Session, Stopwatch, fresh_seed, processor_time};
-use super::stage::{StageEnd, run_stage, summarize};
-use super::{fit_mpc, gate, plan, train};
+use super::failure::UsageError;
+use super::output::{detail, finding_text, print, print_json, print_report, say, thousands};
+use super::session::{Session, Stopwatch, processor_time};
+use super::{fit_mpc, gate, generate, plan, train};
+use crate::cluster::check::{Checked, check};
 use crate::cluster::plan::LoadedPlan;
 use crate::cluster::progress::progress;
 use crate::cluster::stage::StageTask;
 use crate::exit_code;
+use crate::pipeline::fit_mpc::run::fit_mpc;
+use crate::pipeline::gate::run::gate;
 use crate::pipeline::generate::run::generate;
-use crate::pipeline::generate::task::GenerateTask;
-use crate::pipeline::parts::MadeAgain;
-use crate::pipeline::stage::Stage;
+use crate::pipeline::train::run::train;
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,9 +26,8 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
         ShardCommand::Status { plan, ahead } => show_progress(session, &plan, ahead)?,
         ShardCommand::Drive(arguments) => drive::run(session, &arguments)?,
         ShardCommand::Finish { plan: path, seed, work } => {
-            let plan = LoadedPlan::read(&path)?;
-            let finish = || finish(session, &plan, seed, &work).map_err(|error| naming_makers(error, &path));
-            return run_stage(session, plan.stage().name(), Some(plan.generation()), &work, finish);
+            session.limit(work.budget);
+            return finish(session, &path, seed);
         }
     }
     Ok(exit_code::DONE.into())
@@ -77,36 +75,44 @@ fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<(
     Ok(print(&format!("{}: {done} of {shards} shards are done\n{next}", progress.stage))?)
 }
 
-fn finish(session: &Session, plan: &LoadedPlan, seed: Option<u64>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
-    let (seed, task) = (seed.unwrap_or_else(fresh_seed), plan.task());
-    let checked = task.shards()?.check(seed, session.context())?;
-    if 0 < checked.count {
-        let (unit, count) = (checked.unit, thousands(checked.count));
-        let finding = finding_text(unit, checked.count);
-        detail(&format!("shard finish: {count} {unit} made again with --seed {seed}\n{finding}"));
+fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<ExitCode> {
+    let (plan, context, stopwatch) = (LoadedPlan::read(path)?, session.context(), Stopwatch::start());
+    let checked = check(path, &plan, seed, context)?;
+    tell_checked(checked);
+    match plan.task() {
+        StageTask::Generate(task) => {
+            let report = generate(task, context)?;
+            generate::tell(session, &task, &report, stopwatch.seconds());
+            if session.json {
+                let mut report = json!(report);
+                (report["games_remade"], report["sample_seed"]) = (json!(checked.count), json!(checked.seed));
+                print_json(&report)?;
+            }
+        }
+        StageTask::Train(task) => {
+            let report = train(&task, context)?;
+            train::tell(session, &task, &report, stopwatch.seconds());
+            print_report(session, &report, &report.id)?;
+        }
+        StageTask::FitMpc(task) => {
+            let report = fit_mpc(task, context)?;
+            fit_mpc::tell(session, &task, &report);
+            print_report(session, &report, &report.id)?;
+        }
+        StageTask::Gate(task) => {
+            let report = gate(task, context)?;
+            gate::tell(session, &report);
+            return gate::finish(session, &report);
+        }
     }
-    match task {
-        StageTask::Generate(task) => finish_games(session, task, (checked, seed), work),
-        StageTask::Train(task) => train::learn(session, &task, work),
-        StageTask::FitMpc(task) => fit_mpc::fit(session, task, work),
-        StageTask::Gate(task) => gate::decide(session, task, work, false),
-    }
+    Ok(exit_code::DONE.into())
 }
 
-fn finish_games(
-    session: &Session,
-    task: GenerateTask<'_>,
-    (checked, seed): (MadeAgain, u64),
-    work: &WorkArguments,
-) -> anyhow::Result<StageEnd> {
-    let dataset = generate(task, session.context())?;
-    let again = if dataset.skipped { ", made before" } else { "" };
-    let made = format!("{}, {}", counted(dataset.games, "game"), counted(dataset.positions, "position"));
-    summarize(Stage::Generate.name(), work, &format!("{made}{again}"));
-    if session.json {
-        let mut report = json!(dataset);
-        (report["games_remade"], report["sample_seed"]) = (json!(checked.count), json!(seed));
-        print_json(&report)?;
+/// Says what was made again.
+pub(super) fn tell_checked(Checked { unit, count, seed }: Checked) {
+    if 0 < count {
+        let checked = thousands(count);
+        let finding = finding_text(unit, count);
+        detail(&format!("shard finish: {checked} {unit} made again with --seed {seed}\n{finding}"));
     }
-    Ok(StageEnd::done(None, dataset.skipped))
 }

@@ -1,58 +1,30 @@
 //! `renma status`: what is done, running, stale or missing in a run, and why.
 
-mod forecast;
-mod next;
 mod table;
 
-use super::arguments::run::{PipelineArguments, StatusArguments};
-use super::failure::UsageError;
+use super::arguments::run::StatusArguments;
 use super::output::{detail, print, print_json, table, terminal_width, thousands};
 use super::session::{Session, datasets_folder, registry_folder};
-use super::stage::unix_seconds;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
-use crate::config::{LoadedConfig, config_value, load_config_with};
+use crate::config::load_config_with;
 use crate::pipeline::stage::Stage;
 use crate::report::REPORT_NAME;
 use crate::run::efficiency::{Efficiency, RunEfficiency};
-use crate::run::lineage::Lineage;
 use crate::run::log::{RUN_LOG_NAME, read_calls};
-use crate::run::record::{PipelineCall, write_record};
-use crate::run::script_lock::lock_for_script;
 use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, StageState, State};
 use crate::run::summary::RunStatus;
 use serde::Serialize;
-use std::io::{stdin, stdout};
+use std::io::stdout;
 use std::path::Path;
 use table::generation_table;
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
     let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
-    if let Some(key) = &arguments.pipeline.key {
-        return print_key(&config, key);
-    }
     let registry = Registry::new(&registry_folder(arguments.run.models.as_deref(), &config.name));
-    if arguments.pipeline.lock {
-        return Ok(lock_for_script(stdin(), registry.folder())?);
-    }
     let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
-    if let Some(path) = &arguments.pipeline.record {
-        // A damaged run has no summary, but the record of the call is needed all the more.
-        let status = RunStatus::read(&config, &registry, &datasets);
-        let status = status.unwrap_or_else(|_| RunStatus::unknown(&config.name));
-        let call = pipeline_call(&arguments.pipeline);
-        // While the pipeline runs it writes a record every few seconds, which is too often for this.
-        let status = if call.code.is_some() { measured(session, status, &registry)? } else { status };
-        return Ok(write_record(path, call, registry.folder(), &status)?);
-    }
-    if arguments.pipeline.forecast {
-        return forecast::run(session, &arguments.pipeline, &Lineage::read(&config, &registry, &datasets)?);
-    }
-    if arguments.next {
-        return next::run(session, &arguments.pipeline, Lineage::read(&config, &registry, &datasets)?);
-    }
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
         status = measured(session, status, &registry)?;
@@ -62,19 +34,22 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     match (session.json, arguments.stage) {
         (true, _) => print_json(&StatusRecord::new(status, &registry)?),
         (false, Some(_)) => Ok(print(&describe_stage(states))?),
-        (false, None) => {
-            print(&describe(&status, arguments.wide))?;
-            print(&where_to_look(&status, registry.folder())?)?;
-            let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
-            if let Some(run) = RunEfficiency::of(&calls) {
-                detail(&efficiency_text(&run));
-            }
-            Ok(())
-        }
+        (false, None) => tell(&status, &registry, arguments.wide),
     }
 }
 
-fn measured(session: &Session, status: RunStatus, registry: &Registry) -> anyhow::Result<RunStatus> {
+/// Prints what a run has done.
+pub(super) fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyhow::Result<()> {
+    print(&describe(status, wide))?;
+    print(&where_to_look(status, registry.folder())?)?;
+    let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+    if let Some(run) = RunEfficiency::of(&calls) {
+        detail(&efficiency_text(&run));
+    }
+    Ok(())
+}
+
+pub(super) fn measured(session: &Session, status: RunStatus, registry: &Registry) -> anyhow::Result<RunStatus> {
     Ok(session.context().pool()?.install(|| status.measured(registry)))
 }
 
@@ -96,17 +71,6 @@ impl StatusRecord {
     }
 }
 
-fn print_key(config: &LoadedConfig, key: &str) -> anyhow::Result<()> {
-    let value = if key == "run.name" { Some(config.name.clone()) } else { config_value(&config.config, key) };
-    let value = value.ok_or_else(|| UsageError(format!("--key {key}: the config has no such key")))?;
-    Ok(print(&value)?)
-}
-
-fn pipeline_call(arguments: &PipelineArguments) -> PipelineCall {
-    let now = unix_seconds();
-    PipelineCall { began: arguments.since.unwrap_or(now), now, code: arguments.code, budget: arguments.budget }
-}
-
 fn describe(status: &RunStatus, wide: bool) -> String {
     let champion = status.champion.as_deref().unwrap_or("none yet");
     let closed = match status.closed {
@@ -120,7 +84,7 @@ fn describe(status: &RunStatus, wide: bool) -> String {
     }
     if !status.changes.is_empty() {
         text += &format!(
-            "\n\nthe config has changed since: {}\n./pipeline.sh needs --from-next or --restart G to use it",
+            "\n\nthe config has changed since: {}\nrenma run needs --from-next or --restart G to use it",
             status.changes.join("; ")
         );
     }
@@ -155,7 +119,7 @@ fn efficiency_text(run: &RunEfficiency) -> String {
     format!("{} CPU seconds, {all} of the time of all threads: {}", thousands(cpu), stages.join(", "))
 }
 
-fn moved_text(moved: &[String]) -> String {
+pub(super) fn moved_text(moved: &[String]) -> String {
     format!("defaults have moved since the run began, and it keeps its own: {}", moved.join("; "))
 }
 

@@ -1,28 +1,30 @@
 //! `renma train`.
 
-use super::arguments::stage::{TrainArguments, WorkArguments};
+use super::arguments::stage::TrainArguments;
 use super::errors::{error_table, training_lines, training_warnings};
-use super::output::{counted, detail, print, print_json, say};
+use super::output::{counted, detail, print_report, say};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
-use super::stage::{StageEnd, run_stage, summarize};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config_with;
+use crate::exit_code;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::run::train;
-use crate::pipeline::train::task::TrainTask;
+use crate::pipeline::train::task::{TrainReport, TrainTask};
 use crate::run::yardstick::refuse;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Result<ExitCode> {
-    // A dataset that cannot be read has no generation, and the stage says why.
-    let newest = arguments.dataset.last().and_then(|folder| Manifest::read_any(folder).ok());
-    let generation = newest.map(|manifest| manifest.generation);
-    run_stage(session, Stage::Train.name(), generation, &arguments.work, || {
-        with_task(arguments, |task| learn(session, &task, &arguments.work))
-    })
+    session.limit(arguments.work.budget);
+    with_task(arguments, |task| {
+        let stopwatch = Stopwatch::start();
+        let report = train(&task, session.context())?;
+        tell(session, &task, &report, stopwatch.seconds());
+        print_report(session, &report, &report.id)
+    })?;
+    Ok(exit_code::DONE.into())
 }
 
 /// Does something with the task of a call.
@@ -48,32 +50,25 @@ pub(super) fn with_task<T>(
     })
 }
 
-/// Trains and says what was learned.
-pub(super) fn learn(session: &Session, task: &TrainTask<'_>, work: &WorkArguments) -> anyhow::Result<StageEnd> {
-    let stopwatch = Stopwatch::start();
-    let report = train(task, session.context())?;
+/// Says what was learned.
+pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport, seconds: f64) {
     let metrics = &report.metrics;
     let parent = task.parent.map_or("zero weights".to_owned(), |parent| parent.id.to_string());
     let judged = if metrics.held_out { "held-out" } else { "training" };
     let (before, after) = (metrics.before.all.mae, metrics.after.all.mae);
     let again = if report.skipped { ", made before" } else { "" };
     let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs{again}", report.id);
-    summarize(Stage::Train.name(), work, &text);
+    session.summarize(Stage::Train.name(), &text);
     if 0 < metrics.unlabeled {
         say(&format!("train: skipped {} without the label to learn", counted(metrics.unlabeled, "row")));
     }
-    if !report.skipped {
-        detail(&format!("train: {} in {:.1} s", counted(metrics.updates, "update"), stopwatch.seconds()));
-        detail(&error_table(metrics));
-        detail(&training_lines(metrics).join("\n"));
-        for warning in training_warnings(metrics) {
-            say(&warning);
-        }
+    if report.skipped {
+        return;
     }
-    if session.json {
-        print_json(&report)?;
-    } else {
-        print(&report.id)?;
+    detail(&format!("train: {} in {seconds:.1} s", counted(metrics.updates, "update")));
+    detail(&error_table(metrics));
+    detail(&training_lines(metrics).join("\n"));
+    for warning in training_warnings(metrics) {
+        say(&warning);
     }
-    Ok(StageEnd::done(Some(&report.id), report.skipped))
 }

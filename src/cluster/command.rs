@@ -2,8 +2,9 @@
 
 use super::drive::{DriveError, Event, Runner};
 use super::runs::Ended;
+use super::stage::text_of;
 use crate::artifact::error::ArtifactError;
-use crate::pipeline::StageError;
+use crate::pipeline::{Context, StageError};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -24,7 +25,7 @@ const END_MAX: usize = 4000;
 const WAITS: u32 = 100;
 const WAIT: Duration = Duration::from_millis(50);
 
-/// The words of a command, the plan filled in.
+/// The words of a command that runs a shard of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     words: Vec<String>,
@@ -35,8 +36,8 @@ impl CommandLine {
     ///
     /// # Errors
     ///
-    /// An unclosed quotation mark, a missing `{plan}` or `{shard}`, or a plan with a name that is not UTF-8.
-    pub fn new(text: &str, plan: &Path) -> Result<Self, StageError> {
+    /// An unclosed quotation mark, or a missing `{plan}` or `{shard}`.
+    pub fn new(text: &str) -> Result<Self, StageError> {
         let wrong = |reason: &str| {
             let example = "name both in it, as in 'renma shard run {plan} {shard}'";
             StageError::Setting(format!("--on {text}: {reason}\n{example}"))
@@ -47,8 +48,22 @@ impl CommandLine {
                 return Err(wrong(&format!("{place} is missing")));
             }
         }
-        let plan = plan.to_str().ok_or_else(|| wrong("the name of the plan is not UTF-8"))?;
-        Ok(Self { words: words.iter().map(|word| word.replace(PLAN, plan)).collect() })
+        Ok(Self { words })
+    }
+
+    /// The command with the plan filled in. If the command is this very program, it stays so when its file is replaced.
+    ///
+    /// # Errors
+    ///
+    /// A plan with a name that is not UTF-8.
+    pub fn of_plan(&self, plan: &Path) -> Result<Self, StageError> {
+        let absolute = std::path::absolute(plan).map_err(|source| ArtifactError::io("find", plan, source))?;
+        let plan = text_of(&absolute)?;
+        let mut words: Vec<String> = self.words.iter().map(|word| word.replace(PLAN, &plan)).collect();
+        if let Some(program) = words.first_mut().filter(|word| is_this_program(word)) {
+            *program = this_program();
+        }
+        Ok(Self { words })
     }
 
     /// The command that runs a shard, in its own process group.
@@ -58,6 +73,27 @@ impl CommandLine {
         command.args(words).process_group(0).stdin(Stdio::null());
         command
     }
+}
+
+/// This very program, even when the file that it was started from has been replaced since.
+pub(super) fn this_program() -> String {
+    format!("/proc/{}/exe", std::process::id())
+}
+
+/// Whether a command, as a shell would look for it, is the file of this program.
+fn is_this_program(command: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named = if command.contains('/') {
+        Some(command.into())
+    } else {
+        std::env::split_paths(&path).map(|folder| folder.join(command)).find(|path| path.is_file())
+    };
+    let this = std::env::current_exe().and_then(std::fs::canonicalize);
+    // What cannot be found is started under its name, and the error says so.
+    named
+        .and_then(|path: std::path::PathBuf| path.canonicalize().ok())
+        .zip(this.ok())
+        .is_some_and(|(named, this)| named == this)
 }
 
 /// A shard at work.
@@ -73,8 +109,7 @@ struct Running {
 pub struct CommandRunner<'a> {
     line: CommandLine,
     room: usize,
-    /// Seconds since some moment.
-    clock: &'a dyn Fn() -> f64,
+    context: Context<'a>,
     queue: VecDeque<usize>,
     running: Vec<Running>,
 }
@@ -82,8 +117,8 @@ pub struct CommandRunner<'a> {
 impl<'a> CommandRunner<'a> {
     /// A runner without work.
     #[must_use]
-    pub fn new(line: CommandLine, room: usize, clock: &'a dyn Fn() -> f64) -> Self {
-        Self { line, room, clock, queue: VecDeque::new(), running: Vec::new() }
+    pub fn new(line: CommandLine, room: usize, context: Context<'a>) -> Self {
+        Self { line, room, context, queue: VecDeque::new(), running: Vec::new() }
     }
 
     fn start(&self, shard: usize) -> Result<Running, DriveError> {
@@ -94,7 +129,13 @@ impl<'a> CommandRunner<'a> {
         let (stdout, stderr) = (tempfile::tempfile().map_err(failed)?, tempfile::tempfile().map_err(failed)?);
         let mut command = self.line.command(shard);
         command.stdout(stdout.try_clone().map_err(failed)?).stderr(stderr.try_clone().map_err(failed)?);
-        Ok(Running { shard, child: command.spawn().map_err(failed)?, stdout, stderr, began: (self.clock)() })
+        Ok(Running {
+            shard,
+            child: command.spawn().map_err(failed)?,
+            stdout,
+            stderr,
+            began: self.context.host.seconds(),
+        })
     }
 }
 
@@ -116,7 +157,7 @@ impl Runner for CommandRunner<'_> {
                 shard: running.shard,
                 worker: None,
                 host: None,
-                seconds: Some((self.clock)() - running.began),
+                seconds: Some(self.context.host.seconds() - running.began),
                 cpu_seconds: processor_seconds(&running.stdout),
                 code: status.code(),
                 stderr: end_of(&running.stderr),
@@ -184,12 +225,26 @@ mod tests {
 
     #[test]
     fn a_command_is_split_as_by_a_shell_and_filled_in_word_by_word() {
-        let line = CommandLine::new("ssh 'a host' --plan={plan} {shard}/{shard}", Path::new("a plan.json")).unwrap();
+        let line = CommandLine::new("ssh 'a host' --plan={plan} {shard}/{shard}").unwrap();
+        let line = line.of_plan(Path::new("/a plan.json")).unwrap();
         let command = line.command(7);
         assert_eq!(command.get_program(), "ssh");
-        assert_eq!(command.get_args().collect::<Vec<_>>(), ["a host", "--plan=a plan.json", "7/7"]);
+        assert_eq!(command.get_args().collect::<Vec<_>>(), ["a host", "--plan=/a plan.json", "7/7"]);
         for wrong in ["run {plan}", "run {shard}", "run 'x {plan} {shard}", ""] {
-            assert!(CommandLine::new(wrong, Path::new("plan")).is_err(), "{wrong}");
+            assert!(CommandLine::new(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn this_program_stays_the_one_that_is_running() {
+        let program = std::env::current_exe().unwrap();
+        let line = |program: &str| {
+            let line = CommandLine::new(&format!("{program} {{plan}} {{shard}}")).unwrap();
+            line.of_plan(Path::new("plan")).unwrap().command(0).get_program().to_owned()
+        };
+        assert_eq!(line(program.to_str().unwrap()), this_program().as_str());
+        assert_eq!(line("/bin/sh"), "/bin/sh");
+        assert_eq!(line("nothing-of-this-name"), "nothing-of-this-name");
+        assert_eq!(std::fs::read(this_program()).unwrap(), std::fs::read(program).unwrap());
     }
 }

@@ -2,7 +2,7 @@
 
 mod environment;
 
-use super::command::{end_of, signal_group};
+use super::command::{end_of, signal_group, this_program};
 use super::drive::{DriveError, Event, Runner};
 use super::plan::folder_of;
 use crate::artifact::error::ArtifactError;
@@ -80,12 +80,11 @@ impl DaskRunner {
     pub fn start(
         plan: &Path,
         scheduler: Option<&Scheduler>,
-        say: &dyn Fn(&str),
         workers: usize,
         context: Context<'_>,
     ) -> Result<Self, DriveError> {
         let python = match scheduler {
-            None => environment::python(say, context)?,
+            None => environment::python(context)?,
             Some(_) => environment::users_python()?,
         };
         let failed = |action: &'static str, path: &Path| {
@@ -98,7 +97,10 @@ impl DaskRunner {
         let mark = mark(plan)?;
         let absolute = |path: &Path| std::path::absolute(path).map_err(failed("read", path));
         let here = std::env::current_dir().map_err(failed("read", Path::new(".")))?;
-        let program = std::env::current_exe().map_err(failed("read", Path::new("renma")))?;
+        let program = match scheduler {
+            None => this_program().into(),
+            Some(_) => std::env::current_exe().map_err(failed("read", Path::new("renma")))?,
+        };
         let stderr = tempfile::tempfile().map_err(failed("create", &std::env::temp_dir()))?;
         let mut command = Command::new(&python);
         command.arg(&script).arg("--renma").arg(program).arg("--folder").arg(here);

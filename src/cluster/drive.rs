@@ -100,6 +100,17 @@ pub enum DriveError {
     },
 }
 
+impl DriveError {
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Stage(error) => error.exit_code(),
+            Self::Shard { code, .. } | Self::Runner { code, .. } => *code,
+        }
+    }
+}
+
 impl From<ArtifactError> for DriveError {
     fn from(error: ArtifactError) -> Self {
         Self::Stage(error.into())
@@ -140,8 +151,7 @@ pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
     })
 }
 
-/// Runs shards until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches;
-/// `say` tells the user something.
+/// Runs shards until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches.
 ///
 /// # Errors
 ///
@@ -152,17 +162,21 @@ pub fn drive(
     work: &ShardWork,
     runner: &mut dyn Runner,
     mut progress: impl FnMut(usize) -> Result<PlanProgress, StageError>,
-    say: &dyn Fn(&str),
     context: Context<'_>,
 ) -> Result<DriveReport, DriveError> {
     let first = progress(AHEAD_MIN)?;
     context.progress.begin(first.stage.name(), work.of_shards.iter().sum(), work.unit);
     context.progress.resume(first.done.iter().map(|&shard| work.of_shards[shard]).sum());
     let counted = first.done.iter().copied().collect();
-    let mut drive = Drive { plan, work, runner, say, context, state: State { counted, ..State::default() } };
+    let mut drive = Drive { plan, work, runner, context, state: State { counted, ..State::default() } };
     let result = drive.run(first, &mut progress);
     context.progress.end();
     result
+}
+
+/// Tells the user something.
+pub(super) fn tell(text: &str, context: Context<'_>) {
+    context.host.say(&format!("shard drive: {text}"));
 }
 
 /// The shards that are on their way.
@@ -188,7 +202,6 @@ struct Drive<'a> {
     plan: &'a Path,
     work: &'a ShardWork,
     runner: &'a mut dyn Runner,
-    say: &'a dyn Fn(&str),
     context: Context<'a>,
     state: State,
 }
@@ -289,7 +302,7 @@ impl Drive<'_> {
                 (self.state.workers, self.state.running) = (count, running);
                 self.state.report.workers = self.state.report.workers.max(count);
             }
-            Event::Note { text } => (self.say)(&text),
+            Event::Note { text } => tell(&text, self.context),
         }
         self.note();
         Ok(())
@@ -366,6 +379,8 @@ mod tests {
 
     struct Silent;
 
+    impl crate::pipeline::Host for Silent {}
+
     impl crate::pipeline::Progress for Silent {
         fn begin(&self, _: &str, _: u64, _: &str) {}
         fn advance(&self, _: u64) {}
@@ -429,8 +444,9 @@ mod tests {
             Ok(PlanProgress { stage: Stage::Gate, shards, done: done.iter().copied().collect(), needed, complete })
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
-        let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
-        let result = drive(&folder.path().join("plan"), &work(8), &mut stub, look, &|_| (), context);
+        let context =
+            Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent, host: &Silent };
+        let result = drive(&folder.path().join("plan"), &work(8), &mut stub, look, context);
         (result, runs.into_inner())
     }
 
@@ -488,10 +504,11 @@ mod tests {
             Ok(PlanProgress { stage: Stage::Gate, shards: 2, done: Vec::new(), needed: vec![0, 1], complete })
         };
         let (stop, budget_spent) = (AtomicBool::new(false), AtomicBool::new(false));
-        let context = Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent };
+        let context =
+            Context { threads: 1, stop: &stop, budget_spent: &budget_spent, progress: &Silent, host: &Silent };
         // The stub says how many workers it has only when it has nothing to do.
         stub.submit(2).unwrap();
-        let report = drive(&folder.path().join("plan"), &work(3), &mut stub, look, &|_| (), context).unwrap();
+        let report = drive(&folder.path().join("plan"), &work(3), &mut stub, look, context).unwrap();
         assert_eq!(report.ran, 2);
     }
 }

@@ -24,15 +24,14 @@ const SHARDS_MAX: usize = 1_000_000;
 /// For how long games are timed.
 const TRIAL_SECONDS: f64 = 2.0;
 
-/// The number of shards for a plan that has any. `clock` gives seconds since some moment: the first games of self-play and of
-/// MPC samples are played to see how long they take.
+/// The number of shards for a plan that has any. The first games of self-play and of MPC samples are played to see how long they take.
 ///
 /// # Errors
 ///
 /// As those of the stage.
-pub fn shard_count(plan: &LoadedPlan, clock: &dyn Fn() -> f64, context: Context<'_>) -> Result<usize, StageError> {
-    let began = clock();
-    let elapsed = || clock() - began;
+pub fn shard_count(plan: &LoadedPlan, context: Context<'_>) -> Result<usize, StageError> {
+    let began = context.host.seconds();
+    let elapsed = || context.host.seconds() - began;
     let is_enough = || TRIAL_SECONDS <= elapsed();
     let seconds_of = |games: u64, timed: u64| elapsed() / timed.max(1) as f64 * games as f64;
     let (least, seconds) = match plan.task() {

@@ -3,6 +3,7 @@
 use super::plan::{Plan, name_of};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
+use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -55,10 +56,26 @@ pub(super) fn log(plan: &Path, run: &Ended) -> Result<(), ArtifactError> {
     append_line(&log_path(plan), &serde_json::to_string(run).expect("a run is plain data"))
 }
 
+/// The same error; where it names files that shards of a plan made, it also says who made them.
+#[must_use]
+pub fn name_makers(mut error: StageError, plan: &Path) -> StageError {
+    let name = |path: &Path, reason: &mut String| {
+        if let Some(maker) = maker_of(plan, path) {
+            // The remedy, on the second line, stays last.
+            reason.insert_str(reason.find('\n').unwrap_or(reason.len()), &format!("; {maker}"));
+        }
+    };
+    match &mut error {
+        StageError::Artifact(ArtifactError::Damaged { path, reason }) => name(path, reason),
+        StageError::FalseParts { parts, .. } => parts.iter_mut().for_each(|(path, reason)| name(path, reason)),
+        _ => (),
+    }
+    error
+}
+
 /// The shard of a plan that makes a file, and where its last run that ended well was, in words. `None` if the plan or its log
 /// cannot be read, or if the file is not from one of its shards.
-#[must_use]
-pub fn maker_of(plan: &Path, file: &Path) -> Option<String> {
+fn maker_of(plan: &Path, file: &Path) -> Option<String> {
     let piece = file.file_stem()?.to_str()?.strip_prefix("part-")?.parse().ok()?;
     let shard = Plan::read(plan).ok()?.shards.iter().position(|pieces| pieces.contains(&piece))?;
     let bytes = read_bounded(&log_path(plan), SIZE_MAX).ok()?;

@@ -25,7 +25,7 @@ pub const FEATURES: [(&str, &str); 6] = [
 ];
 
 /// The name of the config without the prefix, if a path is that of a built-in one.
-pub(super) fn name_of(path: &Path) -> Option<&str> {
+pub fn name_of(path: &Path) -> Option<&str> {
     path.to_str()?.strip_prefix(PREFIX)
 }
 

@@ -1,6 +1,6 @@
 //! What tests of several stages need.
 
-use super::{Context, Progress};
+use super::{Context, Host, Progress};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Squares;
 use crate::engine::game::Game;
@@ -8,6 +8,8 @@ use crate::random::{Stream, stream};
 use std::sync::atomic::AtomicBool;
 
 struct Nobody;
+
+impl Host for Nobody {}
 
 impl Progress for Nobody {
     fn begin(&self, _: &str, _: u64, _: &str) {}
@@ -17,7 +19,7 @@ impl Progress for Nobody {
 
 /// One thread, without progress; the flag stops it.
 pub(super) fn context(flag: &AtomicBool) -> Context<'_> {
-    Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody }
+    Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody, host: &Nobody }
 }
 
 /// A position of a random game with a move and this many empty squares.

@@ -35,12 +35,16 @@ impl Print {
 }
 
 impl Invocation {
+    /// The options that name the config.
+    #[must_use]
+    pub fn config_options(&self) -> String {
+        let settings = self.settings.iter().map(|line| format!(" --set {}", quoted(Path::new(line))));
+        format!("--config {}{}", quoted(&self.config), settings.collect::<String>())
+    }
+
     /// `renma COMMAND` about the run.
     pub(super) fn run_command(&self, run: &str, command: &str, print: Print) -> String {
-        let mut text = format!("renma {command} --config {}", quoted(&self.config));
-        for line in &self.settings {
-            text += &format!(" --set {}", quoted(Path::new(line)));
-        }
+        let mut text = format!("renma {command} {}", self.config_options());
         if self.models != Path::new("models").join(run) {
             text += &format!(" --models {}", quoted(&self.models));
         }
@@ -76,7 +80,8 @@ impl Invocation {
 }
 
 /// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
+#[must_use]
+pub fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-=".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -9,7 +9,11 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
+use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
+use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::{Context, StageError, fit_mpc, gate, generate};
 use std::path::Path;
 
 /// The dataset that a stage is about to write.
@@ -27,9 +31,69 @@ pub struct Claim<'a> {
     pub parts: u64,
 }
 
+impl<'a> Claim<'a> {
+    /// What self-play is about to write.
+    #[must_use]
+    pub fn of_generate(task: &GenerateTask<'a>) -> Self {
+        Self {
+            folder: task.output,
+            stage: Stage::Generate,
+            recipe: generate::recipe::recipe(task).hash,
+            items: task.config.games,
+            parts: task.config.part_count() as u64,
+        }
+    }
+
+    /// The samples that a fit of MPC statistics is about to write.
+    #[must_use]
+    pub fn of_fit_mpc(task: &FitMpcTask<'_>, output: &'a Path) -> Self {
+        Self {
+            folder: output,
+            stage: Stage::FitMpc,
+            recipe: fit_mpc::recipe::recipe(task).hash,
+            items: task.config.games,
+            parts: task.config.games.div_ceil(task.config.part_games),
+        }
+    }
+
+    /// The games that a match is about to write.
+    ///
+    /// # Errors
+    ///
+    /// A damaged dataset to avoid.
+    pub fn of_gate(task: &GateTask<'a>) -> Result<Self, StageError> {
+        let pairs = task.config.games / 2;
+        Ok(Self {
+            folder: task.output,
+            stage: Stage::Gate,
+            recipe: gate::recipe::recipe(task)?.hash,
+            items: pairs,
+            parts: pairs.div_ceil(BATCH_PAIRS),
+        })
+    }
+
+    /// Checks the folder before a stage writes to it; with `replace`, also clears it.
+    ///
+    /// # Errors
+    ///
+    /// As [`clear_folder`].
+    pub fn make_way(&self, replace: bool, context: Context<'_>) -> Result<(), ArtifactError> {
+        if !replace {
+            return check_folder(self.folder).map(drop);
+        }
+        let what = match clear_folder(self)? {
+            Some(Cleared::OtherInputs) => "was made from other inputs; rebuilding it",
+            Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
+            None => return Ok(()),
+        };
+        context.host.detail(&format!("{}: {} {what}", self.stage, self.folder.display()));
+        Ok(())
+    }
+}
+
 /// What was removed from a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cleared {
+enum Cleared {
     /// The result of other inputs.
     OtherInputs,
     /// Parts of the same recipe, beyond those that the config asks for.
@@ -41,7 +105,7 @@ pub enum Cleared {
 /// # Errors
 ///
 /// A folder that holds something else.
-pub fn check_folder(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
+fn check_folder(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     if !is_folder(folder)? && (is_link(folder)? || exists(folder)?) {
         return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
     }
@@ -58,7 +122,7 @@ pub fn check_folder(folder: &Path) -> Result<Option<ContentHash>, ArtifactError>
 /// # Errors
 ///
 /// A folder that is a link, is in use, or holds something that renma did not write.
-pub fn clear_folder(claim: &Claim<'_>) -> Result<Option<Cleared>, ArtifactError> {
+fn clear_folder(claim: &Claim<'_>) -> Result<Option<Cleared>, ArtifactError> {
     let Some(recipe) = check_folder(claim.folder)? else { return Ok(None) };
     if recipe == claim.recipe {
         return clear_surplus(claim);

@@ -11,6 +11,9 @@ use crate::pipeline::stage::Stage;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The folder of the plans of a run, beside its datasets.
+const PLANS: &str = "plans";
+
 /// What a run keeps datasets of, one per generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatasetFolder {
@@ -60,7 +63,13 @@ pub fn in_generation(folder: &Path, generation: u32) -> PathBuf {
 #[must_use]
 pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
     let run = dataset.ancestors().nth(2)?;
-    Some(run.join("plans").join(dataset.file_name()?).join(format!("{}.json", Stage::Generate)))
+    Some(run.join(PLANS).join(dataset.file_name()?).join(format!("{}.json", Stage::Generate)))
+}
+
+/// The plan of a stage of a generation.
+#[must_use]
+pub fn plan_path(datasets: &Path, stage: Stage, generation: u32) -> PathBuf {
+    in_generation(&datasets.join(PLANS), generation).join(format!("{stage}.json"))
 }
 
 /// `datasets/RUN` beside the registry `models/RUN`.

@@ -68,8 +68,8 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of the generations up to the last one. Where no generation has been timed, games are played for two seconds; `clock` gives
-    /// seconds since some moment, and the stop flag of the context ends games that take longer.
+    /// Of the generations up to the last one. Where no generation has been timed, games are played for two seconds; the stop
+    /// flag of the context ends games that take longer.
     ///
     /// # Errors
     ///
@@ -78,7 +78,6 @@ impl Forecast {
         lineage: &Lineage<'_>,
         (next, last): (u32, u32),
         calls: &[CallRecord],
-        clock: &dyn Fn() -> f64,
         context: Context<'_>,
     ) -> Result<Self, StageError> {
         let generations = (last + 1).saturating_sub(next);
@@ -87,7 +86,7 @@ impl Forecast {
         let (seconds, is_minimum) = match recent_seconds(calls, next) {
             _ if generations == 0 => (0.0, false),
             Some(seconds) => (seconds * f64::from(generations), false),
-            None => Trial { config, clock, context }.seconds(lineage, next, last)?,
+            None => Trial { config, context }.seconds(lineage, next, last)?,
         };
         Ok(Self {
             generations,
@@ -167,7 +166,6 @@ impl Size {
 /// Times games where no generation has been timed.
 struct Trial<'a> {
     config: &'a LoadedConfig,
-    clock: &'a dyn Fn() -> f64,
     context: Context<'a>,
 }
 
@@ -198,18 +196,18 @@ impl Trial<'_> {
             model,
             output: Path::new(""),
         };
-        let (began, most) = ((self.clock)(), config.generate.games.div_ceil(TRIAL_SHARE));
+        let (began, most) = (self.context.host.seconds(), config.generate.games.div_ceil(TRIAL_SHARE));
         let games = Cell::new(0_u64);
         let is_enough = || {
             games.set(games.get() + 1);
-            most <= games.get() || TRIAL_SECONDS <= (self.clock)() - began
+            most <= games.get() || TRIAL_SECONDS <= self.context.host.seconds() - began
         };
         let is_minimum = match play_until(task, is_enough, self.context) {
             Ok(_) => false,
             Err(StageError::Interrupted) => games.get() == 0,
             Err(error) => return Err(error),
         };
-        Ok((((self.clock)() - began) / games.get().max(1) as f64, is_minimum))
+        Ok(((self.context.host.seconds() - began) / games.get().max(1) as f64, is_minimum))
     }
 
     /// Seconds of all stages of a generation on the threads at hand.

@@ -3,17 +3,16 @@
 use super::folders::{DatasetFolder, generation_folder};
 use super::lineage::{Change, Lineage, Player};
 use super::restart::Loss;
-use super::snapshot;
 use super::standings::standings;
 use super::state::{State, run_steps};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::publish::exists;
+use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
-use serde::Serialize;
 use std::path::PathBuf;
 
-/// The generations that one call of pipeline.sh makes.
+/// The generations that one call of `renma run` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generations {
     /// Up to `run.generations`.
@@ -53,16 +52,14 @@ impl std::str::FromStr for Generations {
 }
 
 /// What the next generation needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Next {
     /// Its number.
     pub generation: u32,
     /// The last generation of this call; there is nothing to do if it comes before `generation`.
     pub last: u32,
     /// Its config.
-    pub config: PathBuf,
-    /// The run's own copy of the config it was given. Later calls use this one, since the original may be edited.
-    pub given: PathBuf,
+    pub config: LoadedConfig,
     /// The model that plays its games, and that its candidate challenges.
     pub champion: String,
     /// Whether results of other inputs may be replaced: no generation is finished, or another config made them.
@@ -108,40 +105,61 @@ impl Lineage<'_> {
         }
         self.take_config(change)?;
         self.write()?;
+        let (next, last) = self.coming(generations)?;
+        if next <= last {
+            self.open_generation(next)?;
+            self.write()?;
+        }
+        self.next(next, last)
+    }
+
+    /// What [`Lineage::begin_next`] would do, and what a restart would remove first; nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lineage::begin_next`].
+    pub fn preview_next(
+        &mut self,
+        change: Change,
+        generations: Generations,
+    ) -> Result<(Next, Option<Loss>), StageError> {
+        let restart = if let Change::Restart(from) = change { Some(from) } else { self.file.restart };
+        let loss = restart.map(|from| self.loss(from)).transpose()?.flatten();
+        if let Some(from) = restart {
+            self.forget(from, loss.as_ref());
+        }
+        self.take_config(change)?;
+        let (next, last) = match restart {
+            Some(from) => {
+                let next = from.min(self.finished() + 1);
+                (next, generations.last(self.config.config.run.generations, next))
+            }
+            None => self.coming(generations)?,
+        };
+        Ok((self.next(next, last)?, loss))
+    }
+
+    /// The next generation and the last of this call, unless a finished stage was made from other inputs.
+    fn coming(&self, generations: Generations) -> Result<(u32, u32), StageError> {
         let steps = run_steps(self)?;
         let finished = self.finished();
         let stale = steps.stages.iter().find(|state| state.state == State::Stale && state.generation <= finished);
         if let Some(state) = stale {
-            let (stage, generation) = (state.stage.name(), state.generation);
+            let (stage, generation) = (state.stage, state.generation);
             return Err(StageError::Setting(format!(
                 "cannot continue run {}: {stage} of finished generation {generation} was made from other inputs: {}\n--restart {generation} removes it and all later generations",
                 self.config.name,
                 state.because.as_deref().unwrap_or("which ones is not known")
             )));
         }
-        let last = generations.last(self.config.config.run.generations, steps.next);
-        if steps.next <= last {
-            self.open_generation(steps.next)?;
-            self.write()?;
-        }
-        self.next(steps.next, last)
-    }
-
-    /// What the next generation will need if the run continues as it is.
-    ///
-    /// # Errors
-    ///
-    /// A damaged document.
-    pub fn look_ahead(&self) -> Result<Next, StageError> {
-        self.next(run_steps(self)?.next, self.config.config.run.generations)
+        Ok((steps.next, generations.last(self.config.config.run.generations, steps.next)))
     }
 
     /// What a generation needs.
     fn next(&self, generation: u32, last: u32) -> Result<Next, StageError> {
         let from = self.file.config_of(generation).map_or(1, |entry| entry.from);
-        let latest = self.file.configs.last().map_or(1, |entry| entry.from);
-        let snapshot = |from| snapshot::path(self.registry.folder(), &self.config.name, from);
-        let window = self.config_of(generation)?.config.run.window;
+        let config = self.config_of(generation)?;
+        let window = config.config.run.window;
         let mut datasets = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {
             let folder = generation_folder(self.datasets, Stage::Generate, older);
@@ -156,8 +174,7 @@ impl Lineage<'_> {
         Ok(Next {
             generation,
             last,
-            config: snapshot(from),
-            given: snapshot(latest),
+            config,
             champion: self.player(generation)?.name,
             replace: finished == 0 || from == generation,
             keep: self.config.config.run.keep_generations,

@@ -85,34 +85,39 @@ impl Lineage<'_> {
         let loss = self.loss(from)?;
         check_idle(self.registry, self.datasets)?;
         self.file.restart = Some(from);
+        let champions = self.champions.clone();
+        self.forget(from, loss.as_ref());
+        self.write()?;
+        let version_last = self.registry.version_last()?;
+        if champions != self.champions {
+            self.champions.write(self.registry.folder())?;
+        }
+        if self.closed.version_last < version_last {
+            self.closed.version_last = version_last;
+            self.closed.write(self.registry.folder())?;
+        }
+        let folders = loss.map(|loss| loss.folders).unwrap_or_default();
+        folders.iter().try_for_each(|folder| remove_folder(folder))?;
+        self.file.restart = None;
+        self.write()
+    }
+
+    /// Forgets a generation and all after it, in memory only.
+    pub(super) fn forget(&mut self, from: u32, loss: Option<&Loss>) {
         self.file.generations.retain(|entry| entry.generation < from);
         let first_config = self.file.configs.first().cloned();
         self.file.configs.retain(|entry| entry.from < from);
         if self.file.configs.is_empty() {
             self.file.configs.extend(first_config);
         }
-        self.write()?;
-        let folders = loss.map(|loss| loss.folders).unwrap_or_default();
         let gone: Vec<ContentHash> =
             self.gates.iter().filter(|gate| from <= gate.generation).map(|gate| gate.verdict.step).collect();
-        let is_gone = |id: &str| folders.iter().any(|folder| *folder == self.registry.folder().join(id));
-        let mut champions = self.champions.clone();
-        champions.history.retain(|promotion| {
+        let folders = loss.map(|loss| loss.folders.as_slice()).unwrap_or_default();
+        let is_gone = |id: &str| folders.contains(&self.registry.folder().join(id));
+        self.champions.history.retain(|promotion| {
             promotion.gate.is_none_or(|gate| !gone.contains(&gate)) && !is_gone(&promotion.id.to_string())
         });
-        champions.acted.retain(|gate| !gone.contains(gate));
-        let version_last = self.registry.version_last()?;
-        if champions != self.champions {
-            champions.write(self.registry.folder())?;
-        }
-        if self.closed.version_last < version_last {
-            self.closed.version_last = version_last;
-            self.closed.write(self.registry.folder())?;
-        }
-        folders.iter().try_for_each(|folder| remove_folder(folder))?;
-        self.champions = champions;
+        self.champions.acted.retain(|gate| !gone.contains(gate));
         self.gates.retain(|gate| gate.generation < from);
-        self.file.restart = None;
-        self.write()
     }
 }

@@ -98,7 +98,7 @@ fn text(run: &str, entry: &ConfigEntry) -> String {
         Err(_) => toml::to_string(&entry.config),
     };
     format!(
-        "# The config of run {run} from generation {} on, as ./pipeline.sh took it. Edit the run's own config instead.\n\n{}",
+        "# The config of run {run} from generation {} on, as renma run took it. Edit the run's own config instead.\n\n{}",
         entry.from,
         tables.expect("a config is plain data")
     )

@@ -50,7 +50,7 @@ pub struct RunStatus {
     pub rejected_in_a_row: u32,
     /// Bytes of the run's datasets and models.
     pub bytes_on_disk: u64,
-    /// What the config changes for generations that are finished; `pipeline.sh` refuses it.
+    /// What the config changes for generations that are finished; `renma run` refuses it.
     pub changes: Vec<String>,
     /// The defaults that have moved since the run began, of which it keeps its own.
     pub moved_defaults: Vec<String>,

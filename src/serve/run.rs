@@ -14,10 +14,10 @@ const SIZE_MAX: u64 = 64 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableRun {
     /// No pipeline has written it yet.
-    #[error("{0} is missing; pipeline.sh writes it")]
+    #[error("{0} is missing; renma run writes it")]
     Missing(PathBuf),
     /// It is not what a pipeline writes.
-    #[error("{0} is damaged; pipeline.sh writes it anew")]
+    #[error("{0} is damaged; renma run writes it again")]
     Damaged(PathBuf),
     /// Whatever the system refuses.
     #[error(transparent)]

@@ -7,6 +7,7 @@ use std::fmt::Write;
 /// Every command under its heading, in the order of the help.
 const COMMANDS: &[(&str, &str)] = &[
     ("Loop", "init"),
+    ("Loop", "run"),
     ("Loop", "generate"),
     ("Loop", "train"),
     ("Loop", "fit-mpc"),

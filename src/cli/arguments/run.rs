@@ -1,6 +1,6 @@
 //! The arguments of the commands about a run as a whole.
 
-use super::{SettingArguments, stage_name};
+use super::{SettingArguments, folder, stage_name};
 use crate::pipeline::stage::Stage;
 use crate::run::next::Generations;
 use clap::Args;
@@ -34,52 +34,59 @@ pub(in crate::cli) struct StatusArguments {
     /// Print all columns of the table, however narrow the terminal
     #[arg(long)]
     pub(in crate::cli) wide: bool,
-    /// Print what the next generation needs, as name=value lines
-    #[arg(long, conflicts_with_all = ["stage", "key", "record"])]
-    pub(in crate::cli) next: bool,
-    #[command(flatten)]
-    pub(in crate::cli) pipeline: PipelineArguments,
 }
 
-/// What only pipeline.sh asks for.
+/// A run of the loop.
 #[derive(Args, Debug)]
-pub(in crate::cli) struct PipelineArguments {
-    /// Print the value of one key, `table.key`, or `run.name`, and nothing else
-    #[arg(long, hide = true, value_name = "KEY", conflicts_with_all = ["stage", "record"])]
-    pub(in crate::cli) key: Option<String>,
-    /// Lock the run by the open file on stdin, for as long as any process has it open
-    #[arg(long, hide = true, conflicts_with_all = ["stage", "key", "record", "next"])]
-    pub(in crate::cli) lock: bool,
-    /// With --next: lock likewise, take the config into the run, and begin the generation
-    #[arg(long, hide = true, requires = "next")]
-    pub(in crate::cli) begin: bool,
-    /// Print what the rest of the run is expected to take, after a trial of two seconds; the next generation must fit on the disk
-    #[arg(long, hide = true, conflicts_with_all = ["stage", "key", "record", "next"])]
-    pub(in crate::cli) forecast: bool,
-    /// With --begin: the seconds that the forecast said
-    #[arg(long, hide = true, requires = "begin", value_name = "SECONDS")]
-    pub(in crate::cli) expect: Option<f64>,
-    /// With --begin or --forecast: the last generation, or + and a number
-    #[arg(long, hide = true, value_name = "N")]
+#[command(
+    after_help = "The datasets are written to datasets/RUN, the models to models/RUN, and a summary for machines to models/RUN/run.json. Finished generations are never touched: a changed key ends the run with 2, unless --from-next or --restart says what to do. The same command resumes a run that was stopped.\n\nExample: renma run --config configs/nightly.toml --budget 2h"
+)]
+pub(in crate::cli) struct LoopArguments {
+    /// Work in this folder; --config stays relative to the current one
+    #[arg(short = 'C', value_name = "DIR", default_value = ".", value_parser = folder())]
+    pub(in crate::cli) folder: PathBuf,
+    /// The config: a file, or one of the program, such as builtin:smoke; the run is named after it [default: configs/default.toml in DIR]
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) set: SettingArguments,
+    /// The last generation, or + and a number of new ones [default: run.generations]
+    #[arg(long, value_name = "N|+N")]
     pub(in crate::cli) generations: Option<Generations>,
-    /// With --begin: apply a changed config from the next generation on
-    #[arg(long, hide = true, conflicts_with = "restart")]
-    pub(in crate::cli) from_next: bool,
-    /// With --begin or --forecast: remove everything from this generation on
-    #[arg(long, hide = true, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(in crate::cli) restart: Option<u32>,
-    /// Write a summary for machines to a file: the calls of the run's log, counts, figures, verdict
-    #[arg(long, hide = true, value_name = "FILE", requires = "since", conflicts_with = "stage")]
-    pub(in crate::cli) record: Option<PathBuf>,
-    /// With --record: when the pipeline began, in seconds since 1970
-    #[arg(long, hide = true, value_name = "SECONDS")]
-    pub(in crate::cli) since: Option<u64>,
-    /// With --record: the exit code of the pipeline, unless it is still running
-    #[arg(long, hide = true, value_name = "CODE")]
-    pub(in crate::cli) code: Option<u8>,
-    /// With --record: the pipeline's budget
-    #[arg(long, hide = true, value_name = "TIME", value_parser = humantime::parse_duration)]
+    /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(in crate::cli) budget: Option<Duration>,
+    /// Where the stages run: local, dask, or a command with {plan} and {shard} in it that runs one shard
+    #[arg(long, value_name = "HOW", default_value = "local")]
+    pub(in crate::cli) on: String,
+    #[command(flatten)]
+    pub(in crate::cli) workers: WorkerArguments,
+    /// Use a changed config from the next generation on; one that has begun keeps its own
+    #[arg(long, conflicts_with = "restart")]
+    pub(in crate::cli) from_next: bool,
+    /// Remove generation G and all after it, after printing what is lost, and make them again
+    #[arg(long, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(in crate::cli) restart: Option<u32>,
+    /// Print what the run would do, how long it takes and what it needs, and write nothing; with -v, the commands of its next generation
+    #[arg(long)]
+    pub(in crate::cli) dry_run: bool,
+    /// End with the code of the last gate: 0 accepted, 10 rejected, 11 inconclusive
+    #[arg(long)]
+    pub(in crate::cli) exit_verdict: bool,
+}
+
+/// The machines that run shards.
+#[derive(Args, Clone, Debug)]
+pub(in crate::cli) struct WorkerArguments {
+    /// Number of shards that run at once: commands, or Dask workers on this machine [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "scheduler")]
+    pub(in crate::cli) workers: Option<u32>,
+    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(in crate::cli) scheduler: Option<String>,
+    /// Permit a scheduler on another machine without TLS
+    #[arg(long, requires = "scheduler")]
+    pub(in crate::cli) insecure: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,5 +1,6 @@
 //! The arguments of the `shard` commands.
 
+use super::run::WorkerArguments;
 use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, TrainArguments, WorkArguments};
 use super::{folder, stage_name};
 use crate::cli::failure::UsageError;
@@ -107,7 +108,7 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long, num_args = 1.., value_name = "DATASET")]
     avoid: Vec<PathBuf>,
     /// Overwrite a result of other inputs in the output folder
-    #[arg(long, hide = true)]
+    #[arg(long)]
     replace: bool,
 }
 
@@ -128,7 +129,7 @@ impl PlanArguments {
     pub(in crate::cli) fn into_stage(self) -> Result<StageArguments, UsageError> {
         let Self { stage, run, model, generation, output, report, candidate, baseline, avoid, replace, .. } = self;
         let (dataset, parent, memory) = (self.dataset, self.parent, self.memory);
-        let work = WorkArguments { budget: None, since: None, until: None, log: None };
+        let work = WorkArguments { budget: None };
         let given = [
             ("--model", model.is_some()),
             ("--report", report.is_some()),
@@ -193,15 +194,8 @@ pub(in crate::cli) struct DriveArguments {
     /// `dask`, or a command with {plan} and {shard} in it
     #[arg(long, value_name = "HOW")]
     pub(in crate::cli) on: String,
-    /// Number of shards that run at once: commands, or Dask workers on this machine [default: all cores]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "scheduler")]
-    pub(in crate::cli) workers: Option<u32>,
-    /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine]
-    #[arg(long, value_name = "ADDRESS")]
-    pub(in crate::cli) scheduler: Option<String>,
-    /// Permit a scheduler on another machine without TLS
-    #[arg(long, requires = "scheduler")]
-    pub(in crate::cli) insecure: bool,
+    #[command(flatten)]
+    pub(in crate::cli) workers: WorkerArguments,
     #[command(flatten)]
     pub(in crate::cli) work: WorkArguments,
 }

@@ -20,21 +20,12 @@ pub(in crate::cli) struct StageRun {
     pub(in crate::cli) models: Option<PathBuf>,
 }
 
-/// The time limit and the log of a stage.
+/// The time limit of a stage.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct WorkArguments {
     /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub(in crate::cli) budget: Option<Duration>,
-    /// Count the budget from this moment, in seconds since 1970 [default: now]
-    #[arg(long, hide = true, requires = "budget", value_name = "SECONDS")]
-    pub(in crate::cli) since: Option<u64>,
-    /// When the whole run is expected to end, in seconds since 1970, for the progress
-    #[arg(long, hide = true, value_name = "SECONDS")]
-    pub(in crate::cli) until: Option<u64>,
-    /// Append a line about this call, with its times, to a file
-    #[arg(long, hide = true, value_name = "FILE")]
-    pub(in crate::cli) log: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -45,7 +36,7 @@ pub(in crate::cli) struct GenerateCommandArguments {
     #[command(flatten)]
     pub(in crate::cli) task: GenerateArguments,
     /// Overwrite a result of other inputs in the output folder
-    #[arg(long, hide = true)]
+    #[arg(long)]
     pub(in crate::cli) replace: bool,
     #[command(flatten)]
     pub(in crate::cli) work: WorkArguments,
@@ -140,7 +131,7 @@ pub(in crate::cli) struct GateArguments {
     #[arg(long, conflicts_with = "replace")]
     pub(in crate::cli) remake: bool,
     /// Overwrite a result of other inputs in the output folder
-    #[arg(long, hide = true)]
+    #[arg(long)]
     pub(in crate::cli) replace: bool,
     #[command(flatten)]
     pub(in crate::cli) work: WorkArguments,
@@ -161,7 +152,4 @@ pub(in crate::cli) struct PromoteArguments {
     /// The registry [default: the model's, else models/default]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,
-    /// Append a line about this call, with its times, to a file
-    #[arg(long, hide = true, value_name = "FILE")]
-    pub(in crate::cli) log: Option<PathBuf>,
 }

@@ -1,12 +1,12 @@
 //! `renma dataset verify`.
 
 use crate::cli::arguments::dataset::VerifyArguments;
-use crate::cli::failure::naming_makers;
 use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
-use crate::cli::session::{Session, fresh_seed};
+use crate::cli::session::Session;
+use crate::cluster::runs::name_makers;
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
 use crate::pipeline::StageError;
-use crate::pipeline::item_sample::share_found;
+use crate::pipeline::item_sample::{fresh_seed, share_found};
 use crate::run::folders::plan_of_selfplay;
 use serde_json::json;
 
@@ -16,8 +16,8 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
     let models = arguments.models.as_deref();
     let task = VerifyTask { dataset, fast, remake, resolve, seed: seed.unwrap_or_default(), models };
     let name_makers = |error: StageError| match plan_of_selfplay(dataset) {
-        Some(plan) => naming_makers(error.into(), &plan),
-        None => error.into(),
+        Some(plan) => name_makers(error, &plan),
+        None => error,
     };
     let VerifyReport { checked, games_remade, rows_resolved } = verify(task, session.context()).map_err(name_makers)?;
     let (games, what) = describe(&checked);

@@ -4,7 +4,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{PendingFolder, exists, publish_bytes};
-use crate::cluster::drive::DriveError;
+use crate::cluster::drive::{DriveError, tell};
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use std::ffi::{OsStr, OsString};
@@ -36,7 +36,7 @@ pub(super) fn users_python() -> Result<PathBuf, DriveError> {
 }
 
 /// A Python with the pinned packages, in the user's cache; it is made once.
-pub(super) fn python(say: &dyn Fn(&str), context: Context<'_>) -> Result<PathBuf, DriveError> {
+pub(super) fn python(context: Context<'_>) -> Result<PathBuf, DriveError> {
     let base = named_python();
     let version = output(Command::new(&base).args(["-c", CHECK])).map_err(|reason| unusable(&base, &reason, REMEDY))?;
     let hash = ContentHash::of(format!("{REQUIREMENTS}{}", String::from_utf8_lossy(&version)).as_bytes());
@@ -46,7 +46,7 @@ pub(super) fn python(say: &dyn Fn(&str), context: Context<'_>) -> Result<PathBuf
     if exists(&python(&folder))? {
         return Ok(python(&folder));
     }
-    say(&format!("installing Dask in {}, once", folder.display()));
+    tell(&format!("installing Dask in {}, once", folder.display()), context);
     sweep(&cache)?;
     let mut pending = PendingFolder::new(&cache)?;
     let requirements = pending.path().join("requirements.txt");

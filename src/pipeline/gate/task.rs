@@ -122,6 +122,12 @@ impl GateConfig {
         self.mpc_level.level("gate.mpc_level").map(|_| ())
     }
 
+    /// The same match over this number of pairs, without a sequential test.
+    #[must_use]
+    pub fn of_pairs(&self, pairs: u64) -> Self {
+        Self { mode: GateMode::Games {}, games: pairs.saturating_mul(2), ..self.clone() }
+    }
+
     fn check_node_cost(&self) -> Result<(), StageError> {
         let Some(costs) = self.node_cost else { return Ok(()) };
         costs.into_iter().try_for_each(|cost| check_range("gate.node_cost", cost, NODE_COST_MIN, NODE_COST_MAX))?;

@@ -1,0 +1,189 @@
+//! `renma run`: the loop.
+
+use super::arguments::run::LoopArguments;
+use super::drive::elsewhere;
+use super::failure::UsageError;
+use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say, thousands};
+use super::report::from_here;
+use super::session::{Session, datasets_folder, registry_folder};
+use super::{fit_mpc, gate, gc, generate, promote, shard, status, train};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::registry::Registry;
+use crate::config::builtin::name_of;
+use crate::config::load_config_with;
+use crate::exit_code;
+use crate::learning_loop::plan::{Plan, plan};
+use crate::learning_loop::{Event, RunTask, code_of, run as run_loop};
+use crate::report::invocation::{Invocation, quoted};
+use crate::run::forecast::Forecast;
+use crate::run::lineage::Change;
+use crate::run::next::{Generations, Next};
+use crate::run::record::RUN_RECORD_NAME;
+use crate::run::restart::Loss;
+use crate::run::summary::RunStatus;
+use std::env::{current_dir, set_current_dir};
+use std::path::{Path, PathBuf, absolute};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What `--on` calls this machine.
+const LOCAL: &str = "local";
+
+/// The config of a run that names none.
+const DEFAULT: &str = "configs/default.toml";
+
+pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result<ExitCode> {
+    let elsewhere = match (arguments.on.as_str(), &arguments.workers) {
+        (LOCAL, workers) if workers.workers.is_some() || workers.scheduler.is_some() => {
+            return Err(UsageError("--workers, --scheduler and --insecure need --on".to_owned()).into());
+        }
+        (LOCAL, _) => None,
+        (on, workers) => Some(elsewhere(on, workers)?),
+    };
+    let (config_path, is_elsewhere) = enter(&arguments)?;
+    let config = load_config_with(&config_path, &arguments.set.settings)?;
+    let invocation = Invocation {
+        config: from_here(&config_path),
+        settings: arguments.set.settings.iter().map(|setting| setting.line().to_owned()).collect(),
+        models: registry_folder(None, &config.name),
+        datasets: datasets_folder(None, &config.name),
+    };
+    let registry = Registry::new(&invocation.models);
+    let task = RunTask {
+        config: &config,
+        registry: &registry,
+        datasets: &invocation.datasets,
+        generations: arguments.generations.unwrap_or(Generations::Configured),
+        change: match (arguments.restart, arguments.from_next) {
+            (Some(generation), _) => Change::Restart(generation),
+            (None, true) => Change::FromNext,
+            (None, false) => Change::Refuse,
+        },
+        budget: arguments.budget,
+        elsewhere: elsewhere.as_ref(),
+        invocation: &invocation,
+    };
+    if arguments.dry_run {
+        tell_plan(session, &plan(&task, session.context())?)?;
+        return Ok(exit_code::DONE.into());
+    }
+    session.begin_run();
+    session.limit(arguments.budget);
+    let verdict = run_loop(task, &|event| tell(session, &event), session.context())?;
+    if session.json {
+        print_record(&registry.folder().join(RUN_RECORD_NAME))?;
+    } else {
+        let status = RunStatus::read(&config, &registry, &invocation.datasets)?;
+        let folder = is_elsewhere.then_some(arguments.folder.as_path());
+        let config = arguments.config.is_some().then_some(&invocation);
+        tell_end(session, (folder, config), &registry, status)?;
+    }
+    Ok(if arguments.exit_verdict { code_of(verdict) } else { exit_code::DONE }.into())
+}
+
+/// Enters the folder of the run; gives the config, which was named from outside, and whether the folder is another one.
+fn enter(arguments: &LoopArguments) -> Result<(PathBuf, bool), ArtifactError> {
+    let config = match &arguments.config {
+        Some(config) if name_of(config).is_some() => config.clone(),
+        Some(config) => absolute(config).map_err(|source| ArtifactError::io("read", config, source))?,
+        None => DEFAULT.into(),
+    };
+    let folder = &arguments.folder;
+    let here = current_dir();
+    set_current_dir(folder).map_err(|source| ArtifactError::io("read", folder, source))?;
+    Ok((config, here.ok() != current_dir().ok()))
+}
+
+fn tell(session: &Session, event: &Event<'_>) {
+    match event {
+        Event::Forecast(forecast) => say(&forecast_text(forecast)),
+        Event::MovedDefaults(moved) => say(&status::moved_text(moved)),
+        Event::Restart(loss) => say(&loss_text(loss)),
+        Event::Generation { next, seconds_left } => begin(session, next, *seconds_left),
+        Event::Checked(checked) => shard::tell_checked(*checked),
+        Event::Generated { task, report, seconds } => generate::tell(session, task, report, *seconds),
+        Event::Trained { task, report, seconds } => train::tell(session, task, report, *seconds),
+        Event::Fitted { task, report } => fit_mpc::tell(session, task, report),
+        Event::Judged(report) => gate::tell(session, report),
+        Event::Drifted(report) => gate::tell_score(session, report),
+        Event::Promoted(report) => promote::tell(session, report),
+        Event::Collected(plan) => gc::tell(plan, false),
+    }
+}
+
+/// Says which generation begins, and when the run is expected to end.
+fn begin(session: &Session, next: &Next, seconds_left: Option<f64>) {
+    let left = seconds_left.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
+    let text = format!("generation {} of {} · champion {}", next.generation, next.last, next.champion);
+    say(&left.map_or_else(|| text.clone(), |left| format!("{text} · {} left", duration_text(left))));
+    session.expect_end(left);
+}
+
+fn forecast_text(forecast: &Forecast) -> String {
+    let time = Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX);
+    format!(
+        "{}, {} {}, {} of {}, {} memory",
+        counted(forecast.generations.into(), "generation"),
+        if forecast.is_minimum { "more than" } else { "about" },
+        duration_text(time),
+        bytes_text(forecast.bytes),
+        bytes_text(forecast.bytes_free),
+        bytes_text(forecast.memory)
+    )
+}
+
+fn loss_text(loss: &Loss) -> String {
+    let generations = match loss.to {
+        to if to <= loss.from => format!("generation {}", loss.from),
+        to => format!("generations {} to {to}", loss.from),
+    };
+    format!(
+        "restart: removing {generations}: {} games of self-play, {} games of gates, {} versions, {:.2} CPU-hours",
+        thousands(loss.games),
+        thousands(loss.gate_games),
+        thousands(loss.versions),
+        loss.cpu_hours
+    )
+}
+
+fn tell_plan(session: &Session, plan: &Plan) -> anyhow::Result<()> {
+    if session.json {
+        return print_json(plan);
+    }
+    if let Some(loss) = &plan.loss {
+        say(&loss_text(loss));
+    }
+    match plan.forecast.generations {
+        0 => say(&format!("run {}: nothing to do; {} are finished", plan.run, counted(plan.kept.into(), "generation"))),
+        _ => say(&forecast_text(&plan.forecast)),
+    }
+    for command in &plan.commands {
+        detail(&format!("{}{}", command.line, if command.if_accepted { "  # only if the gate accepts" } else { "" }));
+    }
+    Ok(())
+}
+
+/// Prints the table of the run, and what to do next.
+fn tell_end(
+    session: &Session,
+    (folder, config): (Option<&Path>, Option<&Invocation>),
+    registry: &Registry,
+    status: RunStatus,
+) -> anyhow::Result<()> {
+    if session.quiet {
+        return Ok(());
+    }
+    status::tell(&status::measured(session, status, registry)?, registry, false)?;
+    let program = std::env::args_os().next().unwrap_or_else(|| "renma".into());
+    let program = quoted(Path::new(&program));
+    let folder = folder.map_or_else(String::new, |folder| format!(" -C {}", quoted(folder)));
+    let config = config.map_or_else(String::new, |invocation| format!(" {}", invocation.config_options()));
+    print(&format!("play      {program} play --models {}", quoted(registry.folder())))?;
+    Ok(print(&format!("continue  {program} run{folder}{config} --generations +5"))?)
+}
+
+/// Prints run.json as one line.
+fn print_record(path: &Path) -> anyhow::Result<()> {
+    let bytes = crate::artifact::publish::read_bounded(path, 1 << 30)?;
+    print_json(&serde_json::from_slice::<serde_json::Value>(&bytes)?)
+}

@@ -1,0 +1,60 @@
+//! Where the shards of plans run: on Dask workers, or by a command.
+
+use super::command::{CommandLine, CommandRunner};
+use super::dask::{DaskRunner, Scheduler};
+use super::drive::{DriveError, DriveReport, Runner, drive, lock_plan};
+use super::plan::LoadedPlan;
+use super::progress::progress;
+use crate::pipeline::{Context, StageError};
+use std::path::Path;
+
+/// What `--on` calls Dask.
+pub const DASK: &str = "dask";
+
+/// Where shards run, and how many at once.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    place: Place,
+    workers: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    /// A cluster of the user's, or one on this machine.
+    Dask(Option<Scheduler>),
+    Command(CommandLine),
+}
+
+impl Elsewhere {
+    /// `on`: `dask`, or a command with {plan} and {shard} in it.
+    ///
+    /// # Errors
+    ///
+    /// A command that names no shard, or a scheduler that no Dask needs.
+    pub fn new(on: &str, workers: usize, scheduler: Option<Scheduler>) -> Result<Self, StageError> {
+        let place = match (on, scheduler) {
+            (DASK, scheduler) => Place::Dask(scheduler),
+            (_, Some(_)) => return Err(StageError::Setting(format!("--scheduler needs --on {DASK}"))),
+            (command, None) => Place::Command(CommandLine::new(command)?),
+        };
+        Ok(Self { place, workers })
+    }
+
+    /// Runs the shards that a plan lacks, on a runner that is started only if there are any.
+    ///
+    /// # Errors
+    ///
+    /// As [`drive`], and a plan that another process drives.
+    pub fn drive(&self, path: &Path, plan: &LoadedPlan, context: Context<'_>) -> Result<DriveReport, DriveError> {
+        let _lock = lock_plan(path)?;
+        let now = progress(plan, 1, context)?;
+        if now.complete {
+            return Ok(DriveReport { shards: now.shards, ..DriveReport::default() });
+        }
+        let mut runner: Box<dyn Runner + '_> = match &self.place {
+            Place::Command(line) => Box::new(CommandRunner::new(line.of_plan(path)?, self.workers, context)),
+            Place::Dask(scheduler) => Box::new(DaskRunner::start(path, scheduler.as_ref(), self.workers, context)?),
+        };
+        drive(path, &plan.work(), &mut *runner, |ahead| progress(plan, ahead, context), context)
+    }
+}

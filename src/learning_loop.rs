@@ -1,0 +1,392 @@
+//! The loop, generation after generation: generate, train, fit-mpc, gate, promote. Nothing else describes it.
+//!
+//! The stages themselves know nothing of each other. Here the result of each is the input of the next:
+//!
+//! champion ─ generate ─▶ dataset ─ train ─▶ draft ─ fit-mpc ─▶ candidate ─ gate ─▶ verdict ─ promote ─▶ champion
+
+mod here;
+mod journal;
+pub mod plan;
+mod sharded;
+mod stages;
+
+use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::lock::FolderLock;
+use crate::artifact::model::reference::{LoadedModel, load_model};
+use crate::artifact::model::registry::Registry;
+use crate::cluster::check::Checked;
+use crate::cluster::drive::DriveError;
+use crate::cluster::elsewhere::Elsewhere;
+use crate::config::LoadedConfig;
+use crate::exit_code;
+use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
+use crate::pipeline::gate::task::{GateReport, GateTask};
+use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
+use crate::pipeline::promote::{PromoteReport, promote};
+use crate::pipeline::stage::Stage;
+use crate::pipeline::train::task::{TrainReport, TrainTask};
+use crate::pipeline::{Context, StageError};
+use crate::report::invocation::Invocation;
+use crate::run::claim::Claim;
+use crate::run::folders::{DatasetFolder, generation_folder};
+use crate::run::forecast::{Forecast, recent_seconds};
+use crate::run::gc::{GcPlan, collect};
+use crate::run::lineage::{Change, Lineage};
+use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::next::{Generations, Next};
+use crate::run::restart::Loss;
+use here::Here;
+use journal::Journal;
+use sharded::Sharded;
+use stages::Stages;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The lock of a run, in its registry.
+const RUN_LOCK_NAME: &str = ".run.lock";
+
+/// The pairs of a drift match.
+const DRIFT_PAIRS: u64 = 100;
+
+/// Bytes of memory for the rows of a training; beyond them they go to a scratch file.
+const TRAIN_MEMORY: u64 = 4 << 30;
+
+/// A run, and what is to be done to it.
+#[derive(Clone, Copy, Debug)]
+pub struct RunTask<'a> {
+    /// The user's config.
+    pub config: &'a LoadedConfig,
+    /// The models of the run.
+    pub registry: &'a Registry,
+    /// The datasets of the run.
+    pub datasets: &'a Path,
+    /// Which generations to make.
+    pub generations: Generations,
+    /// What to do about a changed config.
+    pub change: Change,
+    /// The time limit, for run.json; the context ends the run.
+    pub budget: Option<Duration>,
+    /// Where the stages run that can be cut into shards; `None`: here.
+    pub elsewhere: Option<&'a Elsewhere>,
+    /// How people call the run, for its report.
+    pub invocation: &'a Invocation,
+}
+
+/// What a run tells as it proceeds.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "each is the report of what has happened")]
+pub enum Event<'a> {
+    Forecast(&'a Forecast),
+    /// Defaults that have moved since the run began, of which it keeps its own.
+    MovedDefaults(&'a [String]),
+    /// What a restart is about to remove.
+    Restart(&'a Loss),
+    /// A generation begins; the seconds are those that the run is expected to take from here.
+    Generation {
+        next: &'a Next,
+        seconds_left: Option<f64>,
+    },
+    /// Parts of shards were made again.
+    Checked(Checked),
+    Generated {
+        task: &'a GenerateTask<'a>,
+        report: &'a GenerateReport,
+        seconds: f64,
+    },
+    Trained {
+        task: &'a TrainTask<'a>,
+        report: &'a TrainReport,
+        seconds: f64,
+    },
+    Fitted {
+        task: &'a FitMpcTask<'a>,
+        report: &'a FitMpcReport,
+    },
+    Judged(&'a GateReport),
+    /// A match that only keeps the ladder true.
+    Drifted(&'a GateReport),
+    Promoted(&'a PromoteReport),
+    Collected(&'a GcPlan),
+}
+
+/// Why a run did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopError {
+    /// A stage did not finish.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// A stage's shards did not finish.
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    /// A stage stopped at a mistake of our own.
+    #[error("{stage} stopped at an error in renma: {message}\nreport it; what was finished is kept")]
+    Panic {
+        /// The stage.
+        stage: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+impl From<ArtifactError> for LoopError {
+    fn from(error: ArtifactError) -> Self {
+        Self::Stage(error.into())
+    }
+}
+
+impl LoopError {
+    /// The exit code that says so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Stage(error) => error.exit_code(),
+            Self::Drive(error) => error.exit_code(),
+            Self::Panic { .. } => exit_code::OTHER,
+        }
+    }
+}
+
+/// What the tests of a candidate decided, as an exit code.
+#[must_use]
+pub const fn code_of(verdict: Option<Verdict>) -> u8 {
+    match verdict {
+        Some(Verdict::Rejected) => exit_code::REJECTED,
+        Some(Verdict::Inconclusive) => exit_code::INCONCLUSIVE,
+        Some(Verdict::Accepted) | None => exit_code::DONE,
+    }
+}
+
+/// A run at work. It holds the run's lock.
+struct Run<'a> {
+    task: RunTask<'a>,
+    stages: &'a dyn Stages,
+    journal: &'a Journal<'a>,
+    tell: &'a dyn Fn(Event<'_>),
+    expected: Option<f64>,
+}
+
+/// A dataset of self-play.
+struct Dataset(PathBuf);
+
+/// A version without MPC statistics.
+struct Draft(LoadedModel);
+
+/// A version that may become champion.
+struct Candidate(LoadedModel);
+
+/// Makes the generations that a run lacks; gives the verdict of the last one.
+///
+/// # Errors
+///
+/// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
+/// call resumes.
+pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, LoopError> {
+    let expected = forecast(&task, tell, context)?;
+    let _lock = FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
+    let journal = Journal::new(&task, context);
+    let result = journal.keep(|| {
+        let here = Here { journal: &journal, context };
+        let sharded = task.elsewhere.map(|place| Sharded { place, datasets: task.datasets, here, tell });
+        let stages: &dyn Stages = sharded.as_ref().map_or(&here, |sharded| sharded);
+        Run { task, stages, journal: &journal, tell, expected }.generations()
+    });
+    journal.end(match &result {
+        Ok(verdict) => code_of(*verdict),
+        Err(error) => error.exit_code(),
+    });
+    result
+}
+
+/// Says what the run will take, and refuses one whose next generation does not fit on the disk; gives the seconds.
+fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<f64>, LoopError> {
+    let forecast = plan::forecast(task, context)?;
+    if 0 < forecast.generations {
+        tell(Event::Forecast(&forecast));
+    }
+    forecast.check_disk(task.datasets)?;
+    Ok(Some(forecast.seconds))
+}
+
+impl Run<'_> {
+    fn generations(&self) -> Result<Option<Verdict>, LoopError> {
+        let mut next = self.begin(self.task.change, self.task.generations)?;
+        let last = next.last;
+        loop {
+            self.drift(&next)?;
+            if last < next.generation {
+                return Ok(next.verdict);
+            }
+            self.generation(&next)?;
+            self.collect(&next)?;
+            next = self.begin(Change::Refuse, Generations::Last(last))?;
+        }
+    }
+
+    fn generation(&self, next: &Next) -> Result<(), LoopError> {
+        let champion = load_model(&next.champion, self.task.registry.folder())?;
+        self.generate(next, &champion)?;
+        let datasets: Vec<Dataset> = next.datasets.iter().cloned().map(Dataset).collect();
+        let draft = self.train(next, &datasets, &champion)?;
+        let candidate = self.fit_mpc(next, &draft)?;
+        let verdict = self.gate(next, &candidate, &champion, &datasets)?;
+        self.promote(&candidate, &verdict)
+    }
+
+    fn generate(&self, next: &Next, champion: &LoadedModel) -> Result<(), LoopError> {
+        let output = self.folder(Stage::Generate, next.generation);
+        let config = &next.config;
+        let task = GenerateTask {
+            config: &config.config.generate,
+            book: config.book.as_deref(),
+            seed: config.config.run.seed,
+            generation: next.generation,
+            model: champion,
+            output: &output,
+        };
+        self.make_way(&Claim::of_generate(&task), next)?;
+        let (report, seconds) = self.timed(|| self.stages.generate(task))?;
+        (self.tell)(Event::Generated { task: &task, report: &report, seconds });
+        Ok(())
+    }
+
+    fn train(&self, next: &Next, datasets: &[Dataset], champion: &LoadedModel) -> Result<Draft, LoopError> {
+        let task = TrainTask {
+            config: &next.config.config.train,
+            seed: next.config.config.run.seed,
+            features: Arc::clone(&next.config.features),
+            datasets: datasets.iter().map(|Dataset(folder)| folder.as_path()).collect(),
+            parent: Some(champion),
+            registry: self.task.registry,
+            memory: TRAIN_MEMORY,
+        };
+        let (report, seconds) = self.timed(|| self.stages.train(&task, next.generation))?;
+        (self.tell)(Event::Trained { task: &task, report: &report, seconds });
+        Ok(Draft(self.version(&report.id)?))
+    }
+
+    fn fit_mpc(&self, next: &Next, Draft(draft): &Draft) -> Result<Candidate, LoopError> {
+        let output = self.folder(Stage::FitMpc, next.generation);
+        let task = FitMpcTask {
+            config: &next.config.config.fit_mpc,
+            seed: next.config.config.run.seed,
+            generation: next.generation,
+            model: draft,
+            registry: self.task.registry,
+            output: Some(&output),
+            report: None,
+        };
+        self.make_way(&Claim::of_fit_mpc(&task, &output), next)?;
+        let report = self.stages.fit_mpc(task)?;
+        (self.tell)(Event::Fitted { task: &task, report: &report });
+        Ok(Candidate(self.version(&report.id)?))
+    }
+
+    fn gate(
+        &self,
+        next: &Next,
+        Candidate(candidate): &Candidate,
+        champion: &LoadedModel,
+        avoid: &[Dataset],
+    ) -> Result<VerdictFile, LoopError> {
+        let output = self.folder(Stage::Gate, next.generation);
+        let avoid: Vec<PathBuf> = avoid.iter().map(|Dataset(folder)| folder.clone()).collect();
+        let task = GateTask {
+            config: &next.config.config.gate,
+            seed: next.config.config.run.seed,
+            generation: next.generation,
+            candidate,
+            baseline: champion,
+            avoid: &avoid,
+            output: &output,
+            remake: false,
+        };
+        self.make_way(&Claim::of_gate(&task)?, next)?;
+        let report = self.stages.gate(task)?;
+        (self.tell)(Event::Judged(&report));
+        Ok(report.verdict)
+    }
+
+    /// Makes an accepted candidate champion; after any other verdict the champion stays.
+    fn promote(&self, Candidate(candidate): &Candidate, verdict: &VerdictFile) -> Result<(), LoopError> {
+        if verdict.verdict != Verdict::Accepted {
+            return Ok(());
+        }
+        let report = self.journal.promotion(|| promote(candidate, self.task.registry, Some(verdict)))?;
+        (self.tell)(Event::Promoted(&report));
+        Ok(())
+    }
+
+    /// After some generations the champion plays a former one, so that the ladder does not drift. Whoever wins, it stays champion.
+    fn drift(&self, next: &Next) -> Result<(), LoopError> {
+        let Some(veteran) = &next.veteran else { return Ok(()) };
+        let [champion, veteran] = [&next.champion, veteran].map(|name| load_model(name, self.task.registry.folder()));
+        let generation = next.generation - 1;
+        let output = self.folder(DatasetFolder::Drift, generation);
+        let config = next.config.config.gate.of_pairs(DRIFT_PAIRS);
+        let task = GateTask {
+            config: &config,
+            seed: next.config.config.run.seed,
+            generation,
+            candidate: &champion?,
+            baseline: &veteran?,
+            avoid: &[],
+            output: &output,
+            remake: false,
+        };
+        Claim::of_gate(&task)?.make_way(true, self.stages.context())?;
+        // It is too short to be worth shards.
+        let report = Here { journal: self.journal, context: self.stages.context() }.gate(task)?;
+        (self.tell)(Event::Drifted(&report));
+        Ok(())
+    }
+
+    /// Removes what no later generation needs.
+    fn collect(&self, next: &Next) -> Result<(), LoopError> {
+        if next.keep != 0 {
+            (self.tell)(Event::Collected(&collect(&self.lineage()?)?));
+        }
+        Ok(())
+    }
+
+    /// Begins the next generation, which fixes its config and who plays it.
+    fn begin(&self, change: Change, generations: Generations) -> Result<Next, LoopError> {
+        let mut lineage = self.lineage()?;
+        if change == self.task.change && !lineage.moved_defaults.is_empty() {
+            (self.tell)(Event::MovedDefaults(&lineage.moved_defaults));
+        }
+        let next = lineage.begin_next(change, generations, |loss| (self.tell)(Event::Restart(loss)))?;
+        if next.generation <= next.last {
+            let calls = read_calls(&self.task.registry.folder().join(RUN_LOG_NAME))?;
+            let left = f64::from(next.last + 1 - next.generation);
+            let recent = recent_seconds(&calls, next.generation).map(|seconds| seconds * left);
+            (self.tell)(Event::Generation { next: &next, seconds_left: recent.or(self.expected) });
+            self.journal.begin()?;
+        }
+        Ok(next)
+    }
+
+    fn lineage(&self) -> Result<Lineage<'_>, StageError> {
+        Lineage::read(self.task.config, self.task.registry, self.task.datasets)
+    }
+
+    fn folder(&self, folder: impl Into<DatasetFolder>, generation: u32) -> PathBuf {
+        generation_folder(self.task.datasets, folder, generation)
+    }
+
+    /// Before a generation is finished, the results of other inputs make way for its own.
+    fn make_way(&self, claim: &Claim<'_>, next: &Next) -> Result<(), LoopError> {
+        Ok(claim.make_way(next.replace, self.stages.context())?)
+    }
+
+    fn version(&self, id: &str) -> Result<LoadedModel, ArtifactError> {
+        load_model(id, self.task.registry.folder())
+    }
+
+    fn timed<T>(&self, work: impl FnOnce() -> Result<T, LoopError>) -> Result<(T, f64), LoopError> {
+        let clock = self.stages.context().host;
+        let began = clock.seconds();
+        Ok((work()?, clock.seconds() - began))
+    }
+}

@@ -1,0 +1,251 @@
+//! What a run notes of itself: `run.log`, a line per call of a stage, and `run.json`, how far it is. No result depends on them.
+
+use super::{LoopError, RunTask};
+use crate::artifact::error::ArtifactError;
+use crate::cluster::drive::DriveReport;
+use crate::exit_code;
+use crate::pipeline::gate::task::GateReport;
+use crate::pipeline::promote::PromoteReport;
+use crate::pipeline::{Context, StageError};
+use crate::report::write_report;
+use crate::run::log::{CallOutcome, CallRecord, RUN_LOG_NAME, append_call};
+use crate::run::record::{PipelineCall, RUN_RECORD_NAME, write_record};
+use crate::run::summary::RunStatus;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How often run.json says how far the run is.
+const RECORD_EVERY: Duration = Duration::from_secs(10);
+
+/// The notes of one call of a run.
+pub(super) struct Journal<'a> {
+    task: RunTask<'a>,
+    context: Context<'a>,
+    began: u64,
+    /// Whether there was anything to do: a call that finds all work done changes no byte.
+    is_at_work: AtomicBool,
+}
+
+/// How a call of a stage ended.
+pub(super) struct CallEnd {
+    id: Option<String>,
+    is_skipped: bool,
+    code: u8,
+    /// Processor seconds and threads, where they are not those of this process.
+    work: Option<(f64, usize)>,
+}
+
+impl CallEnd {
+    pub(super) fn new(is_skipped: bool, id: Option<&str>) -> Self {
+        Self { id: id.map(str::to_owned), is_skipped, code: exit_code::DONE, work: None }
+    }
+
+    pub(super) fn of_gate(report: &GateReport) -> Self {
+        Self { code: super::code_of(Some(report.verdict.verdict)), ..Self::new(report.skipped, None) }
+    }
+
+    pub(super) fn of_drive(report: &DriveReport) -> Self {
+        Self { work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)), ..Self::new(report.ran == 0, None) }
+    }
+}
+
+impl<'a> Journal<'a> {
+    pub(super) fn new(task: &RunTask<'a>, context: Context<'a>) -> Self {
+        Self { task: *task, context, began: context.host.unix_seconds(), is_at_work: AtomicBool::new(false) }
+    }
+
+    /// Does the work of the run, and meanwhile says every few seconds how far it is.
+    pub(super) fn keep<T>(&self, work: impl FnOnce() -> Result<T, LoopError>) -> Result<T, LoopError> {
+        let (working, ended) = channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while ended.recv_timeout(RECORD_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    if self.is_at_work.load(Ordering::Relaxed) {
+                        // The run need not stop for it; its end is recorded too.
+                        self.record(None).unwrap_or_default();
+                    }
+                }
+            });
+            let result = unless_it_panics("run", work);
+            drop(working);
+            result
+        })
+    }
+
+    /// There is something to do.
+    pub(super) fn begin(&self) -> Result<(), ArtifactError> {
+        if self.is_at_work.swap(true, Ordering::Relaxed) { Ok(()) } else { self.record(None) }
+    }
+
+    /// The run has ended with an exit code.
+    pub(super) fn end(&self, code: u8) {
+        let is_at_work = self.is_at_work.load(Ordering::Relaxed);
+        let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
+        if is_at_work || !is_verdict {
+            // What ended the run is said on stderr and by the exit code as well.
+            self.record(Some(code)).unwrap_or_default();
+        }
+        if is_at_work {
+            self.report();
+        }
+    }
+
+    /// Runs a stage and notes how that ended.
+    pub(super) fn call<T>(
+        &self,
+        stage: &'static str,
+        generation: u32,
+        work: impl FnOnce() -> Result<T, LoopError>,
+        end: impl FnOnce(&T) -> CallEnd,
+    ) -> Result<T, LoopError> {
+        self.report();
+        self.note(stage, Some(generation), work, end)
+    }
+
+    /// The same for a promotion.
+    pub(super) fn promotion(
+        &self,
+        work: impl FnOnce() -> Result<PromoteReport, StageError>,
+    ) -> Result<PromoteReport, LoopError> {
+        let end =
+            |report: &PromoteReport| CallEnd::new(report.skipped, report.champion.map(|id| id.to_string()).as_deref());
+        self.note("promote", None, || Ok(work()?), end)
+    }
+
+    fn note<T>(
+        &self,
+        stage: &'static str,
+        generation: Option<u32>,
+        work: impl FnOnce() -> Result<T, LoopError>,
+        end: impl FnOnce(&T) -> CallEnd,
+    ) -> Result<T, LoopError> {
+        let host = self.context.host;
+        let (began, since, cpu_since) = (host.unix_seconds(), host.seconds(), host.cpu_seconds());
+        let result = unless_it_panics(stage, work);
+        let end = result.as_ref().map(end);
+        let (outcome, code) = match &end {
+            Ok(end) if end.is_skipped => (CallOutcome::Skipped, end.code),
+            Ok(end) => (CallOutcome::Done, end.code),
+            Err(error) => match error.exit_code() {
+                code @ (exit_code::BUDGET_SPENT | exit_code::INTERRUPTED) => (CallOutcome::Stopped, code),
+                code => (CallOutcome::Failed, code),
+            },
+        };
+        let of_process = (host.cpu_seconds() - cpu_since, self.context.threads);
+        let (cpu_seconds, threads) = end.as_ref().ok().and_then(|end| end.work).unwrap_or(of_process);
+        let record = CallRecord {
+            stage: stage.to_owned(),
+            generation,
+            outcome,
+            code,
+            began,
+            seconds: host.seconds() - since,
+            cpu_seconds,
+            threads: Some(threads),
+            error: end.as_ref().err().map(ToString::to_string),
+            id: end.ok().and_then(|end| end.id),
+        };
+        if let Err(error) = append_call(&self.task.registry.folder().join(RUN_LOG_NAME), &record) {
+            host.say(&format!("{stage}: cannot log this call: {error}"));
+        }
+        result
+    }
+
+    fn record(&self, code: Option<u8>) -> Result<(), ArtifactError> {
+        let RunTask { config, registry, datasets, budget, .. } = self.task;
+        let now = self.context.host.unix_seconds();
+        let call = PipelineCall { began: self.began, now, code, budget };
+        // A damaged run has no summary, but the record of the call is needed all the more.
+        let mut status =
+            RunStatus::read(config, registry, datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        // While the run is at work it writes a record every few seconds, which is too often for this.
+        if let (Some(_), Ok(pool)) = (code, self.context.pool()) {
+            status = pool.install(|| status.measured(registry));
+        }
+        write_record(&registry.folder().join(RUN_RECORD_NAME), call, registry.folder(), &status)
+    }
+
+    /// Draws the run as a page. A page to look at never stops the run.
+    fn report(&self) {
+        let draw = || {
+            let page = || write_report(self.task.config, self.task.invocation).map(drop);
+            Ok(self.context.pool()?.install(page)?)
+        };
+        unless_it_panics("report", draw).unwrap_or_default();
+    }
+}
+
+/// The result of some work, or what it said when it panicked.
+fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, LoopError>) -> Result<T, LoopError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(LoopError::Panic { stage, message: message_of(&*panic) }))
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("without a message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::model::registry::Registry;
+    use crate::config::default_config;
+    use crate::pipeline::{Host, Progress};
+    use crate::report::invocation::Invocation;
+    use crate::run::lineage::Change;
+    use crate::run::log::read_calls;
+    use crate::run::next::Generations;
+    use serde_json::Value;
+
+    struct Nobody;
+
+    impl Host for Nobody {}
+
+    impl Progress for Nobody {
+        fn begin(&self, _: &str, _: u64, _: &str) {}
+        fn advance(&self, _: u64) {}
+        fn end(&self) {}
+    }
+
+    #[test]
+    fn a_stage_that_panics_is_recorded_with_code_1() {
+        let folder = tempfile::tempdir().unwrap();
+        let (config, models, datasets) = (default_config(), folder.path().join("m"), folder.path().join("d"));
+        let registry = Registry::new(&models);
+        let invocation = Invocation {
+            config: "configs/default.toml".into(),
+            settings: Vec::new(),
+            models: models.clone(),
+            datasets: datasets.clone(),
+        };
+        let task = RunTask {
+            config: &config,
+            registry: &registry,
+            datasets: &datasets,
+            generations: Generations::Configured,
+            change: Change::Refuse,
+            budget: None,
+            elsewhere: None,
+            invocation: &invocation,
+        };
+        let flag = AtomicBool::new(false);
+        let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &Nobody, host: &Nobody };
+        let journal = Journal::new(&task, context);
+        let panics = || -> Result<(), LoopError> {
+            journal.begin()?;
+            journal.call("train", 3, || panic!("no {} there", "weight"), |()| CallEnd::new(false, None))
+        };
+        let error = journal.keep(panics).unwrap_err();
+        assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");
+        journal.end(error.exit_code());
+        let calls = read_calls(&models.join(RUN_LOG_NAME)).unwrap();
+        assert_eq!((calls.len(), calls[0].code, calls[0].outcome), (1, 1, CallOutcome::Failed));
+        let record: Value = serde_json::from_slice(&std::fs::read(models.join(RUN_RECORD_NAME)).unwrap()).unwrap();
+        assert_eq!((&record["code"], &record["outcome"]), (&1.into(), &"failed".into()));
+    }
+}

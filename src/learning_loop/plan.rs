@@ -1,0 +1,156 @@
+//! What a run would do, before it does it: how long it takes, what it removes, and the commands of its next generation.
+
+use super::{LoopError, RunTask};
+use crate::artifact::error::ArtifactError;
+use crate::artifact::model::name::VersionId;
+use crate::artifact::publish::exists;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::{Context, StageError};
+use crate::report::invocation::quoted;
+use crate::run::folders::generation_folder;
+use crate::run::forecast::Forecast;
+use crate::run::lineage::{Change, Lineage};
+use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::next::Next;
+use crate::run::restart::Loss;
+use crate::run::snapshot;
+use crate::run::state::{StageState, State, run_steps};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// For how long games are timed at most, however long one takes.
+const TRIAL_MAX: Duration = Duration::from_secs(3);
+
+/// What a run would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// The run's name.
+    pub run: String,
+    /// Generations to this one stay as they are.
+    pub kept: u32,
+    /// Generations to this one would be made.
+    pub last: u32,
+    /// What a restart would remove first.
+    pub loss: Option<Loss>,
+    /// How long it takes and what it needs.
+    pub forecast: Forecast,
+    /// The commands of the next generation, as a shell reads them; none if there is nothing to do.
+    pub commands: Vec<StageCommand>,
+}
+
+/// A command that makes a stage by hand.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageCommand {
+    /// The command line.
+    pub line: String,
+    /// Whether it is run only if the gate accepts.
+    pub if_accepted: bool,
+}
+
+/// What the call would do; nothing is written.
+///
+/// # Errors
+///
+/// Whatever would stop the run before it begins.
+pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, LoopError> {
+    let mut lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    let (next, loss) = lineage.preview_next(task.change, task.generations)?;
+    let forecast = forecast(task, context)?;
+    forecast.check_disk(task.datasets)?;
+    let commands =
+        if next.generation <= next.last { commands(task, &lineage, &next, loss.is_some())? } else { Vec::new() };
+    let (kept, last) = (next.generation - 1, next.last);
+    Ok(Plan { run: task.config.name.clone(), kept, last, loss, forecast, commands })
+}
+
+/// What the generations of a call are expected to take.
+pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forecast, StageError> {
+    let lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    let next = run_steps(&lineage)?.next;
+    let next = if let Change::Restart(from) = task.change { from.min(next) } else { next };
+    let last = task.generations.last(lineage.config.config.run.generations, next);
+    let calls = read_calls(&task.registry.folder().join(RUN_LOG_NAME))?;
+    let is_over = AtomicBool::new(false);
+    let (timing, ended) = channel::<()>();
+    let forecast = thread::scope(|scope| {
+        let is_over = &is_over;
+        scope.spawn(move || {
+            if ended.recv_timeout(TRIAL_MAX) == Err(RecvTimeoutError::Timeout) {
+                is_over.store(true, Ordering::Relaxed);
+            }
+        });
+        let forecast = Forecast::new(&lineage, (next, last), &calls, Context { stop: is_over, ..context });
+        drop(timing);
+        forecast
+    });
+    context.check()?;
+    forecast
+}
+
+/// The stages of a generation as commands.
+fn commands(
+    task: &RunTask<'_>,
+    lineage: &Lineage<'_>,
+    next: &Next,
+    is_restart: bool,
+) -> Result<Vec<StageCommand>, LoopError> {
+    let generation = next.generation;
+    let folder = |stage: Stage| quoted(&generation_folder(task.datasets, stage, generation));
+    let models = quoted(task.registry.folder());
+    let common = format!("{} --models {models}", config_options(task, lineage, generation)?);
+    let replace = if next.replace { " --replace" } else { "" };
+    // What a restart removes is made again under new numbers.
+    let made = if is_restart { Vec::new() } else { run_steps(lineage)?.stages };
+    let [draft, candidate] = versions(lineage, generation, &made)?;
+    let champion = &next.champion;
+    let datasets: Vec<String> = next.datasets.iter().map(|folder| quoted(folder)).collect();
+    let (datasets, gate) = (datasets.join(" "), folder(Stage::Gate));
+    let lines = [
+        format!(
+            "generate {common}{replace} --generation {generation} --model {champion} --output {}",
+            folder(Stage::Generate)
+        ),
+        format!("train {common} --parent {champion} --dataset {datasets}"),
+        format!(
+            "fit-mpc {common}{replace} --generation {generation} --model {draft} --output {}",
+            folder(Stage::FitMpc)
+        ),
+        format!(
+            "gate {common}{replace} --generation {generation} --candidate {candidate} --baseline {champion} --avoid {datasets} \
+             --output {gate}"
+        ),
+        format!("promote {candidate} --models {models} --verdict {gate}"),
+    ];
+    let command =
+        |line: String| StageCommand { if_accepted: line.starts_with("promote"), line: format!("renma {line}") };
+    Ok(lines.into_iter().map(command).collect())
+}
+
+/// The config of a generation: the run's own copy, unless the run would only take it now.
+fn config_options(task: &RunTask<'_>, lineage: &Lineage<'_>, generation: u32) -> Result<String, ArtifactError> {
+    let (registry, run) = (task.registry.folder(), &task.config.name);
+    if let Some(entry) = lineage.file.config_of(generation) {
+        let path = snapshot::path(registry, run, entry.from);
+        if exists(&path)? && snapshot::load(registry, run, entry).is_ok() {
+            return Ok(format!("--config {}", quoted(Path::new(&path))));
+        }
+    }
+    Ok(task.invocation.config_options())
+}
+
+/// The versions that training and fitting have made in a generation, or will make.
+fn versions(lineage: &Lineage<'_>, generation: u32, made: &[StageState]) -> Result<[String; 2], ArtifactError> {
+    let mut last = lineage.registry.version_last()?.map_or(0, VersionId::number);
+    Ok([Stage::Train, Stage::FitMpc].map(|stage| {
+        let is_made =
+            |state: &&StageState| state.generation == generation && state.stage == stage && state.state == State::Done;
+        made.iter().find(is_made).and_then(|state| state.version.clone()).unwrap_or_else(|| {
+            last += 1;
+            VersionId::from_number(last).map_or_else(String::new, |id| id.to_string())
+        })
+    }))
+}

@@ -1,0 +1,125 @@
+//! `renma run`: the commands that it stands for, and what it does with names that a shell would obey.
+#![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "support/workspace.rs"]
+mod workspace;
+
+use renma::artifact::seal::{read_sealed, write_sealed};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use workspace::{Outcome, Workspace, copy_folder, files, pipeline_command};
+
+/// What is appended to the commands that depend on a verdict.
+const ONLY_IF_ACCEPTED: &str = "  # only if the gate accepts";
+
+/// A tiny run of two generations against a start that is weak enough to be beaten.
+fn config(workspace: &Workspace) -> String {
+    let weak = [("run.start", "\"builtin:disc-count\""), ("run.generations", "2"), ("gate.games", "200")];
+    workspace.config("run", "smoke", &weak)
+}
+
+fn run(workspace: &Workspace, options: &[&str]) -> Outcome {
+    workspace.command(&[&["run", "--config", "configs/run.toml"], options].concat()).output().unwrap().into()
+}
+
+/// The commands of the next generation, as `--dry-run -v` prints them.
+fn commands(workspace: &Workspace) -> Vec<String> {
+    let plan = run(workspace, &["--dry-run", "-v"]);
+    assert_eq!(plan.code, Some(0), "{}", plan.stderr);
+    plan.stderr.lines().filter(|line| line.starts_with("renma ")).map(str::to_owned).collect()
+}
+
+/// The datasets and models, without what only a run as a whole has: its lineage and its copies of the config.
+fn made(workspace: &Workspace) -> BTreeMap<String, Vec<u8>> {
+    let mut all = files(&workspace.path("datasets"));
+    all.extend(files(&workspace.path("models/run")));
+    all.retain(|name, _| name != "lineage.json" && !name.starts_with("config/"));
+    all
+}
+
+#[test]
+fn the_commands_of_a_dry_run_make_the_bytes_of_the_run() {
+    let [by_hand, by_loop] = [Workspace::new(), Workspace::new()];
+    config(&by_hand);
+    config(&by_loop);
+    let first = commands(&by_hand);
+    assert_eq!(first.len(), 5, "{first:?}");
+    assert!(first[4].starts_with("renma promote ") && first[4].ends_with(ONLY_IF_ACCEPTED), "{first:?}");
+    assert!(!by_hand.path("models").exists(), "a dry run wrote something");
+    for line in &first {
+        let words = shlex::split(line.trim_end_matches(ONLY_IF_ACCEPTED)).unwrap();
+        let words: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+        let outcome: Outcome = by_hand.command(&words).output().unwrap().into();
+        assert_eq!(outcome.code, Some(0), "{line}\n{}", outcome.stderr);
+    }
+    let outcome = run(&by_loop, &["--generations", "1"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert_eq!(made(&by_hand).keys().collect::<Vec<_>>(), made(&by_loop).keys().collect::<Vec<_>>());
+    assert!(made(&by_hand) == made(&by_loop), "the commands make other bytes than the run");
+    // The second generation is planned with the run's own copy of the config.
+    let second = commands(&by_loop);
+    assert!(second[0].contains("--config models/run/config/generation=0001/run.toml"), "{second:?}");
+    assert!(second[2].contains("--model v0003") && second[4].contains("promote v0004"), "{second:?}");
+    assert_eq!(run(&by_loop, &[]).code, Some(0));
+    assert_eq!(commands(&by_loop), [""; 0]);
+}
+
+/// A name by which a shell that reads `name=value` lines would run a command.
+const EXECUTES: &str = "v0002\nx[$(touch${IFS}canary)]=1";
+
+/// Runs the loop and looks for what a command in a name would have left.
+fn check_canary(workspace: &Workspace, options: &[&str]) {
+    let mut command = pipeline_command(workspace, "", "");
+    let outcome: Outcome = command.args(options).output().unwrap().into();
+    for folder in [".", "models", "models/run", "datasets", "configs"] {
+        assert!(!workspace.path(folder).join("canary").exists(), "{options:?} ran a command\n{}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_player_with_a_line_end_in_its_name_runs_no_command() {
+    let workspace = Workspace::new();
+    config(&workspace);
+    assert_eq!(run(&workspace, &["--generations", "1"]).code, Some(0));
+    let path = workspace.path("models/run/lineage.json");
+    let mut lineage: Value = read_sealed(&path).unwrap();
+    let mut second = lineage["generations"][0].clone();
+    second["generation"] = 2.into();
+    second["player"]["name"] = EXECUTES.into();
+    lineage["generations"].as_array_mut().unwrap().push(second);
+    write_sealed(&path, &lineage).unwrap();
+    check_canary(&workspace, &["--config", "configs/run.toml"]);
+}
+
+#[test]
+fn a_start_with_a_line_end_in_its_name_runs_no_command() {
+    let workspace = Workspace::new();
+    let start = toml::Value::from(EXECUTES).to_string();
+    workspace.config("run", "smoke", &[]);
+    check_canary(&workspace, &["--config", "configs/run.toml", "--set", &format!("run.start={start}")]);
+}
+
+#[test]
+fn a_config_with_a_line_end_in_its_name_runs_no_command() {
+    let workspace = Workspace::new();
+    let config = config(&workspace);
+    let name = format!("configs/{EXECUTES}.toml");
+    std::fs::copy(workspace.path(&config), workspace.path(&name)).unwrap();
+    check_canary(&workspace, &["--config", &name]);
+}
+
+#[test]
+fn a_folder_is_entered_and_the_config_stays_relative_to_the_caller() {
+    let workspace = Workspace::new();
+    config(&workspace);
+    copy_folder(&workspace.path("configs"), &workspace.path("elsewhere/configs"));
+    std::fs::rename(workspace.path("elsewhere/configs/run.toml"), workspace.path("elsewhere/mine.toml")).unwrap();
+    copy_folder(&workspace.path("configs/features"), &workspace.path("elsewhere/features"));
+    std::fs::create_dir(workspace.path("there")).unwrap();
+    let options = "run -C there --config elsewhere/mine.toml --generations 1";
+    let outcome = workspace.run(options);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(workspace.path("there/models/mine/champion.json").exists());
+    assert!(outcome.stdout.contains(" run -C there --config "), "{}", outcome.stdout);
+}
