@@ -275,7 +275,6 @@ impl Run<'_> {
             model: draft,
             registry: self.task.registry,
             output: Some(&output),
-            report: None,
         };
         self.make_way(&Claim::of_fit_mpc(&task, &output), next)?;
         let report = self.stages.fit_mpc(task)?;

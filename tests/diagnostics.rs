@@ -181,24 +181,3 @@ fn tables_and_warnings_are_printed_by_train_and_by_model_show() {
         assert!(within.iter().all(|(depth, parity, _)| !text.contains(&start(depth, parity))), "{text}");
     }
 }
-
-#[test]
-fn a_model_s_errors_are_drawn_where_nothing_else_is_overwritten() {
-    let workspace = workspace();
-    workspace.done("train --config configs/on.toml --dataset data --models registry");
-    let text = workspace.done("model show registry/v0001");
-    assert_eq!(workspace.done("model show registry/v0001 --svg a.svg"), text);
-    let svg = std::fs::read_to_string(workspace.path("a.svg")).unwrap();
-    assert!(svg.contains("games learned") && svg.contains("depth of the search"));
-    assert_eq!(workspace.done("model show registry/v0001 --svg -"), svg.trim_end());
-    assert_eq!(workspace.run("model show registry/v0001 --svg a.svg").code, Some(2));
-    workspace.done("model show registry/v0001 --svg a.svg --force");
-    assert_eq!(std::fs::read_to_string(workspace.path("a.svg")).unwrap(), svg);
-    workspace.write("foreign.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>");
-    assert_eq!(workspace.run("model show registry/v0001 --svg foreign.svg --force").code, Some(2));
-    assert_eq!(workspace.run("model show registry/v0001 --svg - --json").code, Some(2));
-    let without = workspace.run("model show builtin:disc-count --svg b.svg");
-    assert_eq!(without.code, Some(65));
-    assert!(without.stderr.contains("it has no figures of a training to draw"), "{}", without.stderr);
-    assert!(!workspace.path("b.svg").exists());
-}

@@ -29,7 +29,7 @@ fn fit(workspace: &Workspace, changes: &[(&str, &str)], options: &str) -> String
     let small = [("fit_mpc.games", "300"), ("fit_mpc.part_games", "70")];
     let config = workspace.config("fit", "smoke", &[&small, changes].concat());
     workspace.done(&format!(
-        "fit-mpc --config {config} --model builtin:square-weights --models registry --output mpc --report pictures {options}"
+        "fit-mpc --config {config} --model builtin:square-weights --models registry --output mpc {options}"
     ))
 }
 
@@ -58,7 +58,7 @@ fn samples() -> Vec<Sample> {
 fn one_thread_and_four_give_the_same_bytes() {
     let other = Workspace::new();
     fit(&other, &[], "--threads 4");
-    for folder in ["mpc", "registry", "pictures"] {
+    for folder in ["mpc", "registry"] {
         check_same(&RUN.path(folder), &other.path(folder), folder);
     }
 }
@@ -92,7 +92,7 @@ fn a_killed_fit_goes_on_and_more_games_keep_the_samples_that_are_there() {
     let before = first();
     fit(&workspace, &[], "");
     assert_eq!(first(), before, "a part that was there was made again");
-    for folder in ["mpc", "registry", "pictures"] {
+    for folder in ["mpc", "registry"] {
         check_same(&RUN.path(folder), &workspace.path(folder), folder);
     }
     let before = files(&workspace.path("mpc/samples"));
@@ -184,19 +184,4 @@ fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
         lines(&fitted).iter().map(|line| (line.0, line.1, line.2)).collect::<Vec<_>>(),
         [(3, 1, 1.0), (4, 2, 1.0), (5, 1, 1.0)]
     );
-}
-
-#[test]
-fn pictures_are_drawn_and_a_missing_one_is_drawn_again() {
-    let workspace = Workspace::new();
-    for folder in ["mpc", "registry"] {
-        copy_folder(&RUN.path(folder), &workspace.path(folder));
-    }
-    assert_eq!(fit(&workspace, &[], ""), "v0001");
-    check_same(&RUN.path("pictures"), &workspace.path("pictures"), "pictures");
-    for (name, bytes) in files(&workspace.path("pictures")) {
-        let text = String::from_utf8(bytes).unwrap();
-        assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n") && !text.contains("NaN"), "{name}");
-        assert!(text.matches('<').count() == text.matches('>').count(), "{name}");
-    }
 }

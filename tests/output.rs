@@ -239,8 +239,7 @@ fn no_stage_begins_in_a_folder_with_files_of_others() {
 fn a_folder_cannot_be_stdout() {
     let workspace = copy_of_run();
     let others = ["dataset merge data --output", "dataset import games.txt --format transcripts --output"];
-    let report = format!("fit-mpc {CONFIG} --model v0001 --report");
-    for stage in stages().iter().map(String::as_str).chain(others).chain([report.as_str()]) {
+    for stage in stages().iter().map(String::as_str).chain(others) {
         check_refused(&workspace.run(&format!("{stage} -")), stage, &["stdout", "folder"]);
         assert!(!workspace.path("-").exists(), "{stage}");
     }
@@ -279,23 +278,4 @@ fn import_and_merge_refuse_a_dangling_link_before_any_work() {
         check_refused(&workspace.run(arguments), arguments, &["link", "exists already"]);
         assert!(symlink_metadata(workspace.path("link")).unwrap().is_symlink());
     }
-}
-
-#[test]
-fn pictures_of_a_fit_replace_nothing_but_pictures_of_a_fit() {
-    let workspace = copy_of_run();
-    let fit = format!("fit-mpc {CONFIG} --model v0001 --report report");
-    workspace.write("report/calibration.svg", "<svg>my own</svg>");
-    for option in ["", "--replace"] {
-        check_refused(&workspace.run(&format!("{fit} {option}")), &fit, &["report/calibration.svg"]);
-    }
-    assert_eq!(std::fs::read(workspace.path("report/calibration.svg")).unwrap(), b"<svg>my own</svg>");
-    std::fs::remove_file(workspace.path("report/calibration.svg")).unwrap();
-    workspace.done(&fit);
-    workspace.done(&fit);
-    // Those of another fit take --replace.
-    let other = workspace.config("other", "smoke", &[("fit_mpc.games", "5")]);
-    let other = format!("fit-mpc --config {other} --models registry --model v0001 --report report");
-    check_refused(&workspace.run(&other), &other, &["report/", ".svg", "--replace"]);
-    workspace.done(&format!("{other} --replace"));
 }

@@ -8,8 +8,6 @@ use crate::config::load_config_with;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::exit_code;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
-use crate::pipeline::fit_mpc::picture::check_places;
-use crate::pipeline::fit_mpc::recipe::step;
 use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use crate::pipeline::search_settings::LevelSetting;
@@ -44,13 +42,9 @@ pub(super) fn with_task<T>(
         model: &model,
         registry: &registry,
         output: arguments.output.as_deref(),
-        report: arguments.report.as_deref(),
     };
     if let Some(output) = task.output {
         Claim::of_fit_mpc(&task, output).make_way(arguments.replace, session.context())?;
-    }
-    if let Some(report) = task.report {
-        check_places(report, arguments.replace || registry.made_by(step(&task).id)?.is_some())?;
     }
     act(task)
 }

@@ -28,16 +28,9 @@ use std::path::{Path, PathBuf};
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
         ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
-        ModelCommand::Show { model, against, models, datasets, svg, force } => {
+        ModelCommand::Show { model, against, models, datasets } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
-            let picture = svg.map(|output| OutputArguments { output, force });
-            show::show(
-                session,
-                &model,
-                against.as_deref(),
-                [&models, &datasets_of(&models, datasets)],
-                picture.as_ref(),
-            )
+            show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
         }
         ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
         ModelCommand::Import { input, format, model, t, models } => {

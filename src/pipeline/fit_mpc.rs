@@ -6,7 +6,6 @@ pub mod held_out;
 mod line;
 pub mod metrics;
 pub mod parts;
-pub mod picture;
 pub mod recipe;
 pub mod run;
 pub mod sample;

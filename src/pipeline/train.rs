@@ -10,7 +10,6 @@ mod learner;
 pub mod metrics;
 mod order;
 mod parts;
-pub mod picture;
 pub mod recipe;
 pub mod rows;
 pub mod run;

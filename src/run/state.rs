@@ -351,7 +351,6 @@ impl Walk<'_> {
             model,
             registry: self.lineage.registry,
             output: Some(&output),
-            report: None,
         };
         let step = fit_mpc::recipe::step(&task);
         let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;

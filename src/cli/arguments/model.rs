@@ -32,12 +32,6 @@ pub(in crate::cli) enum ModelCommand {
         /// The datasets of the run [default: datasets/RUN beside models/RUN]
         #[arg(long, value_name = "DIR")]
         datasets: Option<PathBuf>,
-        /// Draw the errors of its training in a new SVG file; `-` for stdout, in the place of the text
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
-        /// Overwrite such a picture
-        #[arg(long, requires = "svg")]
-        force: bool,
     },
     /// Check every byte of every version of a registry, and of the datasets and gates that they name
     #[command(after_help = "Example: renma model verify --models models/default")]

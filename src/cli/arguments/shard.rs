@@ -95,9 +95,6 @@ pub(in crate::cli) struct PlanArguments {
     /// train: memory for the rows of a shard [default: 4GiB]
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteSize>,
-    /// fit-mpc: draw the fit in this folder
-    #[arg(long, value_name = "DIR", value_parser = folder())]
-    report: Option<PathBuf>,
     /// gate: the model that may become champion
     #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
     candidate: Option<String>,
@@ -127,12 +124,11 @@ impl PlanArguments {
     ///
     /// An option that the stage does not have, or lacks.
     pub(in crate::cli) fn into_stage(self) -> Result<StageArguments, UsageError> {
-        let Self { stage, run, model, generation, output, report, candidate, baseline, avoid, replace, .. } = self;
+        let Self { stage, run, model, generation, output, candidate, baseline, avoid, replace, .. } = self;
         let (dataset, parent, memory) = (self.dataset, self.parent, self.memory);
         let work = WorkArguments { budget: None };
         let given = [
             ("--model", model.is_some()),
-            ("--report", report.is_some()),
             ("--candidate", candidate.is_some()),
             ("--baseline", baseline.is_some()),
             ("--avoid", !avoid.is_empty()),
@@ -144,7 +140,7 @@ impl PlanArguments {
         let known: &[&str] = match stage {
             Stage::Generate => &["--model", "--output"],
             Stage::Train => &["--dataset", "--parent", "--memory"],
-            Stage::FitMpc => &["--model", "--output", "--report"],
+            Stage::FitMpc => &["--model", "--output"],
             Stage::Gate => &["--candidate", "--baseline", "--avoid", "--output"],
         };
         if let Some((option, _)) = given.iter().find(|(option, given)| *given && !known.contains(option)) {
@@ -162,7 +158,7 @@ impl PlanArguments {
             }
             Stage::FitMpc => {
                 let model = model.ok_or_else(|| needed("--model"))?;
-                StageArguments::FitMpc(FitMpcArguments { run, model, generation, output, report, replace, work })
+                StageArguments::FitMpc(FitMpcArguments { run, model, generation, output, replace, work })
             }
             Stage::Gate => {
                 let candidate = candidate.ok_or_else(|| needed("--candidate"))?;

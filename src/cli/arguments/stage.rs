@@ -92,10 +92,7 @@ pub(in crate::cli) struct FitMpcArguments {
     /// Keep the samples in this dataset folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(in crate::cli) output: Option<PathBuf>,
-    /// Draw the fit in this folder: scatter.svg, residual.svg, calibration.svg
-    #[arg(long, value_name = "DIR", value_parser = folder())]
-    pub(in crate::cli) report: Option<PathBuf>,
-    /// Overwrite a result of other inputs in the output folder, and pictures in the report folder
+    /// Overwrite a result of other inputs in the output folder
     #[arg(long)]
     pub(in crate::cli) replace: bool,
     #[command(flatten)]

@@ -1,14 +1,11 @@
 //! `renma model show`.
 
 use super::kind_word;
-use crate::artifact::error::ArtifactError;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
-use crate::cli::arguments::OutputArguments;
 use crate::cli::errors::{error_table, training_lines, training_warnings};
-use crate::cli::output::{Output, is_stdout, print, print_json, table, thousands};
+use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
-use crate::pipeline::train::picture::{ERROR_PICTURE, draw};
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
 use crate::run::models::show::{DatasetLink, ModelHistory};
@@ -20,17 +17,10 @@ pub(super) fn show(
     name: &str,
     against: Option<&str>,
     [models, datasets]: [&Path; 2],
-    picture: Option<&OutputArguments>,
 ) -> anyhow::Result<()> {
     let model = load_model(name, models)?;
     let documents = Registry::new(models).documents()?;
     let history = ModelHistory::read(&model, &documents, models, datasets)?;
-    if let Some(arguments) = picture {
-        draw_errors(session, &model, &history, arguments)?;
-        if is_stdout(&arguments.output) {
-            return Ok(());
-        }
-    }
     let other = against.map(|other| load_model(other, models)).transpose()?;
     let changes = other.map(|other| Changes::new(&model, &other, &documents));
     if session.json {
@@ -45,21 +35,6 @@ pub(super) fn show(
         text.extend(training_warnings(training));
     }
     Ok(print(&text.join("\n"))?)
-}
-
-fn draw_errors(
-    session: &Session,
-    model: &LoadedModel,
-    history: &ModelHistory,
-    arguments: &OutputArguments,
-) -> anyhow::Result<()> {
-    let output = Output::open(session.json, &arguments.output, ERROR_PICTURE, arguments.force)?;
-    let Some(training) = &history.training else {
-        return Err(ArtifactError::unfit(&model.place_name(), "it has no figures of a training to draw").into());
-    };
-    let svg = draw(&model.id.to_string(), training);
-    output.write(|writer| writer.write_all(svg.as_bytes()))?;
-    Ok(())
 }
 
 fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes>) -> Value {

@@ -31,8 +31,6 @@ pub struct FitMpcPlan {
     pub registry: PathBuf,
     /// The dataset folder of the samples.
     pub output: PathBuf,
-    /// The folder of the pictures, if they are drawn.
-    pub report: Option<PathBuf>,
 }
 
 /// The model with the registry.
@@ -59,7 +57,6 @@ impl FitMpcPlan {
             model: PlannedModel::new(task.model)?,
             registry: text_of(task.registry.folder())?.into(),
             output: text_of(task.output.unwrap_or(Path::new("")))?.into(),
-            report: task.report.map(text_of).transpose()?.map(PathBuf::from),
         })
     }
 
@@ -77,7 +74,6 @@ impl FitMpcPlan {
             model: &inputs.model,
             registry: &inputs.registry,
             output: Some(&self.output),
-            report: self.report.as_deref(),
         }
     }
 }

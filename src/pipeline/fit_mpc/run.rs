@@ -8,13 +8,13 @@ use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::Samples;
 use super::recipe::step;
 use super::sample::Sample;
+use super::source;
 use super::task::{FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
-use super::{picture, source};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::document::{ModelKind, Origin};
 use crate::artifact::model::version::Model;
-use crate::artifact::publish::temporary::{sweep, sweep_own};
+use crate::artifact::publish::temporary::sweep;
 use crate::engine::search::result::Stopped;
 use crate::pipeline::parts::{PartKind, Parts};
 use crate::pipeline::stage::Stage;
@@ -37,11 +37,9 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let _lock = task.output.map(FolderLock::take).transpose()?;
     sweep(task.registry.folder())?;
     parts.as_ref().map_or(Ok(()), Parts::sweep)?;
-    task.report.map_or(Ok(()), sweep_own)?;
     let samples = parts.as_ref().map(Parts::finished).transpose()?;
     let samples_missing = samples.is_some_and(|manifest| manifest.is_none());
-    let pictures_missing = task.report.map(picture::are_there).transpose()? == Some(false);
-    if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing && !pictures_missing) {
+    if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing) {
         let document = made.document.expect("a version has a document");
         let metrics = serde_json::from_value(document.origin.metrics)
             .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
@@ -81,10 +79,6 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         Some(made) => made.id.to_string(),
         None => task.registry.publish(&model, &origin)?.to_string(),
     };
-    // Drawn after the version is there, so that a call after a kill knows its own pictures.
-    if let Some(folder) = task.report {
-        picture::draw(folder, &metrics, &samples)?;
-    }
     Ok(FitMpcReport { skipped: false, id, content, metrics })
 }
 

@@ -316,7 +316,7 @@ mod tests {
         let config = FitMpcConfig { method, depth_max: DEPTH_MAX, games: 1, part_games: 1 };
         let (model, registry) = (LoadedModel::builtin(Builtin::DiscCount), Registry::new(Path::new("none")));
         let (model, registry) = (&model, &registry);
-        let task = FitMpcTask { config: &config, seed: 1, generation: 1, model, registry, output: None, report: None };
+        let task = FitMpcTask { config: &config, seed: 1, generation: 1, model, registry, output: None };
         let (no_table, stop) = (MpcTable::empty(), AtomicBool::new(false));
         let mut sampler = Sampler::new(task, &no_table, &stop);
         let [depth_min, depth_last] = sampler.sampling.tree_depths;

@@ -178,8 +178,6 @@ pub struct FitMpcTask<'a> {
     pub registry: &'a Registry,
     /// The dataset folder for the samples, if they are to be kept.
     pub output: Option<&'a Path>,
-    /// The folder for pictures of the fit, if they are wanted.
-    pub report: Option<&'a Path>,
 }
 
 /// What the stage did.
