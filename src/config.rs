@@ -427,15 +427,15 @@ mod tests {
     }
 
     #[test]
-    fn there_are_at_most_59_keys() {
+    fn there_are_at_most_57_keys() {
         let mut keys: BTreeSet<String> = lines_of(DEFAULT).into_keys().collect();
         for choice in alternatives() {
             keys.extend(choice.tables.iter().flatten().map(|(key, _)| format!("{}.{key}", choice.table)));
         }
         keys.extend(["threshold", "rank", "extension"].map(|key| format!("selective.{key}")));
         keys.insert("gate.node_cost".to_owned());
-        keys.extend(["quantum", "learning_curve", "label_noise", "consistency"].map(|key| format!("train.{key}")));
-        assert_eq!(keys.len(), 59, "{keys:?}");
+        keys.extend(["quantum", "learning_curve"].map(|key| format!("train.{key}")));
+        assert_eq!(keys.len(), 57, "{keys:?}");
     }
 
     #[test]

@@ -23,10 +23,6 @@ pub enum Stream {
     Remake,
     /// Whether a game belongs to a share of the learning curve: dataset number and game id are mixed in by the caller.
     LearningCurve,
-    /// The held-out rows that are solved.
-    LabelNoise,
-    /// The held-out rows that are searched.
-    Consistency,
 }
 
 impl Stream {
@@ -39,8 +35,6 @@ impl Stream {
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
             Self::Remake => [6, 0, 0],
             Self::LearningCurve => [7, 0, 0],
-            Self::LabelNoise => [8, 0, 0],
-            Self::Consistency => [9, 0, 0],
         }
     }
 }

@@ -10,8 +10,6 @@ mod tables;
 #[path = "support/workspace.rs"]
 mod workspace;
 
-#[path = "twins/diagnostics.rs"]
-mod diagnostics;
 #[path = "twins/fit_mpc.rs"]
 mod fit_mpc;
 #[path = "twins/gate.rs"]

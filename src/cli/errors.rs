@@ -1,7 +1,7 @@
 //! The errors of a training, as text.
 
 use super::output::{table, thousands};
-use crate::pipeline::train::task::{DEPTH_BIAS_MAX, DepthError, Error, Errors, LabelNoise, TrainMetrics};
+use crate::pipeline::train::task::{Error, Errors, TrainMetrics};
 
 /// The width of a row of the error table, in empty squares.
 const EMPTIES_STEP: u32 = 10;
@@ -47,8 +47,8 @@ fn signed(value: Option<f64>) -> String {
     value.map(|value| format!("{value:+.2}")).unwrap_or_default()
 }
 
-/// What else a training reports, line by line: errors against each label, the loss of the epochs, coverage, and the diagnostics
-/// that were asked for.
+/// What else a training reports, line by line: errors against each label, the loss of the epochs, coverage, and the learning curve if
+/// it was asked for.
 pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(labels) = &metrics.labels {
@@ -71,18 +71,7 @@ pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
         )
     }));
     lines.extend(curve_table(metrics));
-    lines.extend(metrics.label_noise.as_ref().map(noise_table));
-    lines.extend((!metrics.consistency.is_empty()).then(|| consistency_table(&metrics.consistency)));
     lines
-}
-
-/// What is wrong with a training, line by line.
-pub(super) fn training_warnings(metrics: &TrainMetrics) -> impl Iterator<Item = String> {
-    metrics.inconsistencies().map(|(depth, parity, bias)| {
-        format!(
-            "warning: a search to depth {depth} changes the value of positions with an {parity} number of empty squares by {bias:+.2} discs on average, more than {DEPTH_BIAS_MAX}"
-        )
-    })
 }
 
 /// The errors of trainings on fewer games, if there were any, and those of all games.
@@ -100,28 +89,4 @@ fn curve_table(metrics: &TrainMetrics) -> Option<String> {
     let all = [&metrics.after.all, &labels.score.all, &labels.result.all, &labels.exact.all];
     rows.push(row(1.0, metrics.rows, all));
     Some(format!("learning curve: MAE against each label, in discs\n{}", table(&rows)))
-}
-
-fn noise_table(noise: &LabelNoise) -> String {
-    let mut rows = vec![["label", "rows", "MAE", "RMSE", "bias"].map(str::to_owned).to_vec()];
-    for (name, error) in [("target", &noise.target), ("score", &noise.score), ("result", &noise.result)] {
-        if 0 < error.rows {
-            let figures = [thousands(error.rows), discs(Some(error.mae)), discs(Some(error.rmse)), signed(error.bias)];
-            rows.push([vec![name.to_owned()], figures.to_vec()].concat());
-        }
-    }
-    format!("label noise: labels against the exact scores of solved positions, in discs\n{}", table(&rows))
-}
-
-fn consistency_table(depths: &[DepthError]) -> String {
-    let names = ["depth", "even: rows", "bias", "MAE", "odd: rows", "bias", "MAE"];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
-    for found in depths {
-        let figures = [found.even, found.odd].map(|error| {
-            let known = (0 < error.rows).then_some(error);
-            [thousands(error.rows), signed(known.and_then(|error| error.bias)), discs(known.map(|error| error.mae))]
-        });
-        rows.push([vec![found.depth.to_string()], figures.concat()].concat());
-    }
-    format!("consistency: searched minus static values by parity of the empty squares, in discs\n{}", table(&rows))
 }

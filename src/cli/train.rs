@@ -1,7 +1,7 @@
 //! `renma train`.
 
 use super::arguments::stage::TrainArguments;
-use super::errors::{error_table, training_lines, training_warnings};
+use super::errors::{error_table, training_lines};
 use super::output::{counted, detail, print_report, say};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
 use crate::artifact::dataset::manifest::Manifest;
@@ -68,7 +68,4 @@ pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport
     detail(&format!("train: {} in {seconds:.1} s", counted(metrics.updates, "update")));
     detail(&error_table(metrics));
     detail(&training_lines(metrics).join("\n"));
-    for warning in training_warnings(metrics) {
-        say(&warning);
-    }
 }

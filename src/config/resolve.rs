@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 /// The keys that the default does not have, each with a value that it may have.
 const OPTIONAL: &str = "[selective]\nthreshold = 4.0\nrank = 6\nextension = \"horizon\"\n[gate]\nnode_cost = [1.25, 1.0]\n\
-    [train]\nquantum = 8\nlearning_curve = true\nlabel_noise = 1000\nconsistency = 1000\n";
+    [train]\nquantum = 8\nlearning_curve = true\n";
 
 /// A longer value is cut in messages.
 const SHOWN_MAX: usize = 60;
@@ -451,12 +451,10 @@ mod tests {
                 2,
                 "train.learning_curves: there is no such key\ndid you mean learning_curve?",
             ),
-            ("[train]\nlabel_noise = true", 2, "train.label_noise = true: expected a whole number from 0 to 100000"),
-            ("[train]\nconsistency = 200000", 2, "train.consistency = 200000: expected 0 to 100000"),
             (
-                "[train]\nvalidation = 0\nlabel_noise = 9",
+                "[train]\nvalidation = 0\nlearning_curve = true",
                 3,
-                "train.label_noise = 9: expected a train.validation above 0, whose games it measures",
+                "train.learning_curve = true: expected a train.validation above 0, whose games it measures",
             ),
             ("[selective]\nrank = \"a\"", 2, "selective.rank = \"a\": expected a whole number from 1 to 36"),
         ] {

@@ -5,7 +5,6 @@ mod blocks;
 mod checkpoint;
 mod curve;
 mod delta;
-mod diagnostics;
 mod learner;
 pub mod metrics;
 mod order;

@@ -411,8 +411,6 @@ pub(crate) enum Purpose {
     MpcSample = 4,
     GateOpening = 5,
     LearningCurve = 7,
-    LabelNoise = 8,
-    Consistency = 9,
 }
 
 fn key(seed: u64, words: [u64; 3]) -> [u8; 32] {

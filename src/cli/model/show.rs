@@ -3,7 +3,7 @@
 use super::kind_word;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
-use crate::cli::errors::{error_table, training_lines, training_warnings};
+use crate::cli::errors::{error_table, training_lines};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
@@ -32,7 +32,6 @@ pub(super) fn show(
     if let Some(training) = &history.training {
         text.push(error_table(training));
         text.extend(training_lines(training));
-        text.extend(training_warnings(training));
     }
     Ok(print(&text.join("\n"))?)
 }

@@ -23,7 +23,7 @@ const EMPTIES: usize = EMPTIES_MAX as usize + 1;
 
 /// Integer sums, which add up to the same bits in any order; values and labels in millidiscs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sums {
+struct Sums {
     rows: u64,
     absolute: u64,
     values: i64,
@@ -58,14 +58,7 @@ impl Sums {
         self.products += other.products;
     }
 
-    /// Sums over pairs of value and label.
-    pub(super) fn of_pairs(pairs: impl Iterator<Item = (i32, i32)>) -> Self {
-        let mut sums = Self::default();
-        pairs.for_each(|(value, label)| sums.add(&Self::of(value, label)));
-        sums
-    }
-
-    pub(super) fn error(&self) -> Error {
+    fn error(&self) -> Error {
         let (rows, disc) = (self.rows.max(1) as f64, f64::from(Score::DISC.0));
         let covariance = self.products * i128::from(self.rows) - i128::from(self.values) * i128::from(self.labels);
         let variance = self.squared_values as i128 * i128::from(self.rows) - i128::from(self.values).pow(2);

@@ -2,7 +2,6 @@
 
 use super::checkpoint::Checkpoint;
 use super::curve::Curve;
-use super::diagnostics::{consistency, label_noise};
 use super::learner::Learner;
 use super::metrics::{judge, judge_evaluation};
 use super::parts::Plan;
@@ -123,9 +122,6 @@ pub(super) fn fit_from(
     context.progress.end();
     let ((model, epochs), learning_curve) = learned?;
     let judgment = judge(&model, set, context)?;
-    let config = task.config;
-    let label_noise = label_noise(&model, &set.validation, (task.seed, config.label_noise), context)?;
-    let consistency = consistency(&model, &set.validation, (task.seed, config.consistency), context)?;
     let all = 0..=EMPTIES_MAX;
     let metrics = TrainMetrics {
         rows: set.training.row_count(&all),
@@ -139,8 +135,6 @@ pub(super) fn fit_from(
         labels: Some(judgment.labels),
         coverage: Some(judgment.coverage),
         learning_curve,
-        label_noise,
-        consistency,
     };
     Ok((model, metrics))
 }

@@ -22,12 +22,6 @@ const FRACTION_BITS_MAX: u8 = 8;
 /// The coarsest weights, in millidiscs.
 const QUANTUM_MAX: i32 = 1000;
 
-/// The most positions that a diagnostic may search: some minutes of one core.
-const SAMPLE_MAX: u32 = 100_000;
-
-/// Searching a position further is to change its value by no more than this many discs on average.
-pub const DEPTH_BIAS_MAX: f64 = 0.5;
-
 /// How weights are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -160,10 +154,6 @@ pub struct TrainConfig {
     pub wide_overlap: u8,
     #[serde(default, skip_serializing_if = "is_off")]
     pub learning_curve: bool,
-    #[serde(default, skip_serializing_if = "is_off")]
-    pub label_noise: u32,
-    #[serde(default, skip_serializing_if = "is_off")]
-    pub consistency: u32,
 }
 
 impl TrainConfig {
@@ -189,8 +179,6 @@ impl TrainConfig {
             overlap: 0,
             wide_overlap: 0,
             learning_curve: false,
-            label_noise: 0,
-            consistency: 0,
         }
     }
 
@@ -218,24 +206,11 @@ impl TrainConfig {
         check_range("train.wide_overlap", self.wide_overlap, 0, EMPTIES_MAX)?;
         check_range("train.empties_max", self.empties_max, 0, 60)?;
         check_range("train.empties_min", self.empties_min, 0, self.empties_max)?;
-        check_range("train.label_noise", self.label_noise, 0, SAMPLE_MAX)?;
-        check_range("train.consistency", self.consistency, 0, SAMPLE_MAX)?;
-        self.check_held_out()
-    }
-
-    /// The diagnostics are of games that are held out.
-    fn check_held_out(&self) -> Result<(), StageError> {
-        let (curve, noise, consistency) = (self.learning_curve, self.label_noise, self.consistency);
-        let asked = [
-            ("learning_curve", curve.to_string(), curve),
-            ("label_noise", noise.to_string(), 0 < noise),
-            ("consistency", consistency.to_string(), 0 < consistency),
-        ];
-        let asked = asked.into_iter().find(|(_, _, is_on)| *is_on && self.validation == 0.0);
-        asked.map_or(Ok(()), |(key, value, _)| {
-            let reason = format!("train.{key} = {value}: expected a train.validation above 0, whose games it measures");
-            Err(StageError::Setting(reason))
-        })
+        if self.learning_curve && self.validation == 0.0 {
+            let reason = "train.learning_curve = true: expected a train.validation above 0, whose games it measures";
+            return Err(StageError::Setting(reason.into()));
+        }
+        Ok(())
     }
 }
 
@@ -367,28 +342,6 @@ pub struct CurvePoint {
     pub exact: Error,
 }
 
-/// How far the labels of solved positions are from their exact scores.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LabelNoise {
-    /// Of the target.
-    pub target: Error,
-    /// Of deep-search scores.
-    pub score: Error,
-    /// Of final disc differences.
-    pub result: Error,
-}
-
-/// How far values of full-width searches are from static values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DepthError {
-    /// The depth of the search.
-    pub depth: u8,
-    /// With an even number of empty squares.
-    pub even: Error,
-    /// With an odd number.
-    pub odd: Error,
-}
-
 /// The figures of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainMetrics {
@@ -419,24 +372,6 @@ pub struct TrainMetrics {
     /// Trainings on fewer games, fewest first; of all games the errors are those above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learning_curve: Vec<CurvePoint>,
-    /// What solving some held-out positions says of their labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label_noise: Option<LabelNoise>,
-    /// What searching some held-out positions changes, by depth.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub consistency: Vec<DepthError>,
-}
-
-impl TrainMetrics {
-    /// The biases of [`TrainMetrics::consistency`] beyond [`DEPTH_BIAS_MAX`]: the depth, the parity of the empty squares, and the
-    /// bias in discs.
-    pub fn inconsistencies(&self) -> impl Iterator<Item = (u8, &'static str, f64)> {
-        let biases = self.consistency.iter().flat_map(|found| {
-            [("even", &found.even), ("odd", &found.odd)]
-                .map(|(parity, error)| (found.depth, parity, error.bias.unwrap_or_default()))
-        });
-        biases.filter(|(_, _, bias)| DEPTH_BIAS_MAX < bias.abs())
-    }
 }
 
 const fn one() -> i32 {
