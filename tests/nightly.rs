@@ -165,7 +165,8 @@ fn nights_with_a_budget_end_in_the_bytes_of_an_undisturbed_run() {
     let mut nights = 0;
     let outcome = loop {
         nights += 1;
-        let outcome = pipeline_with(&workspace, &format!("{options} --budget 1s"), "--threads 1");
+        // On a busy machine a second may pass before anything is done, so each night is longer than the last.
+        let outcome = pipeline_with(&workspace, &format!("{options} --budget {nights}s"), "--threads 1");
         if outcome.code != Some(12) {
             break outcome;
         }
@@ -175,7 +176,6 @@ fn nights_with_a_budget_end_in_the_bytes_of_an_undisturbed_run() {
         assert_eq!(record["stages"].as_array().unwrap().last().unwrap()["outcome"], "stopped", "{record}");
         let hidden = |path: &std::path::PathBuf| path.to_str().unwrap().contains("/.tmp-");
         assert!(!all_paths(workspace.root()).iter().any(hidden), "half-written files");
-        assert!(nights < 60, "the nights make no progress");
     };
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
     assert!(1 < nights, "the budget was never spent");
@@ -194,18 +194,18 @@ fn training_that_is_stopped_goes_on_after_its_last_epoch() {
     let config = workspace.config("run", "smoke", &changes);
     workspace.done(&format!("generate --config {config} --output data"));
     let train = format!("train --config {config} --dataset data");
-    let mut stops = 0;
+    let (mut stops, mut budget) = (0, 250);
     loop {
-        let outcome = workspace.run(&format!("{train} --models stopped --budget 1s"));
+        let outcome = workspace.run(&format!("{train} --models stopped --budget {budget}ms"));
         match outcome.code {
             Some(0) => break,
-            Some(12) => stops += 1,
+            Some(12) => stops += u32::from(workspace.path("stopped/.train.checkpoints").exists()),
             _ => panic!("{}", outcome.stderr),
         }
-        assert!(workspace.path("stopped/.train.checkpoints").exists());
-        assert!(stops < 100, "training makes no progress");
+        // On a busy machine the time may pass before the first epoch ends.
+        budget += 50;
     }
-    assert!(0 < stops, "the budget was never spent");
+    assert!(0 < stops, "no call stopped between two epochs");
     assert!(!workspace.path("stopped/.train.checkpoints").exists());
     workspace.done(&format!("{train} --models whole"));
     check_same(&workspace.path("stopped"), &workspace.path("whole"), "stopped and undisturbed");

@@ -265,7 +265,7 @@ pub(crate) fn check_same(left: &Path, right: &Path, what: &str) {
 
 /// Waits until a child has got so far; false if it ended first.
 pub(crate) fn reached(child: &mut Child, so_far: impl Fn() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(600);
     while child.try_wait().unwrap().is_none() {
         if so_far() {
             return true;
