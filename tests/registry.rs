@@ -16,6 +16,7 @@ use renma::artifact::model::registry::Registry;
 use renma::artifact::model::version::Model;
 use renma::artifact::seal::seal;
 use renma::pipeline::stage::Stage;
+use renma::run::standings::standings;
 use serde_json::Value;
 use std::sync::LazyLock;
 use workspace::{Workspace, check_same, copy_folder, files, pipeline};
@@ -417,6 +418,23 @@ fn games_behind_a_promotion_that_was_taken_back_are_cleared_away() {
     workspace.done(&format!("gc --config {CONFIG}"));
     let kept = (1..=4).filter(|generation| *generation == 4 || promoted().contains(generation));
     assert_eq!(generations(&workspace, "gate"), kept.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_drift_match_of_a_closed_generation_stays_on_the_ladder() {
+    let workspace = copy_of_run();
+    let (datasets, models) = (workspace.path("datasets/run"), workspace.path("models/run"));
+    let drift = datasets.join("drift/generation=0002");
+    copy_folder(&datasets.join("gate/generation=0002"), &drift);
+    let (verdict, match_before) = (read_verdict(&drift).unwrap(), files(&drift));
+    config(&workspace, "1", "1");
+    workspace.done(&format!("gc --config {CONFIG}"));
+    assert_eq!(ClosedFile::read(&models).unwrap().generation, 3);
+    assert!(files(&drift) == match_before);
+    let ladder = standings(&datasets).unwrap();
+    for player in [verdict.candidate.content, verdict.baseline.content] {
+        assert!(ladder.iter().any(|standing| standing.content == player), "{player} is gone");
+    }
 }
 
 #[test]

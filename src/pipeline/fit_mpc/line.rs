@@ -177,7 +177,47 @@ pub(super) fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sample::Searched;
     use super::*;
+    use crate::pipeline::fixtures::position;
+    use crate::random::{Stream, stream};
+
+    /// The fits of samples with a shallow and a deep score each, which have this number of empty squares.
+    fn fits(groups: &[(u8, &[[i32; 2]])]) -> Vec<DepthFit> {
+        let sample = |empties: u8, scores: &[i32; 2]| Sample {
+            id: 0,
+            game: 0,
+            position: position(1, empties),
+            met: None,
+            depths: scores.map(|score| Searched { score, nodes: 1 }).into(),
+            end: None,
+        };
+        let parts: Vec<Vec<Sample>> = groups
+            .iter()
+            .map(|(empties, scores)| scores.iter().map(|scores| sample(*empties, scores)).collect())
+            .collect();
+        let folds: Vec<Vec<u32>> = parts.iter().map(|part| vec![0; part.len()]).collect();
+        let never = AtomicBool::new(false);
+        let pool = Pool { parts: &parts, folds: &folds, without: None, stop: &never };
+        fit_pair(pool, Pair { deep: Deep::Depth(1), shallow: 0 }).unwrap()
+    }
+
+    #[test]
+    fn a_range_with_few_samples_has_the_fit_of_all_of_them() {
+        let mut random = stream(1, Stream::Game(1, 0));
+        let mut scores = |spread: u32| {
+            let shallow = random.below(40_000) as i32 - 20_000;
+            [shallow, shallow + random.below(2 * spread) as i32 - spread as i32]
+        };
+        // The few lie farther from the line than the many.
+        let many: Vec<[i32; 2]> = (0..200).map(|_| scores(1_000)).collect();
+        let few: Vec<[i32; 2]> = (1..SAMPLES_MIN).map(|_| scores(9_000)).collect();
+        let apart = fits(&[(20, &many), (26, &few)]);
+        let together = fits(&[(20, &many), (20, &few)]);
+        let [empties_min, empties_max] = RANGES[2];
+        assert_eq!(apart[2], DepthFit { empties_min, empties_max, ..together[1].clone() });
+        assert_eq!(apart[1], fits(&[(20, &many)])[1], "a range with enough samples has a fit to them alone");
+    }
 
     #[test]
     fn folds_hold_equal_shares_of_the_games() {
