@@ -6,7 +6,7 @@ mod verify;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand};
-use super::failure::UsageError;
+use super::command_errors::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
 use crate::artifact::error::ArtifactError;

@@ -1,6 +1,6 @@
 //! Text for people on stderr, results for machines on stdout.
 
-use super::failure::UsageError;
+use super::command_errors::UsageError;
 use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};

@@ -1,7 +1,7 @@
 //! `renma play`: a game on the terminal.
 
 use super::arguments::positions::PlayArguments;
-use super::failure::UsageError;
+use super::command_errors::UsageError;
 use super::session::{Session, model_or_default};
 use crate::artifact::output::stream;
 use crate::exit_code;

@@ -1,7 +1,7 @@
 //! `renma nboard` and `renma gtp`: plays for another program.
 
 use super::arguments::positions::EngineArguments;
-use super::failure::UsageError;
+use super::command_errors::UsageError;
 use super::output::print_with;
 use super::session::{ChosenModel, Session, level, model_or_default, warn_without_statistics};
 use crate::engine::search::depth::Depth;

@@ -1,8 +1,8 @@
 //! `renma run`: the loop.
 
 use super::arguments::run::LoopArguments;
+use super::command_errors::UsageError;
 use super::drive::elsewhere;
-use super::failure::UsageError;
 use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say, thousands};
 use super::report::from_here;
 use super::session::{Session, datasets_folder, registry_folder};

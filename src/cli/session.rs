@@ -1,7 +1,7 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
 use super::arguments::{GlobalArguments, ProgressMode};
-use super::failure::UsageError;
+use super::command_errors::UsageError;
 use super::output::{Verbosity, detail, say, set_verbosity};
 use super::progress::Watcher;
 use crate::artifact::error::ArtifactError;

@@ -1,8 +1,8 @@
 //! `renma shard`.
 
 use super::arguments::shard::ShardCommand;
+use super::command_errors::UsageError;
 use super::drive;
-use super::failure::UsageError;
 use super::output::{detail, finding_text, print, print_json, print_report, say, thousands};
 use super::session::{Session, Stopwatch, processor_time};
 use super::{fit_mpc, gate, generate, plan, train};

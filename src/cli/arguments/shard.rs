@@ -3,7 +3,7 @@
 use super::run::WorkerArguments;
 use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, TrainArguments, WorkArguments};
 use super::{folder, stage_name};
-use crate::cli::failure::UsageError;
+use crate::cli::command_errors::UsageError;
 use crate::pipeline::stage::Stage;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};

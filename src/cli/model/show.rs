@@ -3,7 +3,7 @@
 use super::kind_word;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
-use crate::cli::errors::{error_table, training_lines};
+use crate::cli::model_errors::{error_table, training_lines};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;

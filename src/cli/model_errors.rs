@@ -1,4 +1,4 @@
-//! The errors of a training, as text.
+//! The errors of models that trainings found, as tables.
 
 use super::output::{table, thousands};
 use crate::pipeline::train::task::{Error, Errors, TrainMetrics};

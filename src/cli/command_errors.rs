@@ -1,4 +1,4 @@
-//! Errors as people read them, and as exit codes.
+//! Errors of commands: as people read them, as `--json` prints them, and as exit codes.
 
 use crate::artifact::error::ArtifactError;
 use crate::cluster::drive::DriveError;
