@@ -2,11 +2,12 @@
 
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
-use super::sums::{Deviation, LineSums, ScorePair, Tails};
+use super::sums::{Deviation, Line, ScorePair, Tails};
 use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::engine::search::result::Stopped;
 use crate::pipeline::StageError;
+use crate::statistics::point_sums::PointSums;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A range with fewer samples uses the line of all ranges together.
@@ -93,14 +94,11 @@ pub(super) fn check(stop: &AtomicBool) -> Result<(), Stopped> {
 /// The fits of a pair in each of its ranges.
 pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stopped> {
     let ranges: &[[u8; 2]] = if pair.deep == Deep::End { &END_RANGES } else { &RANGES };
-    let sums = ranges
-        .iter()
-        .map(|&range| pool.sum(pair, range, LineSums::add, LineSums::merge))
-        .collect::<Result<Vec<LineSums>, Stopped>>()?;
-    let all = sums.iter().fold(LineSums::default(), |mut all, sums| {
-        all.merge(sums);
-        all
-    });
+    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow, scores.deep);
+    let sums = ranges.iter().map(|&range| pool.sum(pair, range, add, PointSums::merge));
+    let sums = sums.collect::<Result<Vec<PointSums>, Stopped>>()?;
+    let mut all = PointSums::default();
+    sums.iter().for_each(|sums| all.merge(sums));
     let shapes = ranges
         .iter()
         .zip(&sums)
@@ -138,35 +136,40 @@ fn fit_shape(
     pool: Pool<'_>,
     pair: Pair,
     range: [u8; 2],
-    sums: &LineSums,
+    sums: &PointSums,
     used: [u8; 2],
 ) -> Result<(DepthFit, Tails), Stopped> {
-    let line = sums.line();
+    let line = Line::of(sums);
     let rest = |scores: ScorePair| {
         (f64::from(scores.deep) - line.slope * f64::from(scores.shallow) - f64::from(line.offset)).abs()
     };
-    let add = |sums: &mut LineSums, scores: ScorePair| {
-        sums.add(ScorePair { deep: rest(scores).round() as i32, shallow: scores.shallow.abs() });
-    };
-    let deviation = Deviation::of(&pool.sum(pair, used, add, LineSums::merge)?);
+    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.abs(), rest(scores).round() as i32);
+    let deviation = Deviation::of(&pool.sum(pair, used, add, PointSums::merge)?);
     let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
     let tails = pool.sum(pair, used, add, Tails::merge)?;
-    let fit = DepthFit {
-        empties_min: range[0],
-        empties_max: range[1],
-        deep: if let Deep::Depth(depth) = pair.deep { Some(depth) } else { None },
-        shallow: pair.shallow,
-        slope: line.slope,
-        offset: line.offset,
-        sigma: deviation.sigma,
-        growth: deviation.growth,
-        quantiles: [0.0; LEVELS.len()],
-        rest: line.rest.round() as i32,
-        r_squared: (line.r_squared * 10_000.0).round() / 10_000.0,
-        beyond_3: (tails.beyond(3) * 10_000.0).round() / 10_000.0,
-        samples: sums.count,
-    };
-    Ok((fit, tails))
+    Ok((DepthFit::new(pair, range, (line, deviation), &tails), tails))
+}
+
+impl DepthFit {
+    /// The statistics of a pair in a range, without quantiles.
+    pub(super) fn new(pair: Pair, range: [u8; 2], (line, deviation): (Line, Deviation), tails: &Tails) -> Self {
+        let rounded = |share: f64| (share * 10_000.0).round() / 10_000.0;
+        Self {
+            empties_min: range[0],
+            empties_max: range[1],
+            deep: if let Deep::Depth(depth) = pair.deep { Some(depth) } else { None },
+            shallow: pair.shallow,
+            slope: line.slope,
+            offset: line.offset,
+            sigma: deviation.sigma,
+            growth: deviation.growth,
+            quantiles: [0.0; LEVELS.len()],
+            rest: line.rest.round() as i32,
+            r_squared: rounded(line.r_squared),
+            beyond_3: rounded(tails.beyond(3)),
+            samples: tails.count,
+        }
+    }
 }
 
 /// The table that searches use; scores that no search gave may lead to one that none can use.

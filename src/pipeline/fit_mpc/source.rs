@@ -1,15 +1,16 @@
 //! The source's form: one difference a depth, each depth fitted with the lower ones in use.
 
 use super::line::table_of;
-use super::metrics::DepthFit;
+use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
-use super::sums::{LineSums, ScorePair, Tails};
+use super::sums::{Deviation, Line, Tails};
 use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::{DEEP_MAX, MpcTable};
 use crate::engine::search::mpc_level::LEVELS;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::{Context, StageError};
+use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 /// The statistics, and the samples with the scores they come from.
@@ -62,31 +63,17 @@ fn search(
 
 /// Mean and standard deviation of deep − shallow, from integer sums, rounded half away from zero.
 fn fit_depth(samples: &[Sample], deep: u8, shallow: u8) -> DepthFit {
-    let pair = |sample: &Sample| {
-        let [deep, shallow] = [deep, shallow].map(|depth| sample.depths[usize::from(depth)].score);
-        ScorePair { deep, shallow }
-    };
-    let mut sums = LineSums::default();
-    samples.iter().for_each(|sample| sums.add(pair(sample)));
-    let line = sums.line_of(1.0);
+    let scores = |sample: &Sample| [deep, shallow].map(|depth| sample.depths[usize::from(depth)].score);
+    let mut sums = PointSums::default();
+    samples.iter().map(scores).for_each(|[deep, shallow]| sums.add(shallow, deep));
+    let line = Line::with_slope(&sums, 1.0);
     let mut tails = Tails::default();
-    for ScorePair { deep, shallow } in samples.iter().map(pair) {
+    for [deep, shallow] in samples.iter().map(scores) {
         let rest = (f64::from(deep) - f64::from(shallow) - f64::from(line.offset)).abs();
         tails.add(rest / line.rest.max(1.0));
     }
-    DepthFit {
-        empties_min: deep,
-        empties_max: DEEP_MAX,
-        deep: Some(deep),
-        shallow,
-        slope: 1.0,
-        offset: line.offset,
-        sigma: line.rest.round() as i32,
-        growth: 0.0,
-        quantiles: LEVELS.map(|level| (tails.quantile(level) * 1000.0).round() / 1000.0),
-        rest: line.rest.round() as i32,
-        r_squared: (line.r_squared * 10_000.0).round() / 10_000.0,
-        beyond_3: (tails.beyond(3) * 10_000.0).round() / 10_000.0,
-        samples: sums.count,
-    }
+    let quantiles = LEVELS.map(|level| (tails.quantile(level) * 1000.0).round() / 1000.0);
+    let deviation = Deviation { sigma: line.rest.round() as i32, growth: 0.0 };
+    let pair = Pair { deep: Deep::Depth(deep), shallow };
+    DepthFit { quantiles, ..DepthFit::new(pair, [deep, DEEP_MAX], (line, deviation), &tails) }
 }

@@ -1,21 +1,12 @@
-//! Sums over samples from which a line is fitted: integers, so that parts can be added in any order.
+//! Lines and deviations from sums over samples, and how many samples lie how far from a line.
+
+use crate::statistics::point_sums::PointSums;
 
 /// A deep and a shallow score of one position, in millidiscs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScorePair {
     pub(super) deep: i32,
     pub(super) shallow: i32,
-}
-
-/// Sums for a line through the scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LineSums {
-    pub(super) count: u64,
-    pub(super) deep: i64,
-    pub(super) shallow: i64,
-    pub(super) deep_squared: i128,
-    pub(super) shallow_squared: i128,
-    pub(super) product: i128,
 }
 
 /// The line of least squares, deep ≈ slope · shallow + offset, and how well it does.
@@ -33,58 +24,37 @@ pub(super) struct Line {
 const SLOPE_DIGITS: f64 = 10_000.0;
 const SLOPES: [f64; 2] = [0.1, 10.0];
 
-impl LineSums {
-    pub(super) fn add(&mut self, pair: ScorePair) {
-        let (deep, shallow) = (i64::from(pair.deep), i64::from(pair.shallow));
-        self.count += 1;
-        self.deep += deep;
-        self.shallow += shallow;
-        self.deep_squared += i128::from(deep * deep);
-        self.shallow_squared += i128::from(shallow * shallow);
-        self.product += i128::from(deep * shallow);
-    }
+/// The slope of y over x of least squares if it is positive.
+fn slope(sums: &PointSums) -> Option<f64> {
+    let [spread, _, together] = mean_spreads(sums);
+    let slope = together / spread;
+    (slope.is_finite() && 0.0 < slope).then_some(slope)
+}
 
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.deep += other.deep;
-        self.shallow += other.shallow;
-        self.deep_squared += other.deep_squared;
-        self.shallow_squared += other.shallow_squared;
-        self.product += other.product;
-    }
+/// The variances and the covariance: exact in integers until the last step.
+fn mean_spreads(sums: &PointSums) -> [f64; 3] {
+    let count = sums.count.max(1) as f64;
+    sums.spreads().map(|spread| spread as f64 / (count * count))
+}
 
-    /// The line; slope 1 if the samples have no spread.
-    pub(super) fn line(&self) -> Line {
-        self.line_of((self.slope().unwrap_or(1.0) * SLOPE_DIGITS).round() / SLOPE_DIGITS)
-    }
-
-    /// The slope of least squares if it is positive.
-    fn slope(&self) -> Option<f64> {
-        let spread = self.about(self.shallow_squared, self.shallow, self.shallow);
-        let slope = self.about(self.product, self.deep, self.shallow) / spread;
-        (slope.is_finite() && 0.0 < slope).then_some(slope)
+impl Line {
+    /// The line through points of a shallow and a deep score; slope 1 if they have no spread.
+    pub(super) fn of(sums: &PointSums) -> Self {
+        Self::with_slope(sums, (slope(sums).unwrap_or(1.0) * SLOPE_DIGITS).round() / SLOPE_DIGITS)
     }
 
     /// The line of a given slope.
-    pub(super) fn line_of(&self, slope: f64) -> Line {
+    pub(super) fn with_slope(sums: &PointSums, slope: f64) -> Self {
         let slope = slope.clamp(SLOPES[0], SLOPES[1]);
-        let spread = self.about(self.shallow_squared, self.shallow, self.shallow);
-        let together = self.about(self.product, self.deep, self.shallow);
-        let deep_spread = self.about(self.deep_squared, self.deep, self.deep);
+        let [spread, deep_spread, together] = mean_spreads(sums);
         let variance = (deep_spread - 2.0 * slope * together + slope * slope * spread).max(0.0);
-        let offset = (self.deep as f64 - slope * self.shallow as f64) / self.count.max(1) as f64;
-        Line {
+        let offset = (sums.y as f64 - slope * sums.x as f64) / sums.count.max(1) as f64;
+        Self {
             slope,
             offset: offset.round() as i32,
             rest: variance.sqrt(),
             r_squared: if 0.0 < deep_spread { 1.0 - variance / deep_spread } else { 1.0 },
         }
-    }
-
-    /// A mean product about the means: exact in integers until the last step.
-    fn about(&self, product: i128, left: i64, right: i64) -> f64 {
-        let count = self.count.max(1) as f64;
-        (product * i128::from(self.count) - i128::from(left) * i128::from(right)) as f64 / (count * count)
     }
 }
 
@@ -106,13 +76,13 @@ const SIGMA_SHARE_MIN: f64 = 0.2;
 const GROWTH_MAX: f64 = 0.5;
 
 impl Deviation {
-    /// That of a line through |shallow| and |rest|.
-    pub(super) fn of(sums: &LineSums) -> Self {
-        let mean = sums.deep as f64 / sums.count.max(1) as f64;
-        let growth = sums.slope().unwrap_or(0.0).min(GROWTH_MAX);
-        let at_zero = mean - growth * sums.shallow as f64 / sums.count.max(1) as f64;
+    /// That of a line through points of |shallow| and |rest|.
+    pub(super) fn of(sums: &PointSums) -> Self {
+        let mean = sums.y as f64 / sums.count.max(1) as f64;
+        let growth = slope(sums).unwrap_or(0.0).min(GROWTH_MAX);
+        let at_zero = mean - growth * sums.x as f64 / sums.count.max(1) as f64;
         let (at_zero, growth) = if at_zero < SIGMA_SHARE_MIN * mean {
-            let shallow = (sums.shallow as f64 / sums.count.max(1) as f64).max(1.0);
+            let shallow = (sums.x as f64 / sums.count.max(1) as f64).max(1.0);
             (SIGMA_SHARE_MIN * mean, (1.0 - SIGMA_SHARE_MIN) * mean / shallow)
         } else {
             (at_zero, growth)
@@ -189,9 +159,9 @@ impl Tails {
 mod tests {
     use super::*;
 
-    fn sums(pairs: impl Iterator<Item = [i32; 2]>) -> LineSums {
-        let mut sums = LineSums::default();
-        pairs.for_each(|[deep, shallow]| sums.add(ScorePair { deep, shallow }));
+    fn sums(pairs: impl Iterator<Item = [i32; 2]>) -> PointSums {
+        let mut sums = PointSums::default();
+        pairs.for_each(|[deep, shallow]| sums.add(shallow, deep));
         sums
     }
 
@@ -199,16 +169,16 @@ mod tests {
     fn a_line_with_noise_is_found() {
         let noise = [300, -300, 100, -100];
         let sums = sums((-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]));
-        let line = sums.line();
+        let line = Line::of(&sums);
         assert!((line.slope - 1.2).abs() < 1e-3 && (line.offset - 2000).abs() < 20, "{line:?}");
         assert!((line.rest - 224.0).abs() < 3.0 && 0.999 < line.r_squared, "{line:?}");
     }
 
     #[test]
     fn samples_without_spread_make_a_line_of_slope_one() {
-        let line = sums([[500, 100], [700, 100]].into_iter()).line();
+        let line = Line::of(&sums([[500, 100], [700, 100]].into_iter()));
         assert_eq!((line.slope, line.offset, line.rest), (1.0, 500, 100.0));
-        assert_eq!(LineSums::default().line().rest, 0.0);
+        assert_eq!(Line::of(&PointSums::default()).rest, 0.0);
     }
 
     #[test]
