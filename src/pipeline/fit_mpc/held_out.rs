@@ -10,10 +10,23 @@ use crate::engine::search::result::Stopped;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// The groups by empty squares and by the size of the shallow value in millidiscs.
-const EMPTIES: [[u8; 2]; 3] = [[0, 23], [24, 35], [36, 60]];
+/// A group of predictions: its name, and whether it holds one of the end of the game, from so many empty squares and from a shallow
+/// value of this size in millidiscs.
+type Group = (&'static str, fn(is_end: bool, empties: u8, size: i32) -> bool);
 
-const VALUES: [[i32; 2]; 3] = [[0, 7_999], [8_000, 19_999], [20_000, 64_000]];
+const GROUPS: [Group; 8] = [
+    ("all", |_, _, _| true),
+    ("empties 0-23", |_, empties, _| empties <= 23),
+    ("empties 24-35", |_, empties, _| (24..=35).contains(&empties)),
+    ("empties 36-60", |_, empties, _| 36 <= empties),
+    ("|v| < 8", |_, _, size| size < 8_000),
+    ("8 <= |v| < 20", |_, _, size| (8_000..20_000).contains(&size)),
+    ("20 <= |v|", |_, _, size| 20_000 <= size),
+    (END, |is_end, _, _| is_end),
+];
+
+/// The group that is left out if it is empty.
+const END: &str = "end";
 
 /// Misses by level, counted in integers.
 #[derive(Clone, Debug, Default)]
@@ -34,11 +47,11 @@ impl Counts {
         self.squares += (rest.round() as u128).pow(2);
     }
 
-    fn named(&self, group: String) -> HeldOut {
+    fn named(&self, group: &str) -> HeldOut {
         let count = self.pairs.max(1) as f64;
         let rounded = |value: f64| (value * 1e5).round() / 1e5;
         HeldOut {
-            group,
+            group: group.to_owned(),
             pairs: self.pairs,
             miss_rates: self.misses.map(|misses| rounded(misses as f64 / count)),
             rms: rounded((self.squares as f64 / count).sqrt() / 1000.0),
@@ -48,10 +61,7 @@ impl Counts {
 
 /// Cross-validation by game of the pairs that a table has: overall, by empty squares, by shallow value, and of the end.
 pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> Result<Vec<HeldOut>, Stopped> {
-    let mut all = Counts::default();
-    let mut by_empties = [(); 3].map(|()| Counts::default());
-    let mut by_value = [(); 3].map(|()| Counts::default());
-    let mut of_end = Counts::default();
+    let mut counts: [Counts; GROUPS.len()] = Default::default();
     for pair in table.iter().map(DepthFit::pair).collect::<BTreeSet<Pair>>() {
         for fold in 0..fold_count {
             let fits = fit_pair(Pool { without: Some(fold), ..pool }, pair)?;
@@ -64,26 +74,14 @@ pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> R
                 let empties = sample.position.empties();
                 let entry = entries.iter().find(|entry| (entry.empties_min..=entry.empties_max).contains(&empties));
                 let (Some(scores), Some(entry)) = (pair.of(sample), entry) else { continue };
-                let size = scores.shallow.abs();
-                let range = EMPTIES.iter().position(|[min, max]| (min..=max).contains(&&empties));
-                let value = VALUES.iter().position(|[min, max]| (min..=max).contains(&&size));
-                let groups = [range.map(|index| &mut by_empties[index]), value.map(|index| &mut by_value[index])];
-                let groups = groups.into_iter().flatten().chain([&mut all]);
-                let end = (pair.deep == Deep::End).then_some(&mut of_end);
-                groups.chain(end).for_each(|counts| counts.add(entry, Score(scores.deep), Score(scores.shallow)));
+                let is_in = |(_, holds): &Group| holds(pair.deep == Deep::End, empties, scores.shallow.abs());
+                let groups = GROUPS.iter().zip(&mut counts).filter(|(group, _)| is_in(group));
+                groups.for_each(|(_, counts)| counts.add(entry, Score(scores.deep), Score(scores.shallow)));
             }
         }
     }
-    let mut groups = vec![all.named("all".to_owned())];
-    groups.extend(
-        EMPTIES.iter().zip(&by_empties).map(|([min, max], counts)| counts.named(format!("empties {min}-{max}"))),
-    );
-    let names = ["|v| < 8", "8 <= |v| < 20", "20 <= |v|"];
-    groups.extend(names.iter().zip(&by_value).map(|(name, counts)| counts.named((*name).to_owned())));
-    if 0 < of_end.pairs {
-        groups.push(of_end.named("end".to_owned()));
-    }
-    Ok(groups)
+    let named = GROUPS.iter().zip(&counts).map(|((name, _), counts)| counts.named(name));
+    Ok(named.filter(|group| group.group != END || 0 < group.pairs).collect())
 }
 
 /// The fold of each sample.
