@@ -1,7 +1,7 @@
 //! `renma gate`.
 
 use super::arguments::stage::GateArguments;
-use super::output::{counted, detail, elo_text, print_json, say, thousands};
+use super::output::{counted, detail, print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
 use crate::config::load_config_with;
 use crate::learning_loop::code_of;
@@ -9,6 +9,7 @@ use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
+use crate::statistics::elo::elo_text;
 use crate::statistics::sprt::SequentialTest;
 use std::process::ExitCode;
 

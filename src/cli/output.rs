@@ -194,20 +194,6 @@ pub(super) fn bytes_text(bytes: u64) -> String {
     }
 }
 
-/// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
-pub(super) fn elo_text([elo, low, high]: [f64; 3]) -> String {
-    // The share of points that stands for all of them gives 2,400.
-    const CLAMPED: f64 = 2399.0;
-    // Zero has no sign of its own.
-    let [elo, low, high] = [elo, low, high].map(|value| value.round() + 0.0);
-    match (low, high) {
-        (low, high) if CLAMPED <= high && low <= -CLAMPED => "unknown".to_owned(),
-        (low, high) if CLAMPED <= high => format!("> {low:+.0}"),
-        (low, high) if low <= -CLAMPED => format!("< {high:+.0}"),
-        (low, high) => format!("{elo:+.0} [{low:+.0}, {high:+.0}]"),
-    }
-}
-
 /// A line of blocks, one per value, the highest for the greatest of them.
 pub(super) fn bars(values: &[u64]) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -251,15 +237,5 @@ mod tests {
         check(320_000_000, "0.3 GB");
         check(1_540_000_000, "1.5 GB");
         check(64_000_000_000, "64 GB");
-    }
-
-    #[test]
-    fn an_elo_that_is_only_known_on_one_side_is_a_bound() {
-        assert_eq!(elo_text([127.4, 50.2, 218.0]), "+127 [+50, +218]");
-        assert_eq!(elo_text([-0.3, -37.0, 37.0]), "+0 [-37, +37]");
-        assert_eq!(elo_text([669.0, 420.3, 2400.0]), "> +420");
-        assert_eq!(elo_text([-669.0, -2400.0, -420.3]), "< -420");
-        assert_eq!(elo_text([2400.0, 2400.0, 2400.0]), "> +2400");
-        assert_eq!(elo_text([0.0, -2400.0, 2400.0]), "unknown");
     }
 }

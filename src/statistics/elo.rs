@@ -5,11 +5,27 @@ use super::pairs::{PairCounts, PairMoments};
 /// Standard errors to each side of every Elo interval: 95 % of a normal distribution.
 pub const INTERVAL: f64 = 1.96;
 
+/// The clamped shares of points give 2,400: beyond this, an Elo difference is not known.
+const ELO_KNOWN: f64 = 2399.0;
+
 /// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each side.
 #[must_use]
 pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
     let moments = PairMoments::new(pairs);
     [0.0, -errors, errors].map(|errors| elo(moments.points + errors * moments.error()))
+}
+
+/// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
+#[must_use]
+pub fn elo_text([elo, low, high]: [f64; 3]) -> String {
+    // Zero has no sign of its own.
+    let [elo, low, high] = [elo, low, high].map(|value| value.round() + 0.0);
+    match (low, high) {
+        (low, high) if ELO_KNOWN <= high && low <= -ELO_KNOWN => "unknown".to_owned(),
+        (low, high) if ELO_KNOWN <= high => format!("> {low:+.0}"),
+        (low, high) if low <= -ELO_KNOWN => format!("< {high:+.0}"),
+        (low, high) => format!("{elo:+.0} [{low:+.0}, {high:+.0}]"),
+    }
 }
 
 /// The Elo difference at which this share of points is expected; shares of 0 and 1 are clamped to one in a million.
@@ -37,5 +53,15 @@ mod tests {
         let error = PairMoments::new(pairs).error();
         let [middle, low, high] = interval_of(pairs, 0.2 / error);
         assert!(middle.abs() < 1e-9 && (high - elo(0.7)).abs() < 1e-9 && (low + high).abs() < 1e-9, "{low} {high}");
+    }
+
+    #[test]
+    fn an_elo_that_is_only_known_on_one_side_is_a_bound() {
+        assert_eq!(elo_text([127.4, 50.2, 218.0]), "+127 [+50, +218]");
+        assert_eq!(elo_text([-0.3, -37.0, 37.0]), "+0 [-37, +37]");
+        assert_eq!(elo_text([669.0, 420.3, 2400.0]), "> +420");
+        assert_eq!(elo_text([-669.0, -2400.0, -420.3]), "< -420");
+        assert_eq!(elo_text([2400.0, 2400.0, 2400.0]), "> +2400");
+        assert_eq!(elo_text([0.0, -2400.0, 2400.0]), "unknown");
     }
 }

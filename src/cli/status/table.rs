@@ -2,8 +2,9 @@
 
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::model::closed::GenerationLine;
-use crate::cli::output::{elo_text, narrow_table, thousands};
+use crate::cli::output::{narrow_table, thousands};
 use crate::run::summary::{GenerationStatus, RunStatus};
+use crate::statistics::elo::elo_text;
 
 const COLUMNS: [&str; 9] =
     ["generation", "games", "positions", "match", "held-out error", "exact MAE", "points", "Elo", "verdict"];
