@@ -18,47 +18,24 @@ pub const CARD_FILE: FileKind = FileKind {
     matches: |path| Ok(first_bytes(path, HEAD.len() as u64)? == HEAD.as_bytes()),
 };
 
-/// The unit of each column.
-const UNITS: [(&str, &str); 26] = [
-    ("game_id", "number"),
-    ("ply", "half-moves"),
-    ("empties", "squares"),
-    ("black", "bitboard"),
-    ("white", "bitboard"),
-    ("black_to_move", "flag"),
-    ("score", "millidiscs"),
-    ("static_score", "millidiscs"),
-    ("depth", "plies"),
-    ("exact", "flag"),
-    ("best_move", "square"),
-    ("played_move", "square"),
-    ("random_move", "flag"),
-    ("result", "discs"),
-    ("moves", "text"),
-    ("random_plies", "half-moves"),
-    ("positions", "rows"),
-    ("pair", "number"),
-    ("candidate_black", "flag"),
-    ("opening_plies", "half-moves"),
-    ("sample_id", "number"),
-    ("player", "bitboard"),
-    ("opponent", "bitboard"),
-    ("met_depth", "plies"),
-    ("alpha", "millidiscs"),
-    ("nodes", "positions"),
+/// The columns of each unit.
+const UNITS: [(&str, &[&str]); 12] = [
+    ("bitboard", &["black", "white", "player", "opponent"]),
+    ("discs", &["result"]),
+    ("flag", &["black_to_move", "exact", "random_move", "candidate_black"]),
+    ("half-moves", &["ply", "random_plies", "opening_plies"]),
+    ("millidiscs", &["score", "static_score", "alpha"]),
+    ("number", &["game_id", "pair", "sample_id"]),
+    ("plies", &["depth", "met_depth"]),
+    ("positions", &["nodes"]),
+    ("rows", &["positions"]),
+    ("square", &["best_move", "played_move"]),
+    ("squares", &["empties"]),
+    ("text", &["moves"]),
 ];
 
-/// Sizes as Hugging Face names them: the first has fewer rows than its number.
-const SIZES: [(u64, &str); 8] = [
-    (1_000, "n<1K"),
-    (10_000, "1K<n<10K"),
-    (100_000, "10K<n<100K"),
-    (1_000_000, "100K<n<1M"),
-    (10_000_000, "1M<n<10M"),
-    (100_000_000, "10M<n<100M"),
-    (1_000_000_000, "100M<n<1B"),
-    (u64::MAX, "n>1B"),
-];
+/// Sizes as Hugging Face names them, by the number of digits of the rows beyond the third.
+const SIZES: [&str; 8] = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B", "n>1B"];
 
 /// The card of a dataset, or why it cannot have one.
 ///
@@ -125,7 +102,8 @@ fn write_card(text: &mut String, manifest: &Manifest) -> std::fmt::Result {
 fn write_header(text: &mut String, manifest: &Manifest, tables: &[&Table]) -> std::fmt::Result {
     let (title, ..) = words(manifest.kind);
     let rows = tables.first().map_or(0, |table| manifest.rows(table.name));
-    let size = SIZES.iter().find(|(size, _)| rows < *size).map_or("n>1B", |(_, name)| name);
+    let digits = rows.checked_ilog10().unwrap_or(0) as usize + 1;
+    let size = SIZES[digits.saturating_sub(3).min(SIZES.len() - 1)];
     let license = if manifest.kind == DatasetKind::Imported { "unknown" } else { "cc0-1.0" };
     writeln!(text, "license: {license}\npretty_name: {}", quoted(title))?;
     writeln!(text, "tags:\n- othello\n- reversi\n- renma\nsize_categories:\n- {}\nconfigs:", quoted(size))?;
@@ -178,7 +156,7 @@ const fn counted(kind: DatasetKind) -> &'static str {
 }
 
 fn unit(column: &Column) -> &'static str {
-    UNITS.iter().find(|(name, _)| *name == column.name).map_or("", |(_, unit)| unit)
+    UNITS.iter().find(|(_, names)| names.contains(&column.name)).map_or("", |(unit, _)| unit)
 }
 
 /// The type as Hugging Face names it.
@@ -231,7 +209,7 @@ mod tests {
                 assert_ne!(unit(column), "", "{}", column.name);
             }
         }
-        for (name, unit) in UNITS {
+        for (unit, name) in UNITS.iter().flat_map(|(unit, names)| names.iter().map(move |name| (unit, *name))) {
             let tables = [&POSITIONS, &GAMES, &GATE_GAMES, &MPC_SAMPLES];
             let columns = tables.iter().flat_map(|table| table.columns).filter(|column| column.name == name);
             // What is stored in millidiscs or discs says so itself.
