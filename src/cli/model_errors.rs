@@ -20,16 +20,21 @@ pub(super) fn error_table(metrics: &TrainMetrics) -> String {
             )
         };
         let Some(joined) = within(after, None) else { continue };
-        let bias = |parity| within(after, Some(parity)).and_then(|error| error.bias);
+        let bias = |parity| within(after, Some(parity)).map(|error| error.bias);
         let empties = format!("{min}-{}", (min + EMPTIES_STEP - 1).min(60));
         let before = within(before, None).map(|error| error.mae);
         rows.push(error_row(empties, before, &joined, [bias(0), bias(1)]));
     }
     for range in &after.by_score {
         let before = before.by_score.iter().find(|other| other.max == range.max).map(|range| range.error.mae);
-        rows.push(error_row(format!("|target| to {}", range.max), before, &range.error, [range.error.bias, None]));
+        rows.push(error_row(
+            format!("|target| to {}", range.max),
+            before,
+            &range.error,
+            [Some(range.error.bias), None],
+        ));
     }
-    rows.push(error_row("all".to_owned(), Some(before.all.mae), &after.all, [after.all.bias, None]));
+    rows.push(error_row("all".to_owned(), Some(before.all.mae), &after.all, [Some(after.all.bias), None]));
     format!("error on {judged} rows, in discs\n{}", table(&rows))
 }
 
@@ -50,43 +55,34 @@ fn signed(value: Option<f64>) -> String {
 /// What else a training reports, line by line: errors against each label, the loss of the epochs, coverage, and the learning curve if
 /// it was asked for.
 pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
-    let mut lines = Vec::new();
-    if let Some(labels) = &metrics.labels {
-        let errors = [("scores", &labels.score), ("results", &labels.result), ("exact scores", &labels.exact)];
-        let known = errors.into_iter().filter(|(_, errors)| 0 < errors.all.rows);
-        let text =
-            known.map(|(name, errors)| format!("{:.2} against {} {name}", errors.all.mae, thousands(errors.all.rows)));
-        let text = text.collect::<Vec<_>>().join(", ");
-        lines.extend((!text.is_empty()).then(|| format!("MAE {text}")));
-    }
+    let (mut lines, labels, coverage) = (Vec::new(), &metrics.labels, metrics.coverage);
+    let errors = [("scores", &labels.score), ("results", &labels.result), ("exact scores", &labels.exact)];
+    let known = errors.into_iter().filter(|(_, errors)| 0 < errors.all.rows);
+    let text =
+        known.map(|(name, errors)| format!("{:.2} against {} {name}", errors.all.mae, thousands(errors.all.rows)));
+    let text = text.collect::<Vec<_>>().join(", ");
+    lines.extend((!text.is_empty()).then(|| format!("MAE {text}")));
     if let (Some(first), Some(last)) = (metrics.epochs.first(), metrics.epochs.last()) {
         let count = metrics.epochs.len();
         lines.push(format!("loss of epoch 1 {:.2}, of epoch {count} {:.2} discs", first.mae, last.mae));
     }
-    lines.extend(metrics.coverage.map(|coverage| {
-        let (unvisited, weights) = (thousands(coverage.unvisited), thousands(coverage.weights));
-        format!(
-            "training has visited {:.2} % of the features of judged positions; {unvisited} of {weights} weights were never visited",
-            100.0 * coverage.seen
-        )
-    }));
+    let (unvisited, weights) = (thousands(coverage.unvisited), thousands(coverage.weights));
+    lines.push(format!(
+        "training has visited {:.2} % of the features of judged positions; {unvisited} of {weights} weights were never visited",
+        100.0 * coverage.seen
+    ));
     lines.extend(curve_table(metrics));
     lines
 }
 
 /// The errors of trainings on fewer games, if there were any, and those of all games.
 fn curve_table(metrics: &TrainMetrics) -> Option<String> {
-    let labels = metrics.labels.as_ref().filter(|_| !metrics.learning_curve.is_empty())?;
-    let row = |share: f64, rows: u64, errors: [&Error; 4]| {
-        let maes = errors.map(|error| discs((0 < error.rows).then_some(error.mae)));
-        [vec![format!("{:.0} %", 100.0 * share), thousands(rows)], maes.to_vec()].concat()
-    };
     let names = ["games", "rows", "target", "score", "result", "exact score"];
     let mut rows = vec![names.map(str::to_owned).to_vec()];
-    for point in &metrics.learning_curve {
-        rows.push(row(point.share, point.rows, [&point.target, &point.score, &point.result, &point.exact]));
+    for point in metrics.whole_curve() {
+        let maes = [point.target, point.score, point.result, point.exact]
+            .map(|error| discs((0 < error.rows).then_some(error.mae)));
+        rows.push([vec![format!("{:.0} %", 100.0 * point.share), thousands(point.rows)], maes.to_vec()].concat());
     }
-    let all = [&metrics.after.all, &labels.score.all, &labels.result.all, &labels.exact.all];
-    rows.push(row(1.0, metrics.rows, all));
-    Some(format!("learning curve: MAE against each label, in discs\n{}", table(&rows)))
+    (1 < rows.len()).then(|| format!("learning curve: MAE against each label, in discs\n{}", table(&rows)))
 }

@@ -21,13 +21,13 @@ const DOTS_MAX: usize = 16;
 
 /// A chart.
 #[derive(Debug)]
-pub(super) struct Chart {
+pub(super) struct Chart<'a> {
     /// What it shows, for who cannot see it.
-    pub(super) summary: String,
+    pub(super) summary: &'a str,
     pub(super) size: [f64; 2],
-    pub(super) x: Axis,
-    pub(super) y: Axis,
-    pub(super) marks: Vec<Mark>,
+    /// The horizontal one and the vertical one.
+    pub(super) axes: [Axis; 2],
+    pub(super) marks: &'a [Mark],
 }
 
 /// An axis.
@@ -58,14 +58,25 @@ pub(super) enum Tone {
 pub(super) enum Mark {
     /// A level across the chart, named at its right end.
     Level { at: f64, name: &'static str },
-    /// A line through points, named at its end.
-    Line { tone: Tone, points: Vec<[f64; 2]>, name: String },
-    /// Points, each with its tooltip.
-    Points { tone: Tone, points: Vec<([f64; 2], String)> },
+    /// A line through points, named at its end. If there are tooltips, each point is a dot with its own.
+    Line { tone: Tone, points: Vec<[f64; 2]>, name: String, tips: Vec<String> },
     /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no interval.
     Interval { tone: Tone, at: [f64; 2], ends: [f64; 2], tip: String, label: Option<String> },
     /// Many points without names.
     Cloud { points: Vec<[f64; 2]> },
+}
+
+impl Mark {
+    /// A line without dots.
+    pub(super) fn line(tone: Tone, points: Vec<[f64; 2]>, name: &str) -> Self {
+        Self::Line { tone, points, name: name.to_owned(), tips: Vec::new() }
+    }
+
+    /// A line with a dot at each point.
+    pub(super) fn series(tone: Tone, points: Vec<[f64; 2]>, name: &str, tip: impl Fn([f64; 2]) -> String) -> Self {
+        let tips = points.iter().map(|&point| tip(point)).collect();
+        Self::Line { tone, points, name: name.to_owned(), tips }
+    }
 }
 
 impl Axis {
@@ -103,10 +114,10 @@ struct Frame {
     ends: Vec<(f64, Tone, String)>,
 }
 
-impl Chart {
+impl Chart<'_> {
     /// Draws it.
     pub(super) fn draw(&self, markup: &mut Markup) {
-        let [width, height] = self.size;
+        let ([width, height], [x, y]) = (self.size, self.axes);
         let letters = |mark: &Mark| match mark {
             Mark::Line { name, .. } => name.chars().count(),
             Mark::Level { name, .. } => name.len(),
@@ -115,38 +126,37 @@ impl Chart {
         let longest = self.marks.iter().map(letters).max().unwrap_or(0);
         let right = if longest == 0 { RIGHT } else { 10.0 + LETTER * longest as f64 };
         let frame = Frame {
-            x: Scale { range: self.x.range, places: [LEFT, width - right] },
-            y: Scale { range: self.y.range, places: [height - BOTTOM, TOP] },
+            x: Scale { range: x.range, places: [LEFT, width - right] },
+            y: Scale { range: y.range, places: [height - BOTTOM, TOP] },
             ends: Vec::new(),
         };
         let view = format!("0 0 {width} {height}");
-        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", self.summary.as_str())];
-        markup.element("svg", &attributes, |markup| self.draw_in(frame, markup));
-    }
-
-    fn draw_in(&self, mut frame: Frame, markup: &mut Markup) {
-        self.draw_axes(&frame, markup);
-        self.marks.iter().for_each(|mark| frame.draw(mark, markup));
-        frame.draw_ends(markup);
+        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", self.summary)];
+        markup.element("svg", &attributes, |markup| {
+            let mut frame = frame;
+            self.draw_axes(&frame, markup);
+            self.marks.iter().for_each(|mark| frame.draw(mark, markup));
+            frame.draw_ends(markup);
+        });
     }
 
     fn draw_axes(&self, frame: &Frame, markup: &mut Markup) {
-        let [width, height] = self.size;
+        let ([width, height], [x_axis, y_axis]) = (self.size, self.axes);
         let [left, right] = frame.x.places;
         let count = 4.0;
-        for tick in ticks(self.y.range, count, self.y.whole) {
+        for tick in ticks(y_axis.range, count, y_axis.whole) {
             let y = frame.y.place(tick);
             line(markup, if tick == 0.0 { "zero" } else { "grid" }, [left, y], [right, y]);
-            label(markup, "tick end", [left - 6.0, y + 4.0], &tick_label(tick, self.y.range, count));
+            label(markup, "tick end", [left - 6.0, y + 4.0], &tick_label(tick, y_axis.range, count));
         }
-        let count = (right - left) / if self.x.whole { 36.0 } else { 55.0 };
-        for tick in ticks(self.x.range, count, self.x.whole) {
+        let count = (right - left) / if x_axis.whole { 36.0 } else { 55.0 };
+        for tick in ticks(x_axis.range, count, x_axis.whole) {
             let x = frame.x.place(tick);
-            let count = if self.x.whole { count.min(self.x.range[1] - self.x.range[0]) } else { count };
-            label(markup, "tick middle", [x, height - BOTTOM + 17.0], &tick_label(tick, self.x.range, count));
+            let count = if x_axis.whole { count.min(x_axis.range[1] - x_axis.range[0]) } else { count };
+            label(markup, "tick middle", [x, height - BOTTOM + 17.0], &tick_label(tick, x_axis.range, count));
         }
-        label(markup, "axis", [0.0, 12.0], self.y.name);
-        label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], self.x.name);
+        label(markup, "axis", [0.0, 12.0], y_axis.name);
+        label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], x_axis.name);
     }
 }
 
@@ -162,14 +172,12 @@ impl Frame {
                 line(markup, "level", [left, y], [right, y]);
                 self.ends.push((y, Tone::Muted, (*name).to_owned()));
             }
-            Mark::Line { tone, points, name } => self.draw_line(*tone, points, name, markup),
-            Mark::Points { tone, points } => {
+            Mark::Line { tone, points, name, tips } => {
+                self.draw_line(*tone, points, name, markup);
                 // Dots that would touch are drawn only where the pointer is.
                 let (class, radius) = if points.len() <= DOTS_MAX { ("", "2.5") } else { ("hit ", "5") };
                 let class = format!("{class}{}", tone.class());
-                for (point, tip) in points {
-                    dot(markup, &class, self.at(*point), radius, tip);
-                }
+                points.iter().zip(tips).for_each(|(point, tip)| dot(markup, &class, self.at(*point), radius, tip));
             }
             Mark::Interval { tone, at, ends, tip, label: text } => {
                 let [x, _] = self.at(*at);
@@ -265,16 +273,18 @@ pub(super) struct Bar {
     pub(super) label: String,
 }
 
-/// Horizontal bars from zero to `most`, each with its name before it and its value after it.
-pub(super) fn bars(markup: &mut Markup, summary: &str, bars: &[Bar], most: f64) {
+/// Horizontal bars from zero to `most`, each with its name before it and its value after it, under a sentence.
+pub(super) fn bars(markup: &mut Markup, sentence: &str, bars: &[Bar], most: f64) {
     const ROW: f64 = 30.0;
     let width = NARROW[0];
     let letters = |text: &str| LETTER * text.chars().count() as f64;
     let left = bars.iter().map(|bar| letters(&bar.name)).fold(0.0, f64::max).min(width / 3.0) + 10.0;
     let right = width - bars.iter().map(|bar| letters(&bar.label)).fold(0.0, f64::max) - 8.0;
     let scale = Scale { range: [0.0, if most <= 0.0 { 1.0 } else { most }], places: [left, right] };
+    let described: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
+    let summary = format!("{sentence} {}", described.join(", "));
     let view = format!("0 0 {width} {}", ROW * bars.len() as f64 + 8.0);
-    let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", summary)];
+    let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", summary.as_str())];
     markup.element("svg", &attributes, |markup| {
         for (place, bar) in bars.iter().enumerate() {
             let y = ROW * place as f64 + 6.0;

@@ -35,17 +35,6 @@ pub(super) struct PipelineRecord {
     pub(super) outcome: String,
 }
 
-/// A self-play dataset.
-#[derive(Clone, Debug)]
-pub(super) struct DatasetFacts {
-    pub(super) generation: u32,
-    pub(super) games: u64,
-    pub(super) positions: u64,
-    /// Of its positions and games.
-    pub(super) bytes: u64,
-    pub(super) content: String,
-}
-
 /// A version with figures of the stage that made it.
 #[derive(Clone, Debug)]
 pub(super) struct Made<T> {
@@ -94,7 +83,8 @@ pub(super) struct Facts {
     pub(super) fits: Vec<Made<FitMpcMetrics>>,
     pub(super) scatter: Option<Scatter>,
     pub(super) gates: Vec<GatePath>,
-    pub(super) datasets: Vec<DatasetFacts>,
+    /// The manifests of self-play, oldest first.
+    pub(super) datasets: Vec<Manifest>,
     pub(super) speeds: Vec<PlaySpeed>,
     pub(super) efficiency: Option<RunEfficiency>,
 }
@@ -108,8 +98,8 @@ impl Facts {
         let documents = registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);
         let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
-        let sets = dataset_facts(datasets)?;
-        let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.games));
+        let sets = manifests(datasets)?;
+        let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.done));
         let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);
         let fits: Vec<Made<FitMpcMetrics>> = made(&documents, Stage::FitMpc);
         let shown = shown(&fits, champion);
@@ -244,23 +234,16 @@ fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<De
     Ok(descents.collect())
 }
 
-fn dataset_facts(datasets: &Path) -> Result<Vec<DatasetFacts>, ArtifactError> {
-    let mut facts = Vec::new();
+fn manifests(datasets: &Path) -> Result<Vec<Manifest>, ArtifactError> {
+    let mut manifests = Vec::new();
     for generation in generations(datasets, Stage::Generate)? {
         let folder = generation_folder(datasets, Stage::Generate, generation);
         if !exists(&folder.join("manifest.json"))? {
             continue;
         }
-        let manifest = Manifest::read(&folder, DatasetKind::Selfplay)?;
-        facts.push(DatasetFacts {
-            generation,
-            games: manifest.done,
-            positions: manifest.rows("positions"),
-            bytes: manifest.bytes("positions") + manifest.bytes("games"),
-            content: manifest.content.short(),
-        });
+        manifests.push(Manifest::read(&folder, DatasetKind::Selfplay)?);
     }
-    Ok(facts)
+    Ok(manifests)
 }
 
 /// Whether a gate accepted.

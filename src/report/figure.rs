@@ -1,31 +1,41 @@
 //! A picture with its title, what it shows in a sentence, and where its numbers are.
 
-use super::chart::{Chart, NARROW, WIDE};
+use super::chart::{Axis, Chart, Mark, NARROW, WIDE};
+use super::invocation::{Invocation, Print};
 use super::markup::Markup;
+use crate::artifact::model::name::VersionId;
 
 /// What surrounds a picture.
 #[derive(Debug)]
-pub(super) struct Figure<'a> {
+pub(super) struct Figure {
     pub(super) title: &'static str,
     /// One sentence with its main figures; also the text for who cannot see the picture.
     pub(super) sentence: String,
     /// The files of its numbers.
-    pub(super) source: &'a str,
+    pub(super) source: String,
     /// The command that prints them.
-    pub(super) command: &'a str,
+    pub(super) command: String,
 }
 
-impl Figure<'_> {
+impl Figure {
+    /// A figure of what a version's document says.
+    pub(super) fn of_version(title: &'static str, sentence: String, id: VersionId, invocation: &Invocation) -> Self {
+        let source = invocation.model_file(&format!("{id}/model.json"));
+        let command = invocation.model_command(&format!("show {id}"), Print::Json);
+        Self { title, sentence, source, command }
+    }
+
     /// A chart of one column.
-    pub(super) fn chart(&self, markup: &mut Markup, chart: &Chart) {
+    pub(super) fn chart(&self, markup: &mut Markup, axes: [Axis; 2], marks: &[Mark]) {
+        let chart = Chart { summary: &self.sentence, size: NARROW, axes, marks };
         self.with(markup, "", |markup| chart.draw(markup));
     }
 
     /// A chart of two columns, which takes one on a phone.
-    pub(super) fn wide_chart(&self, markup: &mut Markup, mut chart: Chart) {
+    pub(super) fn wide_chart(&self, markup: &mut Markup, axes: [Axis; 2], marks: &[Mark]) {
         self.with(markup, "wide", |markup| {
             for (class, size) in [("at-wide", WIDE), ("at-narrow", NARROW)] {
-                chart.size = size;
+                let chart = Chart { summary: &self.sentence, size, axes, marks };
                 markup.element("div", &[("class", class)], |markup| chart.draw(markup));
             }
         });
@@ -37,7 +47,7 @@ impl Figure<'_> {
             markup.leaf("h3", &[], self.title);
             markup.leaf("p", &[], &self.sentence);
             draw(markup);
-            markup.element("figcaption", &[], |markup| source(markup, self.source, self.command));
+            markup.element("figcaption", &[], |markup| source(markup, &self.source, &self.command));
         });
     }
 }

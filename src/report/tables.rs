@@ -1,17 +1,19 @@
 //! What is better read than drawn: the datasets and the lineage.
 
-use super::facts::{DatasetFacts, Descent, Facts, is_accepted};
+use super::facts::{Descent, Facts, is_accepted};
 use super::figure::{absent, source};
 use super::invocation::{Invocation, Print};
 use super::markup::Markup;
-use super::scale::{number, signed};
+use super::scale::number;
+use crate::artifact::dataset::manifest::Manifest;
 use crate::pipeline::stage::Stage;
+use crate::statistics::elo::elo_text;
 
 /// So many of the latest generations are in sight; the others can be opened.
 const IN_SIGHT: usize = 10;
 
 pub(super) fn datasets(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    let sets: Vec<&DatasetFacts> = facts.datasets.iter().rev().collect();
+    let sets: Vec<&Manifest> = facts.datasets.iter().rev().collect();
     let Some(latest) = sets.first() else {
         return absent(markup, "No dataset of self-play is finished, or all are gone.");
     };
@@ -24,7 +26,7 @@ pub(super) fn datasets(markup: &mut Markup, facts: &Facts, invocation: &Invocati
     });
 }
 
-fn dataset_table(markup: &mut Markup, sets: &[&DatasetFacts]) {
+fn dataset_table(markup: &mut Markup, sets: &[&Manifest]) {
     let head = ["Generation", "Games", "Positions", "Megabytes", "Bytes per position", "Content"];
     markup.element("table", &[], |markup| {
         markup.element("thead", &[], |markup| {
@@ -35,14 +37,14 @@ fn dataset_table(markup: &mut Markup, sets: &[&DatasetFacts]) {
     });
 }
 
-fn dataset_row(markup: &mut Markup, set: &DatasetFacts) {
-    let count = |count: u64| number(count as f64, 0);
-    let each = set.bytes as f64 / set.positions.max(1) as f64;
-    let cells = [count(set.games), count(set.positions), number(set.bytes as f64 / 1e6, 2), number(each, 2)];
+fn dataset_row(markup: &mut Markup, set: &Manifest) {
+    let [games, positions, bytes] =
+        [set.done, set.rows("positions"), set.bytes("positions") + set.bytes("games")].map(|count| count as f64);
+    let cells = [(games, 0), (positions, 0), (bytes / 1e6, 2), (bytes / positions.max(1.0), 2)];
     markup.element("tr", &[], |markup| {
         markup.leaf("th", &[("scope", "row")], &set.generation.to_string());
-        cells.iter().for_each(|cell| markup.leaf("td", &[], cell));
-        markup.element("td", &[], |markup| markup.leaf("code", &[], &set.content));
+        cells.iter().for_each(|&(value, decimals)| markup.leaf("td", &[], &number(value, decimals)));
+        markup.element("td", &[], |markup| markup.leaf("code", &[], &set.content.short()));
     });
 }
 
@@ -72,23 +74,9 @@ fn item(markup: &mut Markup, Descent { generation, player, draft, line }: &Desce
         words.extend(player.as_ref().map(|player| format!("games by {player}")));
         markup.leaf("span", &[("class", "from")], &words.join(", "));
         let verdict = line.verdict.map_or("not gated yet".to_owned(), |verdict| verdict.name().to_owned());
-        let elo = line.elo.map_or_else(String::new, elo_text);
-        markup.leaf("span", &[("class", "verdict")], &(verdict + &elo));
+        let elo = line.elo.map(|elo| format!("{verdict}: {} Elo", elo_text(elo).replace('-', "\u{2212}")));
+        markup.leaf("span", &[("class", "verdict")], &elo.unwrap_or(verdict));
     });
-}
-
-/// The points of a sweep have no Elo: it is clamped to something greater than this.
-const ELO_MAX: f64 = 2399.0;
-
-/// An Elo difference with its interval; where one end of that is unknown, the other end alone.
-fn elo_text([elo, low, high]: [f64; 3]) -> String {
-    let [low_text, high_text] = [low, high].map(|end| signed(end, 0));
-    match [low <= -ELO_MAX, ELO_MAX <= high] {
-        [false, false] => format!(" {} Elo [{low_text}, {high_text}]", signed(elo, 0)),
-        [false, true] => format!(" > {low_text} Elo"),
-        [true, false] => format!(" < {high_text} Elo"),
-        [true, true] => String::new(),
-    }
 }
 
 /// What is wider than a phone scrolls by itself.
@@ -105,17 +93,4 @@ fn more(markup: &mut Markup, count: usize, body: impl FnOnce(&mut Markup)) {
         markup.leaf("summary", &[], &format!("{count} {noun}"));
         body(markup);
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_clamped_elo_is_shown() {
-        assert_eq!(elo_text([58.4, 12.9, 104.2]), " +58 Elo [+13, +104]");
-        assert_eq!(elo_text([374.0, 230.0, 2400.0]), " > +230 Elo");
-        assert_eq!(elo_text([-2400.0, -2400.0, -250.0]), " < \u{2212}250 Elo");
-        assert_eq!(elo_text([0.0, -2400.0, 2400.0]), "");
-    }
 }

@@ -11,6 +11,7 @@ use crate::engine::eval::features::map_features;
 use crate::engine::eval::pattern_set::EMPTIES_MAX;
 use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
+use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 /// The largest |label| of each class, in discs.
@@ -21,52 +22,40 @@ const CHUNK_ROWS: usize = 1 << 10;
 
 const EMPTIES: usize = EMPTIES_MAX as usize + 1;
 
-/// Integer sums, which add up to the same bits in any order; values and labels in millidiscs.
+/// Sums over rows; values and labels in millidiscs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
-    rows: u64,
+    points: PointSums, // of values and labels
     absolute: u64,
-    values: i64,
-    labels: i64,
-    squared: u128, // of the errors
-    squared_values: u128,
-    products: i128, // of values and labels
 }
 
 impl Sums {
-    fn of(value: i32, label: i32) -> Self {
-        let (value, label) = (i64::from(value), i64::from(label));
-        let error = value.abs_diff(label);
-        Self {
-            rows: 1,
-            absolute: error,
-            values: value,
-            labels: label,
-            squared: u128::from(error * error),
-            squared_values: u128::from(value.unsigned_abs() * value.unsigned_abs()),
-            products: i128::from(value * label),
-        }
+    fn add(&mut self, value: i32, label: i32) {
+        self.points.add(value, label);
+        self.absolute += u64::from(value.abs_diff(label));
     }
 
-    fn add(&mut self, other: &Self) {
-        self.rows += other.rows;
+    fn merge(&mut self, other: &Self) {
+        self.points.merge(&other.points);
         self.absolute += other.absolute;
-        self.values += other.values;
-        self.labels += other.labels;
-        self.squared += other.squared;
-        self.squared_values += other.squared_values;
-        self.products += other.products;
+    }
+
+    fn of_all<'s>(all: impl Iterator<Item = &'s Self>) -> Self {
+        let mut total = Self::default();
+        all.for_each(|sums| total.merge(sums));
+        total
     }
 
     fn error(&self) -> Error {
-        let (rows, disc) = (self.rows.max(1) as f64, f64::from(Score::DISC.0));
-        let covariance = self.products * i128::from(self.rows) - i128::from(self.values) * i128::from(self.labels);
-        let variance = self.squared_values as i128 * i128::from(self.rows) - i128::from(self.values).pow(2);
+        let sums = &self.points;
+        let (rows, disc) = (sums.count.max(1) as f64, f64::from(Score::DISC.0));
+        let squared_errors = sums.x_squared + sums.y_squared - 2 * sums.product;
+        let [variance, _, covariance] = sums.spreads();
         Error {
-            rows: self.rows,
+            rows: sums.count,
             mae: self.absolute as f64 / rows / disc,
-            rmse: (self.squared as f64 / rows).sqrt() / disc,
-            bias: Some((self.values - self.labels) as f64 / rows / disc),
+            rmse: (squared_errors as f64 / rows).sqrt() / disc,
+            bias: (sums.x - sums.y) as f64 / rows / disc,
             slope: (0 < variance).then(|| covariance as f64 / variance as f64),
         }
     }
@@ -84,59 +73,46 @@ impl Table {
     fn add(&mut self, position: Position, value: i32, label: i32) {
         let classes = SCORE_CLASSES[..SCORE_CLASSES.len() - 1].iter();
         let class = classes.filter(|&&most| most * Score::DISC.0.unsigned_abs() < label.unsigned_abs()).count();
-        self.0[usize::from(position.empties().min(EMPTIES_MAX))][class].add(&Sums::of(value, label));
+        self.0[usize::from(position.empties().min(EMPTIES_MAX))][class].add(value, label);
     }
 
     fn merge(&mut self, other: &Self) {
         for (ours, theirs) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
-            ours.add(theirs);
+            ours.merge(theirs);
         }
     }
 
     fn errors(&self) -> Errors {
-        let sum = |sums: &mut dyn Iterator<Item = &Sums>| {
-            let mut total = Sums::default();
-            sums.for_each(|sums| total.add(sums));
-            total
-        };
         let range = |min: u32, max: u32, sums: Sums| RangeError { min, max, error: sums.error() };
-        let by_empties = (0..).zip(&self.0).map(|(empties, row)| range(empties, empties, sum(&mut row.iter())));
-        let mut least = 0;
-        let by_score = SCORE_CLASSES.iter().enumerate().map(|(class, &most)| {
-            let error = range(least, most, sum(&mut self.0.iter().map(|row| &row[class])));
-            least = most;
-            error
-        });
+        let by_empties = (0..).zip(&self.0).map(|(empties, row)| range(empties, empties, Sums::of_all(row.iter())));
+        let least = [0].into_iter().chain(SCORE_CLASSES);
+        let by_score = least
+            .zip(SCORE_CLASSES)
+            .enumerate()
+            .map(|(class, (least, most))| range(least, most, Sums::of_all(self.0.iter().map(|row| &row[class]))));
         Errors {
-            all: sum(&mut self.0.iter().flatten()).error(),
+            all: Sums::of_all(self.0.iter().flatten()).error(),
             by_empties: by_empties.filter(|range| 0 < range.error.rows).collect(),
             by_score: by_score.filter(|range| 0 < range.error.rows).collect(),
         }
     }
 }
 
-/// Tables of everything that rows can be judged by.
+/// Tables of everything that rows can be judged by: target, score, result and exact score.
 #[derive(Clone, Debug)]
 struct Tables {
-    target: Table,
-    score: Table,
-    result: Table,
-    exact: Table,
+    by_label: [Table; 4],
     visited: u64,
     features: u64,
 }
 
 impl Tables {
     fn new() -> Self {
-        let [target, score, result, exact] = [(); 4].map(|()| Table::new());
-        Self { target, score, result, exact, visited: 0, features: 0 }
+        Self { by_label: [(); 4].map(|()| Table::new()), visited: 0, features: 0 }
     }
 
     fn merge(mut self, other: &Self) -> Self {
-        self.target.merge(&other.target);
-        self.score.merge(&other.score);
-        self.result.merge(&other.result);
-        self.exact.merge(&other.exact);
+        self.by_label.iter_mut().zip(&other.by_label).for_each(|(ours, theirs)| ours.merge(theirs));
         self.visited += other.visited;
         self.features += other.features;
         self
@@ -144,16 +120,15 @@ impl Tables {
 
     /// Adds a row that has this value.
     fn add(&mut self, row: &JudgedRow, value: i32) {
-        self.target.add(row.position, value, row.target);
-        if let Some(score) = row.score {
-            self.score.add(row.position, value, score);
-            if row.exact {
-                self.exact.add(row.position, value, score);
-            }
+        let labels = [Some(row.target), row.score, row.result, row.score.filter(|_| row.exact)];
+        for (table, label) in self.by_label.iter_mut().zip(labels) {
+            label.into_iter().for_each(|label| table.add(row.position, value, label));
         }
-        if let Some(result) = row.result {
-            self.result.add(row.position, value, result);
-        }
+    }
+
+    /// The errors by label, in the same order.
+    fn errors(&self) -> [Errors; 4] {
+        self.by_label.each_ref().map(Table::errors)
     }
 }
 
@@ -198,13 +173,10 @@ pub fn judge(model: &Model, set: &TrainingSet, context: Context<'_>) -> Result<J
     let is_own = |place: usize| canonical[place % canonical.len()] as usize == place % canonical.len();
     let weights = (0..model.visits.len()).filter(|&place| is_own(place));
     let unvisited = weights.clone().filter(|&place| model.visits[place] == 0).count();
+    let [target, score, result, exact] = tables.errors();
     Ok(Judgment {
-        target: tables.target.errors(),
-        labels: LabelErrors {
-            score: tables.score.errors(),
-            result: tables.result.errors(),
-            exact: tables.exact.errors(),
-        },
+        target,
+        labels: LabelErrors { score, result, exact },
         coverage: Coverage {
             seen: tables.visited as f64 / tables.features.max(1) as f64,
             weights: weights.count() as u64,
@@ -223,7 +195,8 @@ pub fn judge_evaluation(
     set: &TrainingSet,
     context: Context<'_>,
 ) -> Result<Errors, StageError> {
-    Ok(judge_set(evaluation, None, set, context)?.target.errors())
+    let [target, ..] = judge_set(evaluation, None, set, context)?.errors();
+    Ok(target)
 }
 
 fn judge_set(

@@ -132,8 +132,8 @@ pub(super) fn fit_from(
         epochs,
         before,
         after: judgment.target,
-        labels: Some(judgment.labels),
-        coverage: Some(judgment.coverage),
+        labels: judgment.labels,
+        coverage: judgment.coverage,
         learning_curve,
     };
     Ok((model, metrics))

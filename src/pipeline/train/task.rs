@@ -238,15 +238,13 @@ pub struct TrainTask<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Error {
     /// Rows.
-    #[serde(default)]
     pub rows: u64,
     /// The mean absolute error.
     pub mae: f64,
     /// The root of the mean squared error.
     pub rmse: f64,
-    /// The mean of value minus label; older versions did not record it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bias: Option<f64>,
+    /// The mean of value minus label.
+    pub bias: f64,
     /// The slope of the least-squares line of the label over the value: above 1, values are too close to zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
@@ -255,16 +253,16 @@ pub struct Error {
 impl Error {
     /// The error of all rows of several ranges together, without a slope; `None` if they have no rows.
     pub fn joined<'e>(errors: impl Iterator<Item = &'e Self>) -> Option<Self> {
-        let (mut rows, mut absolute, mut squared, mut signed) = (0, 0.0, 0.0, Some(0.0));
+        let (mut rows, mut absolute, mut squared, mut signed) = (0, 0.0, 0.0, 0.0);
         for error in errors {
             let count = error.rows as f64;
             rows += error.rows;
             absolute += count * error.mae;
             squared += count * error.rmse * error.rmse;
-            signed = signed.zip(error.bias).map(|(sum, bias)| sum + count * bias);
+            signed += count * error.bias;
         }
         let count = rows as f64;
-        let bias = signed.map(|sum| sum / count);
+        let bias = signed / count;
         (0 < rows).then(|| Self { rows, mae: absolute / count, rmse: (squared / count).sqrt(), bias, slope: None })
     }
 }
@@ -273,10 +271,8 @@ impl Error {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RangeError {
     /// The least of the range.
-    #[serde(alias = "empties_min")]
     pub min: u32,
     /// The most.
-    #[serde(alias = "empties_max")]
     pub max: u32,
     /// The error.
     #[serde(flatten)]
@@ -292,7 +288,6 @@ pub struct Errors {
     /// By empty squares; only ranges that have rows, fewest empty squares first.
     pub by_empties: Vec<RangeError>,
     /// By absolute label: 0 to 8, 20, 40 and 64 discs.
-    #[serde(default)]
     pub by_score: Vec<RangeError>,
 }
 
@@ -356,22 +351,32 @@ pub struct TrainMetrics {
     pub unlabeled: u64,
     /// Rows learned, each as often as it was visited.
     pub updates: u64,
-    /// The error of each epoch; older versions did not record it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The error of each epoch.
     pub epochs: Vec<EpochLoss>,
     /// Against the target, with the weights of the parent, or zero weights.
     pub before: Errors,
     /// Against the target, with the new weights.
     pub after: Errors,
     /// Against each label, with the new weights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub labels: Option<LabelErrors>,
+    pub labels: LabelErrors,
     /// What was learned of the judged rows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub coverage: Option<Coverage>,
+    pub coverage: Coverage,
     /// Trainings on fewer games, fewest first; of all games the errors are those above.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learning_curve: Vec<CurvePoint>,
+}
+
+impl TrainMetrics {
+    /// The learning curve up to the training on all games; none if it was not asked for.
+    #[must_use]
+    pub fn whole_curve(&self) -> Vec<CurvePoint> {
+        let (target, LabelErrors { score, result, exact }) = (self.after.all, &self.labels);
+        let [score, result, exact] = [score.all, result.all, exact.all];
+        let all = CurvePoint { share: 1.0, rows: self.rows, target, score, result, exact };
+        let mut points = self.learning_curve.clone();
+        points.extend((!points.is_empty()).then_some(all));
+        points
+    }
 }
 
 const fn one() -> i32 {

@@ -2,7 +2,7 @@
 
 use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, HeldOut};
-use crate::report::chart::{Axis, Chart, Mark, NARROW, Tone};
+use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Made};
 use crate::report::figure::{Figure, absent};
 use crate::report::invocation::{Invocation, Print};
@@ -40,10 +40,12 @@ fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatt
         let points = (-32..=32).map(|step| most / 32.0 * f64::from(step)).map(|shallow| [shallow, at(shallow)]);
         points.filter(|[_, deep]| deep.abs() <= most).collect()
     };
-    let name = format!("{} %", LEVELS[LEVEL]);
-    let lines = [(1.0, Tone::Muted, name), (0.0, Tone::Ink, "fit".to_owned()), (-1.0, Tone::Muted, String::new())];
-    let mut marks = vec![Mark::Cloud { points: scatter.points.clone() }];
-    marks.extend(lines.into_iter().map(|(margin, tone, name)| Mark::Line { tone, points: line(margin), name }));
+    let marks = [
+        Mark::Cloud { points: scatter.points.clone() },
+        Mark::line(Tone::Muted, line(1.0), &format!("{} %", LEVELS[LEVEL])),
+        Mark::line(Tone::Ink, line(0.0), "fit"),
+        Mark::line(Tone::Muted, line(-1.0), ""),
+    ];
     let deep = fit.deep.map_or_else(String::new, |deep| deep.to_string());
     let some = if scatter.is_part { "the first " } else { "" };
     let figure = Figure {
@@ -57,12 +59,11 @@ fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatt
             number(scatter.points.len() as f64, 0),
             number(discs(fit.sigma), 1)
         ),
-        source: &invocation.data_file(&format!("mpc/generation={:04}/samples/*.parquet", scatter.generation)),
-        command: &invocation.model_command(&format!("show {}", made.id), Print::Json),
+        source: invocation.data_file(&format!("mpc/generation={:04}/samples/*.parquet", scatter.generation)),
+        command: invocation.model_command(&format!("show {}", made.id), Print::Json),
     };
-    let x = Axis::real("shallow score, discs", [-most, most]);
-    let y = Axis::real("deep score, discs", [-most, most]);
-    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+    let axes = ["shallow score, discs", "deep score, discs"].map(|name| Axis::real(name, [-most, most]));
+    figure.chart(markup, axes, &marks);
 }
 
 fn calibration(markup: &mut Markup, made: &Made<FitMpcMetrics>, invocation: &Invocation) {
@@ -72,29 +73,21 @@ fn calibration(markup: &mut Markup, made: &Made<FitMpcMetrics>, invocation: &Inv
         rates.map(|(&level, rate)| [f64::from(100 - level), 100.0 * rate]).rev().collect()
     };
     let most = from_zero(groups.iter().flat_map(points).map(|[_, found]| found).chain([30.0]))[1];
-    let mut marks =
-        vec![Mark::Line { tone: Tone::Muted, points: vec![[0.0, 0.0], [30.0, 30.0]], name: "ideal".into() }];
+    let mut marks = vec![Mark::line(Tone::Muted, vec![[0.0, 0.0], [30.0, 30.0]], "ideal")];
     for (place, group) in groups.iter().enumerate().rev() {
-        let tone = if place == 0 { Tone::Accent } else { Tone::Faint };
-        let name = if place == 0 { group.group.clone() } else { String::new() };
-        marks.push(Mark::Line { tone, points: points(group), name });
-        let tip = |[expected, found]: [f64; 2]| {
+        let (tone, name) = if place == 0 { (Tone::Accent, &group.group[..]) } else { (Tone::Faint, "") };
+        marks.push(Mark::series(tone, points(group), name, |[expected, found]| {
             format!("{}: {} % missed where {} % were expected", group.group, number(found, 1), number(expected, 0))
-        };
-        marks.push(Mark::Points { tone, points: points(group).into_iter().map(|point| (point, tip(point))).collect() });
+        }));
     }
     let all = &groups[0];
-    let figure = Figure {
-        title: "Calibration",
-        sentence: format!(
-            "On games held out, {} % of the deep scores of {} lie outside of a margin that {} % should miss.",
-            number(100.0 * all.miss_rates[LEVEL], 1),
-            made.id,
-            100 - LEVELS[LEVEL]
-        ),
-        source: &invocation.model_file(&format!("{}/model.json", made.id)),
-        command: &invocation.model_command(&format!("show {}", made.id), Print::Json),
-    };
-    let (x, y) = (Axis::real("misses expected, %", [0.0, 30.0]), Axis::real("misses found, %", [0.0, most]));
-    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+    let sentence = format!(
+        "On games held out, {} % of the deep scores of {} lie outside of a margin that {} % should miss.",
+        number(100.0 * all.miss_rates[LEVEL], 1),
+        made.id,
+        100 - LEVELS[LEVEL]
+    );
+    let figure = Figure::of_version("Calibration", sentence, made.id, invocation);
+    let axes = [Axis::real("misses expected, %", [0.0, 30.0]), Axis::real("misses found, %", [0.0, most])];
+    figure.chart(markup, axes, &marks);
 }

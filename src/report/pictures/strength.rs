@@ -1,7 +1,7 @@
 //! How strong the models are: the ladder and the gates.
 
 use crate::pipeline::stage::Stage;
-use crate::report::chart::{Axis, Chart, Mark, NARROW, Tone};
+use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Rung};
 use crate::report::figure::{Figure, absent};
 use crate::report::gates::GatePath;
@@ -32,9 +32,8 @@ fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let rungs = &facts.ladder;
     let ends = rungs.iter().flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
     let range = around(ends);
-    let mut marks = Vec::new();
-    let steps: Vec<[f64; 2]> = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
-    marks.push(Mark::Line { tone: Tone::Accent, points: steps, name: String::new() });
+    let steps = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
+    let mut marks = vec![Mark::line(Tone::Accent, steps, "")];
     let champion = facts.champion_rung().map(|rung| rung.standing.content);
     marks.extend(rungs.iter().map(|rung| {
         let has_label = rungs.len() <= LABELS_MAX || Some(rung.standing.content) == champion;
@@ -59,12 +58,12 @@ fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let figure = Figure {
         title: "Ladder",
         sentence,
-        source: &invocation.data_file("gate/*/verdict.json"),
-        command: &invocation.model_command("list", Print::Text),
+        source: invocation.data_file("gate/*/verdict.json"),
+        command: invocation.model_command("list", Print::Text),
     };
     let last = rungs.last().map_or(0, |rung| rung.generation);
-    let (x, y) = (Axis::generations(0, last), Axis::real("Elo, all gates together", with_room(range)));
-    figure.wide_chart(markup, Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+    let axes = [Axis::generations(0, last), Axis::real("Elo, all gates together", with_room(range))];
+    figure.wide_chart(markup, axes, &marks);
 }
 
 fn place(rung: &Rung) -> [f64; 2] {
@@ -88,13 +87,9 @@ fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Inv
     let points = |path: &GatePath| -> Vec<[f64; 2]> {
         [[0.0, 0.0]].into_iter().chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr])).collect()
     };
-    let lines = paths.iter().enumerate().rev().map(|(age, path)| Mark::Line {
-        tone: if age == 0 { Tone::Accent } else { Tone::Faint },
-        points: points(path),
-        name: if age == 0 { format!("gen {}", path.generation) } else { String::new() },
-    });
     let mut marks = vec![Mark::Level { at: high, name: "accept" }, Mark::Level { at: low, name: "reject" }];
-    marks.extend(lines);
+    marks.extend(paths[1..].iter().rev().map(|path| Mark::line(Tone::Faint, points(path), "")));
+    marks.push(Mark::line(Tone::Accent, points(latest), &format!("gen {}", latest.generation)));
     let found = paths.iter().flat_map(|path| &path.looks);
     let most = found.clone().map(|look| look.pairs as f64).fold(1.0, f64::max);
     let span = found.map(|look| look.llr).chain([low, high]);
@@ -107,10 +102,10 @@ fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Inv
             "inconclusive" => format!("The latest gate was inconclusive after {pairs} pairs of games."),
             word => format!("The latest gate {word} its candidate after {pairs} pairs of games."),
         },
-        source: &invocation.data_file("gate/*/games/*.parquet"),
-        command: &invocation.inspect_command(Stage::Gate, latest.generation),
+        source: invocation.data_file("gate/*/games/*.parquet"),
+        command: invocation.inspect_command(Stage::Gate, latest.generation),
     };
     let x = Axis::whole("pairs of games", [0.0, most]);
     let y = Axis::real("log-likelihood ratio", [range[0] - room, range[1] + room]);
-    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+    figure.chart(markup, [x, y], &marks);
 }

@@ -1,6 +1,6 @@
 //! What the run cost: throughput, efficiency, processor time.
 
-use crate::report::chart::{Axis, Bar, Chart, Mark, NARROW, Tone, bars};
+use crate::report::chart::{Axis, Bar, Mark, Tone, bars};
 use crate::report::facts::Facts;
 use crate::report::figure::{Figure, absent};
 use crate::report::invocation::{Invocation, Print};
@@ -24,8 +24,6 @@ fn throughput(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let speeds = &facts.speeds;
     let points: Vec<[f64; 2]> =
         speeds.iter().map(|speed| [f64::from(speed.generation), speed.games_per_second]).collect();
-    let tips = points.iter().map(|&[x, y]| ([x, y], format!("generation {x}: {} games per second", number(y, 1))));
-    let tips = Mark::Points { tone: Tone::Accent, points: tips.collect() };
     let latest = speeds[speeds.len() - 1];
     let figure = Figure {
         title: "Throughput",
@@ -34,18 +32,16 @@ fn throughput(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
             latest.generation,
             number(latest.games_per_second, 0)
         ),
-        source: &invocation.model_file("run.log"),
-        command: &invocation.run_command(&facts.run, "status", Print::Json),
+        source: invocation.model_file("run.log"),
+        command: invocation.run_command(&facts.run, "status", Print::Json),
     };
     let x = Axis::generations(speeds[0].generation, latest.generation);
     let y = Axis::real("self-play, games per second", from_zero(points.iter().map(|point| point[1])));
-    let marks = vec![Mark::Line { tone: Tone::Accent, points, name: String::new() }, tips];
-    figure.chart(markup, &Chart { summary: figure.sentence.clone(), size: NARROW, x, y, marks });
+    let tip = |[x, y]: [f64; 2]| format!("generation {x}: {} games per second", number(y, 1));
+    figure.chart(markup, [x, y], &[Mark::series(Tone::Accent, points, "", tip)]);
 }
 
 fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &Invocation) {
-    let (source, command) =
-        (invocation.model_file("run.log"), invocation.run_command(&facts.run, "status", Print::Text));
     let rows = |value: fn(&Efficiency) -> f64, label: &dyn Fn(f64) -> String| -> Vec<Bar> {
         // The moments that promotions take are no share of the whole.
         let stages = run.stages.iter().filter(|(_, found)| 0.002 * run.all.cpu_seconds < found.cpu_seconds);
@@ -59,26 +55,21 @@ fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &
     let figure = Figure {
         title: "Efficiency",
         sentence: format!("All threads together were busy for {} of their time.", percent(run.all.efficiency)),
-        source: &source,
-        command: &command,
+        source: invocation.model_file("run.log"),
+        command: invocation.run_command(&facts.run, "status", Print::Text),
     };
     let found = rows(|stage| stage.efficiency, &percent);
-    figure.with(markup, "", |markup| bars(markup, &described(&figure.sentence, &found), &found, 1.0));
+    figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, 1.0));
     let most = run.stages.values().map(|stage| stage.cpu_seconds).fold(0.0, f64::max);
     let unit = Unit::of(most);
     let figure = Figure {
         title: "Processor time",
         sentence: format!("{} by all stages.", Unit::of(run.all.cpu_seconds).text(run.all.cpu_seconds)),
-        source: &source,
-        command: &invocation.run_command(&facts.run, "status", Print::Json),
+        source: invocation.model_file("run.log"),
+        command: invocation.run_command(&facts.run, "status", Print::Json),
     };
     let found = rows(|stage| stage.cpu_seconds, &|seconds| unit.text(seconds));
-    figure.with(markup, "", |markup| bars(markup, &described(&figure.sentence, &found), &found, most));
-}
-
-fn described(sentence: &str, bars: &[Bar]) -> String {
-    let bars: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
-    format!("{sentence} {}", bars.join(", "))
+    figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, most));
 }
 
 /// A unit of processor time.
