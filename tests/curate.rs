@@ -231,9 +231,9 @@ fn a_summary_of_positions_says_what_their_rows_say() {
             assert_eq!(line.results, histogram(rows.iter().filter_map(result)), "{what}");
             let static_error = |row: &PositionRow| Some((score(row)? - f64::from(row.static_score?) / 1000.0).abs());
             let result_error = |row: &PositionRow| Some((score(row)? - result(row)?).abs());
-            check_mean(line.score_mean(), &scores, &what);
-            check_mean(line.static_error_mean(), &rows.iter().filter_map(static_error).collect::<Vec<_>>(), &what);
-            check_mean(line.result_error_mean(), &rows.iter().filter_map(result_error).collect::<Vec<_>>(), &what);
+            check_mean(line.score.discs(), &scores, &what);
+            check_mean(line.static_error.discs(), &rows.iter().filter_map(static_error).collect::<Vec<_>>(), &what);
+            check_mean(line.result_error.discs(), &rows.iter().filter_map(result_error).collect::<Vec<_>>(), &what);
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::gates::{GatePath, gate_paths};
 use super::samples::{Scatter, scatter};
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
@@ -62,7 +61,6 @@ impl Rung {
 /// A generation's place in the lineage.
 #[derive(Clone, Debug)]
 pub(super) struct Descent {
-    pub(super) generation: u32,
     pub(super) player: Option<String>,
     pub(super) draft: Option<VersionId>,
     pub(super) line: GenerationLine,
@@ -110,7 +108,7 @@ impl Facts {
             finished: lineage.finished(),
             champion,
             ladder: rungs(&lineage)?,
-            descents: descents(&lineage, &documents)?,
+            descents: descents(&lineage, &documents, &trainings)?,
             scatter: shown.map(|fit| scatter(fit.generation, &fit.figures, datasets)).transpose()?.flatten(),
             gates: gate_paths(&lineage.gates)?,
             speeds: speeds.collect(),
@@ -156,7 +154,7 @@ impl Facts {
 
     /// The last generation that has begun.
     pub(super) fn last(&self) -> u32 {
-        self.descents.last().map_or(1, |descent| descent.generation)
+        self.lines().last().map_or(1, |line| line.generation)
     }
 }
 
@@ -177,20 +175,9 @@ fn made<T: for<'de> Deserialize<'de>>(documents: &[ModelDocument], stage: Stage)
     let of_stage = documents.iter().filter(|document| document.origin.stage == stage.name());
     let read = |document: &ModelDocument| {
         let figures = T::deserialize(&document.origin.metrics).ok()?;
-        Some(Made { generation: generation_of(documents, document)?, id: document.id, figures })
+        Some(Made { generation: document.origin.generation()?, id: document.id, figures })
     };
     of_stage.filter_map(read).collect()
-}
-
-/// The generation of a version: that of the newest dataset behind it.
-fn generation_of(documents: &[ModelDocument], document: &ModelDocument) -> Option<u32> {
-    if let Some(generation) = document.origin.generation() {
-        return Some(generation);
-    }
-    let parent = document.origin.parent.as_ref()?.content;
-    // A version is newer than its parent, so this ends even if a lineage is circular.
-    let older = documents.iter().rev().filter(|other| other.id < document.id);
-    older.into_iter().find(|other| other.content == parent)?.origin.generation()
 }
 
 fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
@@ -211,7 +198,11 @@ fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
 }
 
 /// All generations that have begun, closed ones first. Candidates that were not measured before are measured here.
-fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<Descent>, ArtifactError> {
+fn descents(
+    lineage: &Lineage<'_>,
+    documents: &[ModelDocument],
+    trainings: &[Made<TrainMetrics>],
+) -> Result<Vec<Descent>, ArtifactError> {
     let closed = lineage.closed.generation;
     let mut last = lineage.gates.last().map_or(closed, |gate| gate.generation.max(closed));
     last = last.max(generations(lineage.datasets, Stage::Generate)?.last().copied().unwrap_or(0));
@@ -219,16 +210,9 @@ fn descents(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Vec<De
     for generation in closed + 1..=last {
         lines.push(generation_line(lineage, documents, generation)?);
     }
-    let draft = |generation: u32| {
-        let of_this = |document: &&ModelDocument| {
-            document.origin.stage == Stage::Train.name() && document.origin.generation() == Some(generation)
-        };
-        documents.iter().rev().find(of_this).map(|document| document.id)
-    };
     let descents = measured_once(lines, lineage.registry)?.into_iter().map(|line| Descent {
-        generation: line.generation,
         player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
-        draft: draft(line.generation),
+        draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),
         line,
     });
     Ok(descents.collect())
@@ -244,9 +228,4 @@ fn manifests(datasets: &Path) -> Result<Vec<Manifest>, ArtifactError> {
         manifests.push(Manifest::read(&folder, DatasetKind::Selfplay)?);
     }
     Ok(manifests)
-}
-
-/// Whether a gate accepted.
-pub(super) fn is_accepted(verdict: Option<Verdict>) -> bool {
-    verdict == Some(Verdict::Accepted)
 }

@@ -1,7 +1,7 @@
 //! A picture with its title, what it shows in a sentence, and where its numbers are.
 
 use super::chart::{Axis, Chart, Mark, NARROW, WIDE};
-use super::invocation::{Invocation, Print};
+use super::invocation::Invocation;
 use super::markup::Markup;
 use crate::artifact::model::name::VersionId;
 
@@ -21,7 +21,7 @@ impl Figure {
     /// A figure of what a version's document says.
     pub(super) fn of_version(title: &'static str, sentence: String, id: VersionId, invocation: &Invocation) -> Self {
         let source = invocation.model_file(&format!("{id}/model.json"));
-        let command = invocation.model_command(&format!("show {id}"), Print::Json);
+        let command = invocation.model_command(&format!("show {id} --json"));
         Self { title, sentence, source, command }
     }
 

@@ -18,22 +18,6 @@ pub struct Invocation {
     pub datasets: PathBuf,
 }
 
-/// How a command prints its numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Print {
-    Text,
-    Json,
-}
-
-impl Print {
-    const fn option(self) -> &'static str {
-        match self {
-            Self::Text => "",
-            Self::Json => " --json",
-        }
-    }
-}
-
 impl Invocation {
     /// The options that name the config.
     #[must_use]
@@ -43,7 +27,7 @@ impl Invocation {
     }
 
     /// `renma COMMAND` about the run.
-    pub(super) fn run_command(&self, run: &str, command: &str, print: Print) -> String {
+    pub(super) fn run_command(&self, run: &str, command: &str) -> String {
         let mut text = format!("renma {command} {}", self.config_options());
         if self.models != Path::new("models").join(run) {
             text += &format!(" --models {}", quoted(&self.models));
@@ -51,16 +35,16 @@ impl Invocation {
         if self.datasets != Path::new("datasets").join(run) {
             text += &format!(" --datasets {}", quoted(&self.datasets));
         }
-        text + print.option()
+        text
     }
 
-    /// `renma model COMMAND` about its registry, with `--json` if only that prints everything.
-    pub(super) fn model_command(&self, command: &str, print: Print) -> String {
+    /// `renma model COMMAND` about its registry.
+    pub(super) fn model_command(&self, command: &str) -> String {
         let mut text = format!("renma model {command} --models {}", quoted(&self.models));
         if self.datasets != datasets_beside(&self.models) {
             text += &format!(" --datasets {}", quoted(&self.datasets));
         }
-        text + print.option()
+        text
     }
 
     /// `renma dataset inspect` of one of its datasets.
@@ -104,17 +88,17 @@ mod tests {
             datasets: datasets.into(),
         };
         let usual = at("configs/a.toml", "models/a", "datasets/a");
-        assert_eq!(usual.run_command("a", "status", Print::Text), "renma status --config configs/a.toml");
-        assert_eq!(usual.model_command("show v0001", Print::Json), "renma model show v0001 --models models/a --json");
+        assert_eq!(usual.run_command("a", "status"), "renma status --config configs/a.toml");
+        assert_eq!(usual.model_command("show v0001 --json"), "renma model show v0001 --json --models models/a");
         let set = Invocation { settings: vec!["train.epochs = 3".into()], ..usual };
         assert_eq!(
-            set.run_command("a", "status", Print::Json),
-            "renma status --config configs/a.toml --set 'train.epochs = 3' --json"
+            set.run_command("a", "status --json"),
+            "renma status --json --config configs/a.toml --set 'train.epochs = 3'"
         );
         let other = at("my configs/a'b.toml", "models/b", "elsewhere");
         let options = "--config \"my configs/a'b.toml\" --models models/b --datasets elsewhere";
-        assert_eq!(other.run_command("a'b", "status", Print::Text), format!("renma status {options}"));
-        assert_eq!(other.model_command("list", Print::Text), "renma model list --models models/b --datasets elsewhere");
+        assert_eq!(other.run_command("a'b", "status"), format!("renma status {options}"));
+        assert_eq!(other.model_command("list"), "renma model list --models models/b --datasets elsewhere");
         assert_eq!(other.inspect_command(Stage::Gate, 3), "renma dataset inspect elsewhere/gate/generation=0003");
     }
 }

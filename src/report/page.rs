@@ -3,7 +3,7 @@
 use super::HEAD;
 use super::facts::Facts;
 use super::figure::{absent, references};
-use super::invocation::{Invocation, Print};
+use super::invocation::Invocation;
 use super::markup::Markup;
 use super::pictures::{errors, mpc, strength, training, work};
 use super::scale::{number, signed};
@@ -139,10 +139,8 @@ fn section(markup: &mut Markup, name: &str, class: &str, body: impl FnOnce(&mut 
 }
 
 fn footer(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    let (made, all) = (
-        invocation.run_command(&facts.run, "report", Print::Text),
-        invocation.run_command(&facts.run, "status", Print::Json),
-    );
+    let (made, all) =
+        (invocation.run_command(&facts.run, "report"), invocation.run_command(&facts.run, "status --json"));
     absent(markup, "Errors are in discs; Elo comes from a joint fit to all gates. Hover over a mark for its numbers.");
     markup.element("p", &[("class", "caption")], |markup| {
         references(markup, [("made by", &made), ("all figures", &all)]);

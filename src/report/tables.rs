@@ -1,11 +1,12 @@
 //! What is better read than drawn: the datasets and the lineage.
 
-use super::facts::{Descent, Facts, is_accepted};
+use super::facts::{Descent, Facts};
 use super::figure::{absent, source};
-use super::invocation::{Invocation, Print};
+use super::invocation::Invocation;
 use super::markup::Markup;
 use super::scale::number;
 use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::verdict::Verdict;
 use crate::pipeline::stage::Stage;
 use crate::statistics::elo::elo_text;
 
@@ -60,14 +61,14 @@ pub(super) fn lineage(markup: &mut Markup, facts: &Facts, invocation: &Invocatio
     };
     list(markup, recent);
     more(markup, earlier.len(), |markup| list(markup, earlier));
-    let (files, command) = (invocation.model_file("lineage.json"), invocation.model_command("list", Print::Text));
+    let (files, command) = (invocation.model_file("lineage.json"), invocation.model_command("list"));
     markup.element("p", &[("class", "caption")], |markup| source(markup, &files, &command));
 }
 
-fn item(markup: &mut Markup, Descent { generation, player, draft, line }: &Descent) {
-    let class = if is_accepted(line.verdict) { "accepted" } else { "other" };
+fn item(markup: &mut Markup, Descent { player, draft, line }: &Descent) {
+    let class = if line.verdict == Some(Verdict::Accepted) { "accepted" } else { "other" };
     markup.element("li", &[("class", class)], |markup| {
-        markup.leaf("span", &[("class", "number")], &generation.to_string());
+        markup.leaf("span", &[("class", "number")], &line.generation.to_string());
         markup.leaf("strong", &[], line.candidate.as_deref().unwrap_or("no candidate yet"));
         let mut words = Vec::new();
         words.extend(draft.map(|draft| format!("fitted to {draft}")));

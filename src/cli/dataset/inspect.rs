@@ -56,9 +56,9 @@ fn describe_positions(summary: &PositionsSummary) -> String {
             thousands(line.rows),
             format!("{:.1} %", percent(line.exact, line.rows)),
             format!("{:.1} %", percent(line.random, line.rows)),
-            line.score_mean().map_or("-".to_owned(), |value| format!("{value:+.2}")),
-            discs(line.static_error_mean()),
-            discs(line.result_error_mean()),
+            line.score.discs().map_or("-".to_owned(), |value| format!("{value:+.2}")),
+            discs(line.static_error.discs()),
+            discs(line.result_error.discs()),
             format!("|{}|", bars(&line.scores)),
             format!("|{}|", bars(&line.results)),
         ]);

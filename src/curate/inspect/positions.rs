@@ -5,6 +5,7 @@ use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::table::row::TableRow;
 use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::board::position::Position;
+use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,6 +22,26 @@ const EMPTIES_STEP: u8 = 5;
 /// The plies at which openings are counted.
 const OPENING_PLIES: [u8; 4] = [4, 8, 12, 16];
 
+/// A mean of values in millidiscs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mean {
+    count: u64,
+    sum: i64,
+}
+
+impl Mean {
+    fn add(&mut self, value: i64) {
+        self.count += 1;
+        self.sum += value;
+    }
+
+    /// The mean in discs, if there are values.
+    #[must_use]
+    pub fn discs(self) -> Option<f64> {
+        (0 < self.count).then(|| self.sum as f64 / self.count as f64 / f64::from(Score::DISC.0))
+    }
+}
+
 /// Positions in one range of empty squares.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EmptiesSummary {
@@ -34,21 +55,15 @@ pub struct EmptiesSummary {
     pub random: u64,
     /// Rows with a score.
     pub scored: u64,
-    /// Rows with a score and a static score.
+    /// The scores.
     #[serde(skip)]
-    static_scored: u64,
-    /// Rows with a score and a result.
+    pub score: Mean,
+    /// |score − static score| of the rows that have both.
     #[serde(skip)]
-    decided: u64,
-    /// Sum of scores, in millidiscs.
+    pub static_error: Mean,
+    /// |score − result| of the rows that have both.
     #[serde(skip)]
-    score_sum: i64,
-    /// Sum of |score − static score|, in millidiscs.
-    #[serde(skip)]
-    static_error_sum: u64,
-    /// Sum of |score − result|, in millidiscs.
-    #[serde(skip)]
-    result_error_sum: u64,
+    pub result_error: Mean,
     /// Rows by score, in bins of [`BIN_DISCS`] around multiples of it.
     pub scores: [u64; BINS],
     /// Rows by result, in the same bins.
@@ -56,24 +71,6 @@ pub struct EmptiesSummary {
 }
 
 impl EmptiesSummary {
-    /// The mean score, in discs, if a row has one.
-    #[must_use]
-    pub fn score_mean(&self) -> Option<f64> {
-        mean_discs(self.score_sum as f64, self.scored)
-    }
-
-    /// The mean of |score − static score|, in discs, if a row has both.
-    #[must_use]
-    pub fn static_error_mean(&self) -> Option<f64> {
-        mean_discs(self.static_error_sum as f64, self.static_scored)
-    }
-
-    /// The mean of |score − result|, in discs, if a row has both.
-    #[must_use]
-    pub fn result_error_mean(&self) -> Option<f64> {
-        mean_discs(self.result_error_sum as f64, self.decided)
-    }
-
     fn add(&mut self, row: &PositionRow) {
         self.rows += 1;
         self.exact += u64::from(row.exact == Some(true));
@@ -84,21 +81,15 @@ impl EmptiesSummary {
         }
         let Some(score) = row.score else { return };
         self.scored += 1;
-        self.score_sum += i64::from(score);
+        self.score.add(score.into());
         self.scores[bin(score)] += 1;
         if let Some(static_score) = row.static_score {
-            self.static_scored += 1;
-            self.static_error_sum += u64::from(score.abs_diff(static_score));
+            self.static_error.add(score.abs_diff(static_score).into());
         }
         if let Some(result) = result {
-            self.decided += 1;
-            self.result_error_sum += u64::from(score.abs_diff(result));
+            self.result_error.add(score.abs_diff(result).into());
         }
     }
-}
-
-fn mean_discs(sum: f64, count: u64) -> Option<f64> {
-    (0 < count).then(|| sum / count as f64 / 1000.0)
 }
 
 pub(super) fn bin(millidiscs: i32) -> usize {

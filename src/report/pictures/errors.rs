@@ -5,7 +5,7 @@ use crate::pipeline::train::task::{Errors, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Made};
 use crate::report::figure::{Figure, absent};
-use crate::report::invocation::{Invocation, Print};
+use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{around, from_zero, number};
 
@@ -66,7 +66,7 @@ fn by_generation(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
         title: "Error by generation",
         sentence,
         source: invocation.model_file("*/model.json"),
-        command: invocation.run_command(&facts.run, "status", Print::Text),
+        command: invocation.run_command(&facts.run, "status"),
     };
     let axes = [Axis::generations(1, facts.last()), Axis::real("mean absolute error, discs", around(values()))];
     figure.chart(markup, axes, &marks);

@@ -5,7 +5,7 @@ use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, HeldOut};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Made};
 use crate::report::figure::{Figure, absent};
-use crate::report::invocation::{Invocation, Print};
+use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::samples::Scatter;
 use crate::report::scale::{from_zero, number};
@@ -60,7 +60,7 @@ fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatt
             number(discs(fit.sigma), 1)
         ),
         source: invocation.data_file(&format!("mpc/generation={:04}/samples/*.parquet", scatter.generation)),
-        command: invocation.model_command(&format!("show {}", made.id), Print::Json),
+        command: invocation.model_command(&format!("show {} --json", made.id)),
     };
     let axes = ["shallow score, discs", "deep score, discs"].map(|name| Axis::real(name, [-most, most]));
     figure.chart(markup, axes, &marks);

@@ -5,7 +5,7 @@ use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Rung};
 use crate::report::figure::{Figure, absent};
 use crate::report::gates::GatePath;
-use crate::report::invocation::{Invocation, Print};
+use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{around, signed};
 
@@ -59,7 +59,7 @@ fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
         title: "Ladder",
         sentence,
         source: invocation.data_file("gate/*/verdict.json"),
-        command: invocation.model_command("list", Print::Text),
+        command: invocation.model_command("list"),
     };
     let last = rungs.last().map_or(0, |rung| rung.generation);
     let axes = [Axis::generations(0, last), Axis::real("Elo, all gates together", with_room(range))];

@@ -4,7 +4,7 @@ use crate::pipeline::train::task::{Coverage, Error, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Made};
 use crate::report::figure::{Figure, absent};
-use crate::report::invocation::{Invocation, Print};
+use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{around, number};
 
@@ -59,7 +59,7 @@ fn coverage(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
             latest.id
         ),
         source: invocation.model_file("*/model.json"),
-        command: invocation.model_command("list", Print::Json),
+        command: invocation.model_command("list --json"),
     };
     let x = Axis::generations(points[0][0] as u32, latest.generation);
     let range = around(points.iter().map(|point| point[1]));

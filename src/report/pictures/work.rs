@@ -3,7 +3,7 @@
 use crate::report::chart::{Axis, Bar, Mark, Tone, bars};
 use crate::report::facts::Facts;
 use crate::report::figure::{Figure, absent};
-use crate::report::invocation::{Invocation, Print};
+use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{from_zero, number};
 use crate::run::efficiency::{Efficiency, RunEfficiency};
@@ -33,7 +33,7 @@ fn throughput(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
             number(latest.games_per_second, 0)
         ),
         source: invocation.model_file("run.log"),
-        command: invocation.run_command(&facts.run, "status", Print::Json),
+        command: invocation.run_command(&facts.run, "status --json"),
     };
     let x = Axis::generations(speeds[0].generation, latest.generation);
     let y = Axis::real("self-play, games per second", from_zero(points.iter().map(|point| point[1])));
@@ -56,7 +56,7 @@ fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &
         title: "Efficiency",
         sentence: format!("All threads together were busy for {} of their time.", percent(run.all.efficiency)),
         source: invocation.model_file("run.log"),
-        command: invocation.run_command(&facts.run, "status", Print::Text),
+        command: invocation.run_command(&facts.run, "status"),
     };
     let found = rows(|stage| stage.efficiency, &percent);
     figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, 1.0));
@@ -66,7 +66,7 @@ fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &
         title: "Processor time",
         sentence: format!("{} by all stages.", Unit::of(run.all.cpu_seconds).text(run.all.cpu_seconds)),
         source: invocation.model_file("run.log"),
-        command: invocation.run_command(&facts.run, "status", Print::Json),
+        command: invocation.run_command(&facts.run, "status --json"),
     };
     let found = rows(|stage| stage.cpu_seconds, &|seconds| unit.text(seconds));
     figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, most));
