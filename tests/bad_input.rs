@@ -222,7 +222,6 @@ fn nonsense_on_the_command_line_is_a_usage_error() {
         ("bench generate --config configs/tiny.toml --games 0", "games"),
         ("eval positions.obf --mpc-level 42", "--mpc-level"),
         ("model import registry/v0002/model.json --format mpc-dat --models registry", "--model"),
-        ("status --config configs/tiny.toml --key run.sede", "run.sede"),
     ] {
         check(&workspace, arguments, 2, &[word]);
     }

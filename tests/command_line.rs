@@ -431,7 +431,6 @@ fn a_closed_pipe_is_not_an_error() {
         "generate --help",
         "status --config configs/tiny.toml",
         "status --config configs/tiny.toml --json",
-        "status --config configs/tiny.toml --key run.seed",
         "model list --models models/tiny",
         "model show v0002 --models models/tiny",
         "eval positions.obf --json",

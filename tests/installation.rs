@@ -269,7 +269,7 @@ fn a_run_keeps_a_set_key_and_another_value_of_it_is_a_change() {
     let bad = run("--set train.epoch=3");
     assert_eq!(bad.code, Some(2));
     assert!(bad.stderr.contains("--set: train.epoch: there is no such key"), "{}", bad.stderr);
-    assert!(run("--set").stderr.contains("--set needs a value"));
+    assert!(run("--set").stderr.contains("a value is required for '--set"));
     assert!(files(&workspace.path("models")) == before);
 }
 

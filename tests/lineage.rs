@@ -402,12 +402,12 @@ fn a_bad_config_is_refused_before_anything_is_written() {
     check(&workspace, &format!("--config {config}"), 2, &["generate.play_depth"]);
     assert!(!workspace.path("models").exists() && !workspace.path("datasets").exists());
     for (options, words) in [
-        ("--config", "--config needs a value"),
-        ("--config=", "--config needs a value"),
-        ("--generations few", "--generations few"),
-        ("--restart 0", "--restart 0"),
-        ("--frobnicate", "unknown option --frobnicate"),
-        ("again", "unknown option again"),
+        ("--config", "a value is required for '--config"),
+        ("--config=", "a value is required for '--config"),
+        ("--generations few", "invalid value 'few' for '--generations"),
+        ("--restart 0", "invalid value '0' for '--restart"),
+        ("--frobnicate", "unexpected argument '--frobnicate'"),
+        ("again", "unexpected argument 'again'"),
     ] {
         check(&workspace, options, 2, &["error: ", words]);
     }

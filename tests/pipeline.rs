@@ -246,7 +246,7 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
 #[test]
 fn a_remake_passes_on_the_games_as_played_and_fails_on_changed_ones() {
     let workspace = copy_of_run();
-    let start = workspace.done("status --config configs/smoke.toml --key run.start");
+    let start = "builtin:disc-count";
     let gate = "datasets/smoke/gate/generation=0001";
     let folder = workspace.path(gate);
     let arguments = format!(
@@ -280,7 +280,7 @@ fn another_gate_in_the_same_folder_is_refused_with_what_differs() {
     let workspace = copy_of_run();
     let gate = "datasets/smoke/gate/generation=0001";
     let before = files(&workspace.path(gate));
-    let start = workspace.done("status --config configs/smoke.toml --key run.start");
+    let start = "builtin:disc-count";
     let deeper = workspace.config("deeper", "smoke", &[("gate.depth", "3")]);
     for (config, candidate, words) in
         [(deeper.as_str(), "v0002", "gate.depth is 2 there and 3 here"), ("configs/smoke.toml", "v0004", "v0004")]

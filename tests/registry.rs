@@ -625,7 +625,7 @@ fn a_rollback_whose_report_cannot_be_written_says_that_it_took_effect() {
     let history = || ChampionFile::read(&workspace.path("models/run")).unwrap().history;
     let before = history();
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let arguments = ["promote", "--rollback", "--models", "models/run", "--json", "--log", "models/run/run.log"];
+    let arguments = ["promote", "--rollback", "--models", "models/run", "--json"];
     let output = workspace.command(&arguments).stdout(full).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");

@@ -93,7 +93,7 @@ pub(super) enum Command {
         #[arg(value_name = "DIR", value_parser = folder())]
         folder: PathBuf,
     },
-    /// Make generation after generation: generate, train, fit-mpc, gate, promote
+    /// Make generations: generate, train, fit-mpc, gate, promote
     Run(LoopArguments),
     /// Play games and write their positions with deep-search scores
     Generate(GenerateCommandArguments),

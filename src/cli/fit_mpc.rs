@@ -1,7 +1,7 @@
 //! `renma fit-mpc`.
 
 use super::arguments::stage::FitMpcArguments;
-use super::output::{counted, detail, print_report, table, thousands};
+use super::output::{counted, detail, table, thousands};
 use super::session::{Session, load_run_model, registry_folder};
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config_with;
@@ -20,7 +20,7 @@ pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Res
     with_task(session, arguments, |task| {
         let report = fit_mpc(task, session.context())?;
         tell(session, &task, &report);
-        print_report(session, &report, &report.id)
+        session.print_report(&report, &report.id)
     })?;
     Ok(exit_code::DONE.into())
 }

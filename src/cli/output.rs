@@ -1,7 +1,6 @@
 //! Text for people on stderr, results for machines on stdout.
 
 use super::command_errors::UsageError;
-use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, OutputFile, stream};
 use crate::pipeline::item_sample::share_found;
@@ -96,11 +95,6 @@ pub(super) fn output_name(path: &Path) -> &Path {
 /// Prints a result as one line of JSON on stdout.
 pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(print(&serde_json::to_string(value)?)?)
-}
-
-/// Prints the report of a stage as JSON if that was asked for, else the version that it made.
-pub(super) fn print_report(session: &Session, report: &impl Serialize, version: &str) -> anyhow::Result<()> {
-    if session.json { print_json(report) } else { Ok(print(version)?) }
 }
 
 /// Prints a line for people on stderr, unless only errors were asked for.

@@ -2,7 +2,7 @@
 
 use super::arguments::{GlobalArguments, ProgressMode};
 use super::command_errors::UsageError;
-use super::output::{Verbosity, detail, say, set_verbosity};
+use super::output::{Verbosity, detail, print, print_json, say, set_verbosity};
 use super::progress::Watcher;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
@@ -12,6 +12,7 @@ use crate::engine::search::mpc_level::MpcLevel;
 use crate::exit_code;
 use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, Host, StageError};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,6 +85,11 @@ impl Session {
     /// When the run is expected to end, for its progress.
     pub(super) fn expect_end(&self, after: Option<Duration>) {
         self.watcher.expect_end(after);
+    }
+
+    /// Prints the report of a stage as JSON if that was asked for, else the version that it made.
+    pub(super) fn print_report(&self, report: &impl Serialize, version: &str) -> anyhow::Result<()> {
+        if self.json { print_json(report) } else { Ok(print(version)?) }
     }
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading

@@ -3,7 +3,8 @@
 use super::arguments::shard::ShardCommand;
 use super::command_errors::UsageError;
 use super::drive;
-use super::output::{detail, finding_text, print, print_json, print_report, say, thousands};
+use super::command_errors::UsageError;
+use super::output::{detail, finding_text, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, processor_time};
 use super::{fit_mpc, gate, generate, plan, train};
 use crate::cluster::check::{Checked, check};
@@ -92,12 +93,12 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
         StageTask::Train(task) => {
             let report = train(&task, context)?;
             train::tell(session, &task, &report, stopwatch.seconds());
-            print_report(session, &report, &report.id)?;
+            session.print_report(&report, &report.id)?;
         }
         StageTask::FitMpc(task) => {
             let report = fit_mpc(task, context)?;
             fit_mpc::tell(session, &task, &report);
-            print_report(session, &report, &report.id)?;
+            session.print_report(&report, &report.id)?;
         }
         StageTask::Gate(task) => {
             let report = gate(task, context)?;

@@ -1,8 +1,8 @@
 //! `renma train`.
 
 use super::arguments::stage::TrainArguments;
-use super::model_errors::{error_table, training_lines};
-use super::output::{counted, detail, print_report, say};
+use super::model_errors::{error_table, training_lines, training_warnings};
+use super::output::{counted, detail, say};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::model::registry::Registry;
@@ -22,7 +22,7 @@ pub(super) fn run(session: &Session, arguments: &TrainArguments) -> anyhow::Resu
         let stopwatch = Stopwatch::start();
         let report = train(&task, session.context())?;
         tell(session, &task, &report, stopwatch.seconds());
-        print_report(session, &report, &report.id)
+        session.print_report(&report, &report.id)
     })?;
     Ok(exit_code::DONE.into())
 }

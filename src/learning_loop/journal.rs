@@ -2,6 +2,7 @@
 
 use super::{LoopError, RunTask};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::publish::exists;
 use crate::cluster::drive::DriveReport;
 use crate::exit_code;
 use crate::pipeline::gate::task::GateReport;
@@ -85,7 +86,8 @@ impl<'a> Journal<'a> {
     pub(super) fn end(&self, code: u8) {
         let is_at_work = self.is_at_work.load(Ordering::Relaxed);
         let is_verdict = matches!(code, exit_code::DONE | exit_code::REJECTED | exit_code::INCONCLUSIVE);
-        if is_at_work || !is_verdict {
+        let path = self.task.registry.folder().join(RUN_RECORD_NAME);
+        if is_at_work || !is_verdict || !exists(&path).unwrap_or_default() {
             // What ended the run is said on stderr and by the exit code as well.
             self.record(Some(code)).unwrap_or_default();
         }
