@@ -8,27 +8,21 @@ use crate::artifact::publish::remove_file;
 use crate::cluster::divide::plan_of;
 use crate::cluster::plan::{PLAN_FILE, Plan};
 use crate::cluster::runs::log_path;
-use crate::cluster::stage::StagePlan;
-use crate::cluster::stage::fit_mpc::FitMpcPlan;
-use crate::cluster::stage::gate::GatePlan;
-use crate::cluster::stage::generate::GeneratePlan;
-use crate::cluster::stage::train::TrainPlan;
+use crate::cluster::stage::{Outline, StageTask};
 use serde_json::json;
 
 pub(super) fn run(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shards);
     let stage = match arguments.into_stage()? {
         StageArguments::Generate(arguments, replace) => {
-            generate::with_task(session, &arguments, replace, |task| Ok(StagePlan::Generate(GeneratePlan::new(task)?)))
+            generate::with_task(session, &arguments, replace, |task| Ok(StageTask::Generate(task).plan()?))
         }
-        StageArguments::Train(arguments) => {
-            train::with_task(&arguments, |task| Ok(StagePlan::Train(TrainPlan::new(&task)?)))
-        }
+        StageArguments::Train(arguments) => train::with_task(&arguments, |task| Ok(StageTask::Train(task).plan()?)),
         StageArguments::FitMpc(arguments) => {
-            fit_mpc::with_task(session, &arguments, |task| Ok(StagePlan::FitMpc(FitMpcPlan::new(&task)?)))
+            fit_mpc::with_task(session, &arguments, |task| Ok(StageTask::FitMpc(task).plan()?))
         }
         StageArguments::Gate(arguments) => {
-            gate::with_task(session, &arguments, |task| Ok(StagePlan::Gate(GatePlan::new(&task)?)))
+            gate::with_task(session, &arguments, |task| Ok(StageTask::Gate(task).plan()?))
         }
     }?;
     let found = Plan::found(&stage, &path);
@@ -42,7 +36,8 @@ pub(super) fn run(session: &Session, arguments: PlanArguments) -> anyhow::Result
         // It tells of the shards of another plan.
         remove_file(&log_path(&path))?;
     }
-    let (pieces, name) = (thousands(plan.stage.piece_count() as u64), plan.stage.stage());
+    let Outline { stage: name, weights, .. } = plan.stage.outline();
+    let pieces = thousands(weights.len() as u64);
     let (shards, output) = (plan.shards.len(), output_name(&path).display());
     say(&format!("shard plan: {name}, {pieces} parts in {shards} shards: {output}"));
     if !session.json {

@@ -1,12 +1,13 @@
 //! A plan: one stage cut into shards, with everything that determines its bytes.
 
-use super::stage::{Inputs, StagePlan, StageTask};
+use super::stage::{Inputs, Outline, StagePlan, StageTask};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, format_of};
 use crate::artifact::output::FileKind;
 use crate::artifact::seal::{read_sealed, seal};
 use crate::pipeline::stage::Stage;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::ops::Range;
 use std::path::Path;
 
@@ -24,12 +25,15 @@ pub const PLAN_FILE: FileKind = FileKind {
 };
 
 /// A stage and its shards. The paths in it are relative to the folder that all shards run in.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is cut.
-    pub stage: StagePlan,
+    format: PlanFormat,
+    algorithm: u32,
     /// The pieces of each shard: the first, and the one after the last.
     pub shards: Vec<Range<usize>>,
+    /// What is cut.
+    #[serde(flatten)]
+    pub stage: StagePlan,
 }
 
 /// A plan with what it names.
@@ -53,13 +57,16 @@ impl Plan {
     /// so that there may be more or fewer of them.
     #[must_use]
     pub fn new(stage: StagePlan, shard_count: usize) -> Self {
-        let all: u128 = (0..stage.piece_count()).map(|piece| u128::from(stage.weight(piece))).sum();
-        let shards = stage.rounds().into_iter().flat_map(|round| {
-            let work: u128 = round.clone().map(|piece| u128::from(stage.weight(piece))).sum();
-            let count = (shard_count as u128 * work).div_ceil(all.max(1)).clamp(1, round.len().max(1) as u128);
-            cut(round, count as usize, |piece| stage.weight(piece))
+        let Outline { stage: kind, weights, rounds, .. } = stage.outline();
+        let work =
+            |pieces: &Range<usize>| weights[pieces.clone()].iter().map(|&weight| u128::from(weight)).sum::<u128>();
+        let all = work(&(0..weights.len())).max(1);
+        let shards = rounds.into_iter().flat_map(|round| {
+            let count = (shard_count as u128 * work(&round)).div_ceil(all).clamp(1, round.len().max(1) as u128);
+            cut(round, count as usize, |piece| weights[piece])
         });
-        Self { shards: shards.collect(), stage }
+        let shards = shards.collect();
+        Self { format: PlanFormat::CURRENT, algorithm: kind.algorithm(), shards, stage }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
@@ -73,41 +80,24 @@ impl Plan {
             }
             next = pieces.end;
         }
-        let needed = self.stage.piece_count();
+        let needed = self.stage.outline().weights.len();
         if next == needed { Ok(()) } else { Err(format!("its shards make {next} parts, and its games need {needed}")) }
     }
 
     /// The text of the plan's file.
     #[must_use]
     pub fn text(&self) -> String {
-        seal(&self.value())
-    }
-
-    fn value(&self) -> Value {
-        let mut fields = self.stage.fields();
-        let stage = self.stage.stage();
-        fields.insert("format".into(), json!(PlanFormat::CURRENT));
-        fields.insert("stage".into(), json!(stage));
-        fields.insert("algorithm".into(), json!(stage.algorithm()));
-        fields.insert("shards".into(), json!(self.shards));
-        Value::Object(fields)
+        seal(self)
     }
 
     /// Reads a plan without what it names.
     pub(super) fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let plan = Self::of_value(path, read_sealed(path)?)?;
+        let value: Value = read_sealed(path)?;
+        check_versions(path, &value)?;
+        let plan: Self =
+            serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))?;
         plan.check().map_err(|reason| ArtifactError::unfit(path, reason))?;
         Ok(plan)
-    }
-
-    fn of_value(path: &Path, value: Value) -> Result<Self, ArtifactError> {
-        let stage = check_versions(path, &value)?;
-        let damaged = |error: serde_json::Error| ArtifactError::damaged(path, error.to_string());
-        let mut fields: Map<String, Value> = serde_json::from_value(value).map_err(damaged)?;
-        ["format", "stage", "algorithm"].into_iter().for_each(|name| drop(fields.remove(name)));
-        let shards = fields.remove("shards").unwrap_or_default();
-        let shards = serde_json::from_value(shards).map_err(damaged)?;
-        Ok(Self { stage: StagePlan::of_fields(stage, fields).map_err(damaged)?, shards })
     }
 
     /// The plan of this very stage in a file, if there is one.
@@ -163,28 +153,22 @@ impl LoadedPlan {
 
     /// That stage.
     #[must_use]
-    pub const fn stage(&self) -> Stage {
-        self.plan.stage.stage()
+    pub fn stage(&self) -> Stage {
+        self.plan.stage.outline().stage
     }
 
     /// The generation, counted from 1.
     #[must_use]
-    pub const fn generation(&self) -> u32 {
-        self.plan.stage.generation()
-    }
-
-    /// The folder in which the shards leave their pieces.
-    #[must_use]
-    pub fn output(&self) -> &Path {
-        self.plan.stage.output()
+    pub fn generation(&self) -> u32 {
+        self.plan.stage.outline().generation
     }
 
     /// How much work each shard is.
     #[must_use]
     pub fn work(&self) -> ShardWork {
-        let stage = &self.plan.stage;
-        let of_shard = |pieces: &Range<usize>| pieces.clone().map(|piece| stage.weight(piece)).sum();
-        ShardWork { unit: stage.stage().unit(), of_shards: self.plan.shards.iter().map(of_shard).collect() }
+        let Outline { stage, weights, .. } = self.plan.stage.outline();
+        let of_shard = |pieces: &Range<usize>| weights[pieces.clone()].iter().sum();
+        ShardWork { unit: stage.unit(), of_shards: self.plan.shards.iter().map(of_shard).collect() }
     }
 
     /// The pieces of each shard.
@@ -203,8 +187,8 @@ pub(super) fn name_of(plan: &Path) -> String {
     plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Versions are checked before anything else, whose form they decide; the stage of the plan.
-fn check_versions(path: &Path, plan: &Value) -> Result<Stage, ArtifactError> {
+/// Versions are checked before anything else, whose form they decide.
+fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
     let remedy = "make it again with renma shard plan";
     let text = |key: &str| plan.get(key).map_or("nothing".to_owned(), Value::to_string);
     format_of::<PlanFormat>(plan).map_err(|reason| ArtifactError::unfit(path, format!("{reason}\n{remedy}")))?;
@@ -218,7 +202,7 @@ fn check_versions(path: &Path, plan: &Value) -> Result<Stage, ArtifactError> {
         let reason = format!("it is for algorithm {} of {stage}, this renma has {algorithm}", text("algorithm"));
         return Err(ArtifactError::unfit(path, format!("{reason}\n{remedy}, or use the renma that made it")));
     }
-    Ok(stage)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod generate;
 mod inputs;
 pub mod train;
 
+use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
@@ -21,14 +22,15 @@ use crate::pipeline::train::task::TrainTask;
 use fit_mpc::{FitMpcInputs, FitMpcPlan};
 use gate::{GateInputs, GatePlan};
 use generate::{GenerateInputs, GeneratePlan};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 use std::iter;
 use std::ops::Range;
 use std::path::Path;
 use train::{TrainInputs, TrainPlan};
 
 /// A stage with everything that determines its bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "stage", rename_all = "kebab-case")]
 pub enum StagePlan {
     /// Self-play; its pieces are parts of a dataset.
     Generate(GeneratePlan),
@@ -63,6 +65,20 @@ pub enum StageTask<'a> {
 }
 
 impl StageTask<'_> {
+    /// What a plan says of it.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
+    pub fn plan(&self) -> Result<StagePlan, StageError> {
+        Ok(match self {
+            Self::Generate(task) => StagePlan::Generate(GeneratePlan::new(*task)?),
+            Self::Train(task) => StagePlan::Train(TrainPlan::new(task)?),
+            Self::FitMpc(task) => StagePlan::FitMpc(FitMpcPlan::new(task)?),
+            Self::Gate(task) => StagePlan::Gate(GatePlan::new(task)?),
+        })
+    }
+
     /// Its parts, which any number of processes make.
     ///
     /// # Errors
@@ -78,65 +94,44 @@ impl StageTask<'_> {
     }
 }
 
-impl StagePlan {
+/// What is asked of the plan of any stage.
+#[derive(Debug)]
+pub struct Outline<'a> {
     /// The stage.
-    #[must_use]
-    pub const fn stage(&self) -> Stage {
-        match self {
-            Self::Generate(_) => Stage::Generate,
-            Self::Train(_) => Stage::Train,
-            Self::FitMpc(_) => Stage::FitMpc,
-            Self::Gate(_) => Stage::Gate,
-        }
-    }
-
+    pub stage: Stage,
     /// The generation, counted from 1.
-    #[must_use]
-    pub const fn generation(&self) -> u32 {
-        match self {
-            Self::Generate(plan) => plan.generation,
-            Self::Train(plan) => plan.generation,
-            Self::FitMpc(plan) => plan.generation,
-            Self::Gate(plan) => plan.generation,
-        }
-    }
-
+    pub generation: u32,
     /// The folder in which shards leave their pieces.
-    #[must_use]
-    pub fn output(&self) -> &Path {
-        match self {
-            Self::Generate(plan) => &plan.output,
-            Self::Train(plan) => &plan.registry,
-            Self::FitMpc(plan) => &plan.output,
-            Self::Gate(plan) => &plan.output,
-        }
-    }
-
-    /// The number of pieces that shards divide.
-    #[must_use]
-    pub fn piece_count(&self) -> usize {
-        match self {
-            Self::Generate(plan) => plan.config.part_count(),
-            Self::Train(plan) => plan.weights.len(),
-            Self::FitMpc(plan) => plan.config.games.div_ceil(plan.config.part_games) as usize,
-            Self::Gate(plan) => plan.piece_count(),
-        }
-    }
-
+    pub output: &'a Path,
+    /// How much work each of the pieces is that shards divide, in units of the stage; at least 1.
+    pub weights: Vec<u64>,
     /// The pieces that can be made at the same time, one round after another.
-    pub(super) fn rounds(&self) -> Vec<Range<usize>> {
-        if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..self.piece_count()).collect() }
-    }
+    pub rounds: Vec<Range<usize>>,
+}
 
-    /// How much work a piece is, in units of the stage; at least 1.
-    pub(super) fn weight(&self, piece: usize) -> u64 {
-        let games = |all: u64, of_piece: u64| of_piece.min(all.saturating_sub(piece as u64 * of_piece)).max(1);
-        match self {
-            Self::Generate(plan) => games(plan.config.games, plan.config.part_games),
-            Self::Train(plan) => plan.weights[piece].max(1),
-            Self::FitMpc(plan) => games(plan.config.games, plan.config.part_games),
-            Self::Gate(plan) => games(plan.config.games, 2 * BATCH_PAIRS),
-        }
+impl StagePlan {
+    /// What is asked of it.
+    #[must_use]
+    pub fn outline(&self) -> Outline<'_> {
+        let (stage, generation, output, weights) = match self {
+            Self::Generate(plan) => {
+                let weights = game_weights(plan.config.games, plan.config.part_games);
+                (Stage::Generate, plan.generation, &plan.output, weights)
+            }
+            Self::Train(plan) => {
+                let weights = plan.weights.iter().map(|weight| *weight.max(&1)).collect();
+                (Stage::Train, plan.generation, &plan.registry, weights)
+            }
+            Self::FitMpc(plan) => {
+                let weights = game_weights(plan.config.games, plan.config.part_games);
+                (Stage::FitMpc, plan.generation, &plan.output, weights)
+            }
+            Self::Gate(plan) => {
+                (Stage::Gate, plan.generation, &plan.output, game_weights(plan.config.games, 2 * BATCH_PAIRS))
+            }
+        };
+        let rounds = if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..weights.len()).collect() };
+        Outline { stage, generation, output, weights, rounds }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
@@ -147,31 +142,10 @@ impl StagePlan {
             Self::FitMpc(plan) => plan.config.check().map_err(|error| error.to_string())?,
             Self::Gate(plan) => plan.config.check().map_err(|error| error.to_string())?,
         }
-        if self.generation() == 0 { Err("generation is 0: generations are counted from 1".into()) } else { Ok(()) }
-    }
-
-    /// Its fields as they stand in the plan's file.
-    pub(super) fn fields(&self) -> Map<String, Value> {
-        let value = match self {
-            Self::Generate(plan) => serde_json::to_value(plan),
-            Self::Train(plan) => serde_json::to_value(plan),
-            Self::FitMpc(plan) => serde_json::to_value(plan),
-            Self::Gate(plan) => serde_json::to_value(plan),
-        };
-        match value.expect("a plan is plain data") {
-            Value::Object(fields) => fields,
-            _ => unreachable!("a plan is a struct"),
-        }
-    }
-
-    /// The plan of a stage from its fields.
-    pub(super) fn of_fields(stage: Stage, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
-        let fields = Value::Object(fields);
-        match stage {
-            Stage::Train => serde_json::from_value(fields).map(Self::Train),
-            Stage::FitMpc => serde_json::from_value(fields).map(Self::FitMpc),
-            Stage::Gate => serde_json::from_value(fields).map(Self::Gate),
-            Stage::Generate => serde_json::from_value(fields).map(Self::Generate),
+        if self.outline().generation == 0 {
+            Err("generation is 0: generations are counted from 1".into())
+        } else {
+            Ok(())
         }
     }
 
@@ -195,6 +169,11 @@ impl StagePlan {
             _ => unreachable!("a plan loads its own inputs"),
         }
     }
+}
+
+/// The games of each piece.
+fn game_weights(all: u64, of_piece: u64) -> Vec<u64> {
+    PartRange::all(all, of_piece).iter().map(|range| range.count).collect()
 }
 
 /// A folder as a plan names it: a plan is JSON, and so are its names.

@@ -8,11 +8,7 @@ use crate::cluster::check::check;
 use crate::cluster::divide::write_plan;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::cluster::plan::LoadedPlan;
-use crate::cluster::stage::StagePlan;
-use crate::cluster::stage::fit_mpc::FitMpcPlan;
-use crate::cluster::stage::gate::GatePlan;
-use crate::cluster::stage::generate::GeneratePlan;
-use crate::cluster::stage::train::TrainPlan;
+use crate::cluster::stage::{Outline, StageTask};
 use crate::pipeline::Context;
 use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask, Method};
 use crate::pipeline::gate::task::{GateReport, GateTask};
@@ -31,8 +27,9 @@ pub(super) struct Sharded<'a> {
 
 impl Sharded<'_> {
     /// Lets the parts of a stage be made elsewhere, and checks them.
-    fn make_parts(&self, plan: StagePlan) -> Result<(), LoopError> {
-        let (stage, generation, context) = (plan.stage(), plan.generation(), self.here.context);
+    fn make_parts(&self, task: &StageTask<'_>) -> Result<(), LoopError> {
+        let (plan, context) = (task.plan()?, self.here.context);
+        let Outline { stage, generation, .. } = plan.outline();
         let path = plan_path(self.datasets, stage, generation);
         write_plan(plan, &path, context)?;
         let plan = LoadedPlan::read(&path)?;
@@ -49,12 +46,12 @@ impl Stages for Sharded<'_> {
     }
 
     fn generate(&self, task: GenerateTask<'_>) -> Result<GenerateReport, LoopError> {
-        self.make_parts(StagePlan::Generate(GeneratePlan::new(task)?))?;
+        self.make_parts(&StageTask::Generate(task))?;
         self.here.generate(task)
     }
 
     fn train(&self, task: &TrainTask<'_>, generation: u32) -> Result<TrainReport, LoopError> {
-        self.make_parts(StagePlan::Train(TrainPlan::new(task)?))?;
+        self.make_parts(&StageTask::Train(task.clone()))?;
         self.here.train(task, generation)
     }
 
@@ -63,13 +60,13 @@ impl Stages for Sharded<'_> {
             let reason = "runs on this machine: each of its searches uses the fits before it";
             self.here.context.host.say(&format!("fit-mpc: fit_mpc.method = \"source\" {reason}"));
         } else {
-            self.make_parts(StagePlan::FitMpc(FitMpcPlan::new(&task)?))?;
+            self.make_parts(&StageTask::FitMpc(task))?;
         }
         self.here.fit_mpc(task)
     }
 
     fn gate(&self, task: GateTask<'_>) -> Result<GateReport, LoopError> {
-        self.make_parts(StagePlan::Gate(GatePlan::new(&task)?))?;
+        self.make_parts(&StageTask::Gate(task))?;
         self.here.gate(task)
     }
 }

@@ -7,7 +7,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::LoadedModel;
 use crate::pipeline::StageError;
 use crate::pipeline::gate::recipe::recipe;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig, GateTask};
+use crate::pipeline::gate::task::{GateConfig, GateTask};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -59,10 +59,6 @@ impl GatePlan {
             avoid: task.avoid.iter().map(|folder| PlannedDataset::new(folder)).collect::<Result<_, _>>()?,
             output: text_of(task.output)?.into(),
         })
-    }
-
-    pub(super) fn piece_count(&self) -> usize {
-        (self.config.games / 2).div_ceil(BATCH_PAIRS) as usize
     }
 
     pub(super) fn load(&self, path: &Path) -> Result<GateInputs, ArtifactError> {
