@@ -3,7 +3,6 @@
 use super::arguments::shard::ShardCommand;
 use super::command_errors::UsageError;
 use super::drive;
-use super::command_errors::UsageError;
 use super::output::{detail, finding_text, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, processor_time};
 use super::{fit_mpc, gate, generate, plan, train};

@@ -1,7 +1,7 @@
 //! `renma train`.
 
 use super::arguments::stage::TrainArguments;
-use super::model_errors::{error_table, training_lines, training_warnings};
+use super::model_errors::{error_table, training_lines};
 use super::output::{counted, detail, say};
 use super::session::{Session, Stopwatch, load_run_model, registry_folder};
 use crate::artifact::dataset::manifest::Manifest;
