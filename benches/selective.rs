@@ -159,7 +159,6 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
         model: &model,
         registry: &registry,
         output: None,
-        report: None,
     };
     let stop = AtomicBool::new(false);
     let report =

@@ -15,13 +15,11 @@ use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::task::GenerateConfig;
-use crate::pipeline::retired::modernize;
 use crate::pipeline::search_settings::SelectiveConfig;
 use crate::pipeline::train::task::TrainConfig;
 use crate::pipeline::{StageError, check_range};
 use resolve::{Fault, Resolved, lines_of, resolve};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use setting::Setting;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -216,29 +214,6 @@ pub fn load_config_with(path: &Path, settings: &[Setting]) -> Result<LoadedConfi
 #[must_use]
 pub fn default_config() -> LoadedConfig {
     load_text(Path::new("default.toml"), "", &[]).expect("the embedded config is sound")
-}
-
-/// A config as a run has recorded it, perhaps before some of its keys were fixed; what it names lies relative to `path`.
-///
-/// # Errors
-///
-/// As [`load_config`].
-pub fn load_recorded(path: &Path, mut recorded: Value) -> Result<LoadedConfig, ConfigError> {
-    modernize_tables(&mut recorded);
-    let text = toml::to_string(&recorded)
-        .map_err(|error| ConfigError::Invalid { place: place(path, None), reason: error.to_string() })?;
-    load_text(path, &text, &[])
-}
-
-/// Brings the tables of a recorded config into today's form; gives the keys, as `table.key`, that say something else than
-/// what is fixed now.
-pub fn modernize_tables(recorded: &mut Value) -> Vec<(String, Value)> {
-    let tables = recorded.as_object_mut().into_iter().flatten();
-    let others = tables.flat_map(|(table, keys)| {
-        let others = keys.as_object_mut().map(|keys| modernize(table, keys)).unwrap_or_default();
-        others.into_iter().map(move |(key, value)| (format!("{table}.{key}"), value))
-    });
-    others.collect()
 }
 
 fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConfig, ConfigError> {

@@ -10,7 +10,6 @@ pub mod generate;
 pub mod item_sample;
 pub mod parts;
 pub mod promote;
-pub mod retired;
 pub mod search_settings;
 pub mod stage;
 pub mod train;

@@ -10,7 +10,7 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::run::standings::standings;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use workspace::{Outcome, Workspace, check_same, copy_folder, files, pipeline, pipeline_from, start_pipeline};
@@ -509,23 +509,6 @@ fn a_window_that_shrinks_leaves_what_older_generations_were_trained_on() {
 }
 
 #[test]
-fn a_run_without_a_record_gets_one_from_its_gates() {
-    let workspace = copy_of_run();
-    std::fs::remove_file(workspace.path("models/run/lineage.json")).unwrap();
-    let snapshot = workspace.path("models/run/config/generation=0001");
-    let text = std::fs::read_to_string(snapshot.join("run.toml")).unwrap();
-    workspace.write("models/run/config/run.toml", text.replace("\"features.toml\"", "\"features/es-cube.toml\""));
-    workspace.write("models/run/config/features/es-cube.toml", workspace::shipped("features/es-cube.toml"));
-    std::fs::remove_dir_all(snapshot).unwrap();
-    let before = [generation(&workspace, 1), generation(&workspace, 2)];
-    let config = tiny(&workspace, "run", &[("gate.depth", "2")]);
-    check(&workspace, &format!("--config {config}"), 2, &["gate.depth is 1 in the run and 2 in the config"]);
-    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
-    check(&workspace, &format!("--config {config}"), 0, &[]);
-    assert!([generation(&workspace, 1), generation(&workspace, 2)] == before && !generation(&workspace, 3).is_empty());
-}
-
-#[test]
 fn a_default_that_has_moved_is_reported_and_the_run_keeps_its_own() {
     let workspace = Workspace::new();
     let named = tiny(&workspace, "run", &[("run.generations", "1")]);
@@ -549,56 +532,4 @@ fn a_default_that_has_moved_is_reported_and_the_run_keeps_its_own() {
     // To name the key is a change like any other.
     let named = tiny(&workspace, "run", &[("run.window", "3")]);
     check(&workspace, &format!("--config {named}"), 2, &["run.window is 4 in the run and 3 in the config"]);
-}
-
-/// Gives a run the record and the snapshot that a renma with more keys would have written.
-fn make_older(workspace: &Workspace, balance_discs: f64) {
-    let path = workspace.path("models/run/lineage.json");
-    let mut lineage: Value = read_sealed(&path).unwrap();
-    lineage["configs"][0].as_object_mut().unwrap().remove("defaults");
-    let config = &mut lineage["configs"][0]["config"];
-    let older = json!({
-        "generate": { "book": "", "exploration_empties": 14, "table_bits": 16 },
-        "train": { "deduplicate": false, "multiplicity_max": 1 },
-        "fit_mpc": {
-            "method": "seed", "level": 87, "compare": 1, "empties_max": 50, "empties_min": 14, "end_empties": 0,
-            "exploration": 0.0, "folds": 5, "game_samples": 1, "play_depth": 1, "probes_max": 1, "random_plies": 10,
-            "table_bits": 16, "tree_depth_max": 6, "tree_depth_min": 3, "tree_share": 0.0
-        },
-        "gate": {
-            "alpha": 0.05, "balance_depth": 4, "balance_discs": balance_discs, "batch_pairs": 8, "beta": 0.05,
-            "interval": 1.96, "nelo0": 0.0, "nelo1": 50.0, "table_bits": 16
-        }
-    });
-    for (table, keys) in older.as_object().unwrap() {
-        config[table].as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
-    }
-    let text = toml::to_string(config).unwrap();
-    workspace.write("models/run/config/generation=0001/run.toml", text);
-    write_sealed(&path, &lineage).unwrap();
-}
-
-#[test]
-fn a_run_of_a_renma_with_more_keys_is_done_as_recorded_and_continues() {
-    let workspace = copy_of_run();
-    make_older(&workspace, 64.0);
-    let finished = [generation(&workspace, 1), generation(&workspace, 2)];
-    let config = tiny(&workspace, "run", &[]);
-    let status = workspace.done(&format!("status --config {config}"));
-    assert!(!status.contains("stale") && !status.contains("changed since"), "{status}");
-    check(&workspace, &format!("--config {config} --generations 3"), 0, &[]);
-    assert!(
-        [generation(&workspace, 1), generation(&workspace, 2)] == finished && !generation(&workspace, 3).is_empty()
-    );
-    let all = data(&workspace);
-    check(&workspace, &format!("--config {config} --generations 3"), 0, &[]);
-    assert!(data(&workspace) == all, "a rerun changed something");
-
-    let workspace = copy_of_run();
-    make_older(&workspace, 5.0);
-    let words = "gate.balance_discs is 5.0 in the run and nothing in the config";
-    let status = workspace.done(&format!("status --config {config}"));
-    assert!(status.contains(words) && !status.contains("stale"), "{status}");
-    check(&workspace, &format!("--config {config} --generations 3"), 2, &[words]);
-    check(&workspace, &format!("--config {config} --generations 3 --from-next"), 0, &[]);
 }

@@ -5,7 +5,6 @@
 use super::nearest::nearest;
 use super::{Config, Origin};
 use crate::pipeline::alternatives::{Alternatives, alternatives};
-use crate::pipeline::retired::is_retired;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -306,9 +305,6 @@ impl<'a> Overlay<'a> {
         if self.known.contains_key(key) {
             return format!("it is a separate table\nwrite [{key}]");
         }
-        if is_retired(table, key) {
-            return "there is no such key any more: its value is fixed\nremove it".to_owned();
-        }
         format!("there is no such key{}", self.nearest_key(table, key))
     }
 
@@ -426,11 +422,6 @@ mod tests {
                 "run.epochs: there is no such key\ndid you mean train.epochs? it belongs in [train]",
             ),
             ("[run]\nzzz = 4", 2, "run.zzz: there is no such key"),
-            (
-                "[gate]\nbatch_pairs = 4",
-                2,
-                "gate.batch_pairs: there is no such key any more: its value is fixed\nremove it",
-            ),
             ("[generation]", 1, "[generation]: there is no such table\ndid you mean [generate]?"),
             ("gate = 1", 1, "gate = 1: expected a table [gate]"),
             (

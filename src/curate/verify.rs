@@ -10,13 +10,11 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verify::{Verified, strangers};
 use crate::artifact::error::ArtifactError;
-use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One verification.
 #[derive(Clone, Copy, Debug)]
@@ -111,28 +109,8 @@ fn over_parts<T: Send>(
 }
 
 /// The config in a manifest, as the stage that made the dataset knows it.
-fn config_of<T: DeserializeOwned>(dataset: &Dataset, table: &str) -> Result<(T, Retired), ArtifactError> {
+fn config_of<T: DeserializeOwned>(dataset: &Dataset) -> Result<T, ArtifactError> {
     let path = dataset.folder().join("manifest.json");
-    let mut config = dataset.manifest().config.clone();
-    let values = config.as_object_mut().map(|keys| modernize(table, keys)).unwrap_or_default();
-    let config =
-        serde_json::from_value(config).map_err(|error| ArtifactError::unfit(&path, format!("its config: {error}")))?;
-    Ok((config, Retired { path, values }))
-}
-
-/// Values that the recorded config gives to keys which are constants now.
-struct Retired {
-    path: PathBuf,
-    values: Vec<(String, Value)>,
-}
-
-impl Retired {
-    /// The value of a key, or what is fixed now; an error unless it lies between `min` and `max`.
-    fn get(&self, key: &str, today: f64, min: f64, max: f64) -> Result<f64, ArtifactError> {
-        let Some((_, value)) = self.values.iter().find(|(name, _)| name == key) else { return Ok(today) };
-        let number = value.as_f64().filter(|number| (min..=max).contains(number));
-        number.ok_or_else(|| {
-            ArtifactError::unfit(&self.path, format!("its config: {key} = {value}: expected {min} to {max}"))
-        })
-    }
+    serde_json::from_value(dataset.manifest().config.clone())
+        .map_err(|error| ArtifactError::unfit(&path, format!("its config: {error}")))
 }

@@ -3,7 +3,7 @@
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::{Settings, table_settings};
-use crate::config::{Config, LoadedConfig, modernize_tables};
+use crate::config::{Config, LoadedConfig};
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,18 +62,6 @@ impl ConfigEntry {
         Self { algorithms, defaults, ..Self::new(self.from, loaded) }
     }
 
-    /// The same entry with the tables as an older renma wrote them, unless they are those of today.
-    #[must_use]
-    pub fn with_recorded(mut self, mut recorded: Value) -> Self {
-        recorded["run"]["features"] = FEATURES.into();
-        if recorded["generate"]["openings"] == "book" {
-            recorded["generate"]["book"] = BOOK.into();
-        }
-        self.config = recorded;
-        self.defaults = Vec::new();
-        self
-    }
-
     /// Whether the patterns and the book of a config are those of this entry.
     #[must_use]
     pub fn names_the_files_of(&self, loaded: &LoadedConfig) -> bool {
@@ -81,29 +69,16 @@ impl ConfigEntry {
             && self.book == loaded.book.as_ref().map(|book| book.content())
     }
 
-    /// Whether this program still computes the step ids of this entry: a newer algorithm or other keys have others.
+    /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
     #[must_use]
-    pub fn is_current(&self) -> bool {
+    pub fn has_algorithms_of_today(&self) -> bool {
         let today = algorithms();
-        let is_of_today = |(table, version): (&String, &u32)| today.get(table) == Some(version);
-        self.algorithms.iter().all(is_of_today) && self.has_keys_of_today()
-    }
-
-    /// Whether its config has the keys of today, and no others.
-    #[must_use]
-    pub fn has_keys_of_today(&self) -> bool {
-        serde_json::from_value::<Config>(self.config.clone()).is_ok()
+        self.algorithms.iter().all(|(table, version)| today.get(table) == Some(version))
     }
 
     /// Every key on which a step depends, with its value.
     fn settings(&self) -> Settings {
-        let mut config = self.config.clone();
-        let others = modernize_tables(&mut config);
-        let mut settings: Settings = all_keys(&config).collect();
-        for (name, value) in others {
-            settings.retain(|(other, _)| *other != name);
-            settings.push((name, value.to_string()));
-        }
+        let mut settings: Settings = all_keys(&self.config).collect();
         settings.retain(|(name, _)| !FREE_KEYS.contains(&name.as_str()));
         let contents = [("run.features", Some(self.features)), ("generate.book", self.book)];
         for (name, content) in contents {

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::Path;
 
-type LineageFormat = FormatVersion<1, 2>;
+type LineageFormat = FormatVersion<2, 2>;
 
 /// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";
@@ -104,8 +104,6 @@ pub struct Lineage<'a> {
     pub champions: ChampionFile,
     /// The finished gates.
     pub gates: Vec<RunGate>,
-    /// The config of a run that began before lineage was recorded.
-    adopted: Option<LoadedConfig>,
 }
 
 impl LineageFile {
@@ -123,20 +121,19 @@ impl LineageFile {
 }
 
 impl<'a> Lineage<'a> {
-    /// Reads the record of a run. A run without one, of an earlier renma, gets one from its gates.
+    /// Reads the record of a run.
     ///
     /// # Errors
     ///
     /// A damaged document.
     pub fn read(given: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
         let folder = registry.folder();
-        let mut file: LineageFile = read_versioned_or_default(&folder.join(NAME))?;
-        file.format = LineageFormat::CURRENT;
+        let file: LineageFile = read_versioned_or_default(&folder.join(NAME))?;
         let (config, moved_defaults) = match file.configs.last() {
             Some(last) => keep_defaults(last, given, folder)?,
             None => (given.clone(), Vec::new()),
         };
-        let mut lineage = Self {
+        Ok(Self {
             config,
             moved_defaults,
             given,
@@ -146,12 +143,7 @@ impl<'a> Lineage<'a> {
             closed: ClosedFile::read(folder)?,
             champions: ChampionFile::read(folder)?,
             gates: gates(datasets)?,
-            adopted: None,
-        };
-        if lineage.file.configs.is_empty() && (!lineage.gates.is_empty() || 0 < lineage.closed.generation) {
-            lineage.adopt()?;
-        }
-        Ok(lineage)
+        })
     }
 
     /// Writes the record and the snapshots of its configs. The caller holds the lock of the run.
@@ -162,11 +154,10 @@ impl<'a> Lineage<'a> {
     pub fn write(&self) -> Result<(), StageError> {
         let folder = self.registry.folder();
         for entry in &self.file.configs {
-            let sources = [Some(&self.config), self.adopted.as_ref()];
-            let source = sources.into_iter().flatten().find(|loaded| entry.names_the_files_of(loaded));
-            match source {
-                Some(loaded) => snapshot::write(folder, loaded, entry)?,
-                None => snapshot::refresh(folder, &self.config.name, entry)?,
+            if entry.names_the_files_of(&self.config) {
+                snapshot::write(folder, &self.config, entry)?;
+            } else {
+                snapshot::refresh(folder, &self.config.name, entry)?;
             }
         }
         let path = folder.join(NAME);
@@ -251,14 +242,8 @@ impl<'a> Lineage<'a> {
     /// A snapshot that is missing or was edited.
     pub fn config_of(&self, generation: u32) -> Result<LoadedConfig, StageError> {
         match self.file.config_of(generation) {
-            Some(entry) if 0 < self.finished() => {
-                let sources = [Some(&self.config), self.adopted.as_ref()];
-                let source =
-                    sources.into_iter().flatten().find(|loaded| entry.differences(&entry.of(loaded)).is_empty());
-                source.map_or_else(
-                    || snapshot::load(self.registry.folder(), &self.config.name, entry),
-                    |loaded| Ok(loaded.clone()),
-                )
+            Some(entry) if 0 < self.finished() && !entry.differences(&entry.of(&self.config)).is_empty() => {
+                snapshot::load(self.registry.folder(), &self.config.name, entry)
             }
             _ => Ok(self.config.clone()),
         }
@@ -277,8 +262,7 @@ impl<'a> Lineage<'a> {
                 self.file.configs = vec![ours];
                 self.file.generations.clear();
             }
-        } else if self.file.configs.last().is_none_or(|last| !last.is_current() || !last.differences(&ours).is_empty())
-        {
+        } else if self.file.configs.last().is_none_or(|last| !last.differences(&ours).is_empty()) {
             self.change_config(change, finished + 1)?;
         }
         let run = &self.config.config.run;
@@ -292,17 +276,17 @@ impl<'a> Lineage<'a> {
     /// Uses a different config from the next generation on; one that has begun keeps its config.
     fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
         let ours = ConfigEntry::new(next, &self.config);
-        let begun = self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::is_current);
+        let begun =
+            self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::has_algorithms_of_today);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
         // A change with which no generation has begun can be undone.
         let same = before.is_some_and(|before| before.differences(&ours).is_empty());
-        let written_today = before.is_some_and(ConfigEntry::has_keys_of_today);
         if change == Change::Refuse && !same {
             return Err(self.refusal(next - 1));
         }
         self.file.configs.retain(|entry| entry.from < from);
-        if !same || !written_today {
+        if !same {
             self.file.configs.push(ConfigEntry { from, ..ours });
         }
         Ok(())
@@ -334,42 +318,5 @@ impl<'a> Lineage<'a> {
             self.file.generations.sort_by_key(|entry| entry.generation);
         }
         Ok(player)
-    }
-
-    /// Reconstructs the record of a run that has none: the verdicts name the players.
-    fn adopt(&mut self) -> Result<(), StageError> {
-        let snapshot = self.registry.folder().join("config").join(format!("{}.toml", self.config.name));
-        let entry = if exists(&snapshot)? {
-            let (loaded, recorded) = snapshot::load_old(&snapshot)?;
-            let entry = ConfigEntry::new(1, &loaded).with_recorded(recorded);
-            self.adopted = Some(loaded);
-            entry
-        } else {
-            ConfigEntry::new(1, &self.config)
-        };
-        let start = entry.config["run"]["start"].as_str().unwrap_or_default().to_owned();
-        let content = load_model(&start, self.registry.folder())?.content;
-        let mut player = match &self.closed.champion {
-            Some(champion) => Player { name: champion.id.to_string(), content: champion.content },
-            None => Player { name: start, content },
-        };
-        let mut generation = self.closed.generation + 1;
-        while let Some(gate) = self.gates.iter().find(|gate| gate.generation == generation) {
-            if gate.verdict.baseline.content != player.content {
-                break;
-            }
-            self.file.generations.push(GenerationEntry { generation, player: player.clone() });
-            if gate.verdict.verdict == Verdict::Accepted {
-                let candidate = &gate.verdict.candidate;
-                player = Player { name: candidate.id.to_string(), content: candidate.content };
-            }
-            generation += 1;
-        }
-        self.file.configs.push(entry);
-        // An unfinished generation was played by the champion that the verdicts lead to.
-        if self.has_begun(generation)? {
-            self.file.generations.push(GenerationEntry { generation, player });
-        }
-        Ok(())
     }
 }

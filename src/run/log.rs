@@ -43,7 +43,7 @@ pub struct CallRecord {
     pub seconds: f64,
     /// Processor seconds of all its threads.
     pub cpu_seconds: f64,
-    /// The number of its threads; older versions did not record it.
+    /// The number of its threads, if it has any to itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
     /// The version that it made or found, if it is a stage that makes one.

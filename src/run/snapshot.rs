@@ -5,9 +5,8 @@ use super::folders::{generations_in, in_generation};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::features_text;
 use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
-use crate::config::{Config, LoadedConfig, load_config, load_recorded};
+use crate::config::{Config, LoadedConfig, load_config};
 use crate::pipeline::StageError;
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The folder of the snapshots in a registry.
@@ -34,7 +33,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
         Some(book) => put(&folder.join(BOOK), (book.lines().join("\n") + "\n").as_bytes())?,
         None => remove_file(&folder.join(BOOK))?,
     }
-    Ok(put(&path, text(&loaded.name, entry).as_bytes())?)
+    Ok(put(&path, text(registry, &loaded.name, entry)?.as_bytes())?)
 }
 
 /// Rewrites the config of a snapshot after a change of keys on which no step depends.
@@ -44,7 +43,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
 /// Whatever the system refuses.
 pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
     let path = path(registry, run, entry.from);
-    if exists(&path)? { Ok(put(&path, text(run, entry).as_bytes())?) } else { Ok(()) }
+    if exists(&path)? { Ok(put(&path, text(registry, run, entry)?.as_bytes())?) } else { Ok(()) }
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
@@ -66,10 +65,6 @@ pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
 /// A snapshot that is missing or was edited.
 pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedConfig, StageError> {
     let path = path(registry, run, entry.from);
-    if !entry.has_keys_of_today() {
-        // The record is sealed, so the older file need not be read.
-        return load_recorded(&path, entry.config.clone()).map_err(|error| StageError::Setting(error.to_string()));
-    }
     let loaded = load_config(&path).map_err(|error| StageError::Setting(error.to_string()))?;
     if !entry.differences(&entry.of(&loaded)).is_empty() {
         let reason = "it is not the config that lineage.json records\nrestore it; to change a run, edit its own config";
@@ -78,30 +73,16 @@ pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedCon
     Ok(loaded)
 }
 
-/// Reads the snapshot of a run that began before there was a record, perhaps with keys that are fixed now; also as it stands.
-///
-/// # Errors
-///
-/// A file that is not a config.
-pub fn load_old(path: &Path) -> Result<(LoadedConfig, Value), StageError> {
-    let unfit = |reason: String| ArtifactError::unfit(path, reason);
-    let text = String::from_utf8(read_bounded(path, SIZE_MAX)?).map_err(|error| unfit(error.to_string()))?;
-    let recorded: Value = toml::from_str(&text).map_err(|error| unfit(error.message().to_owned()))?;
-    let loaded = load_recorded(path, recorded.clone()).map_err(|error| StageError::Setting(error.to_string()))?;
-    Ok((loaded, recorded))
-}
-
-fn text(run: &str, entry: &ConfigEntry) -> String {
-    // In the order of the default, unless an older renma wrote it.
-    let tables = match serde_json::from_value::<Config>(entry.config.clone()) {
-        Ok(config) => toml::to_string(&config),
-        Err(_) => toml::to_string(&entry.config),
-    };
-    format!(
+fn text(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<String, ArtifactError> {
+    let unfit =
+        |error: serde_json::Error| ArtifactError::unfit(&registry.join("lineage.json"), format!("its config: {error}"));
+    // In the order of the default.
+    let config: Config = serde_json::from_value(entry.config.clone()).map_err(unfit)?;
+    Ok(format!(
         "# The config of run {run} from generation {} on, as renma run took it. Edit the run's own config instead.\n\n{}",
         entry.from,
-        tables.expect("a config is plain data")
-    )
+        toml::to_string(&config).expect("a config is plain data")
+    ))
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {

@@ -142,24 +142,13 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     Ok(RunSteps { stages, first, next })
 }
 
-/// Whether this program makes a generation's steps: it has the keys, the algorithms, the formats and the player that made it.
+/// Whether this program makes a generation's steps: it has the algorithms and the player that made it.
 fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, StageError> {
-    for stage in Stage::ALL {
-        let Some(kind) = stage.dataset() else { continue };
-        let folder = generation_folder(lineage.datasets, stage, generation);
-        if manifest_in(&folder, kind)?.is_some_and(|manifest| manifest.format < kind.format()) {
-            return Ok(false);
-        }
-    }
     let entry = lineage.file.config_of(generation);
     let player = lineage.player(generation)?;
     let loaded = load_model(&player.name, lineage.registry.folder())?;
     // A built-in model may differ between releases.
-    Ok(entry.is_none_or(ConfigEntry::is_current) && loaded.content == player.content)
-}
-
-fn manifest_in(folder: &Path, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
-    exists(&folder.join("manifest.json"))?.then(|| Manifest::read(folder, kind)).transpose()
+    Ok(entry.is_none_or(ConfigEntry::has_algorithms_of_today) && loaded.content == player.content)
 }
 
 /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
@@ -410,7 +399,8 @@ impl Walk<'_> {
     }
 
     fn manifest(&self, stage: Stage, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
-        manifest_in(&self.folder(stage), kind)
+        let folder = self.folder(stage);
+        exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
     }
 
     /// The newest version that a stage made in this generation.

@@ -13,7 +13,7 @@ use crate::engine::board::position::Position;
 use crate::engine::game::Game;
 use crate::engine::score::Discs;
 use crate::pipeline::gate::judgment::judge;
-use crate::pipeline::gate::task::{Constants, GateConfig};
+use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -31,14 +31,8 @@ pub struct GateVerified {
 
 /// Checks every game and every pair, and that they lead to the verdict.
 pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<GateVerified, StageError> {
-    let (config, retired): (GateConfig, _) = config_of(dataset, "gate")?;
+    let config: GateConfig = config_of(dataset)?;
     config.check()?;
-    let today = Constants::TODAY;
-    let constants = Constants {
-        alpha: retired.get("alpha", today.alpha, 1e-6, 0.4)?,
-        beta: retired.get("beta", today.beta, 1e-6, 0.4)?,
-        interval: retired.get("interval", today.interval, 0.0, 10.0)?,
-    };
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
@@ -59,7 +53,7 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     let damaged = |reason| ArtifactError::damaged(&dataset.folder().join("verdict.json"), reason);
     check_manifest(dataset.manifest(), &verdict).map_err(damaged)?;
     check_openings(dataset, &verdict)?;
-    check_verdict((&config, constants), &batches, &verdict).map_err(damaged)?;
+    check_verdict(&config, &batches, &verdict).map_err(damaged)?;
     let games = 2 * dataset.manifest().done;
     Ok(GateVerified { games, replayed: if fast { 0 } else { games }, verdict: verdict.verdict })
 }
@@ -169,12 +163,8 @@ fn check_openings(dataset: &Dataset, verdict: &VerdictFile) -> Result<(), Artifa
 }
 
 /// Checks that the games lead to the verdict, and that none came after the game that decided.
-fn check_verdict(
-    (config, constants): (&GateConfig, Constants),
-    batches: &[Vec<GateGameRow>],
-    verdict: &VerdictFile,
-) -> Result<(), String> {
-    let judgment = judge(config, constants, batches);
+fn check_verdict(config: &GateConfig, batches: &[Vec<GateGameRow>], verdict: &VerdictFile) -> Result<(), String> {
+    let judgment = judge(config, batches);
     if judgment.batches < batches.len() {
         return Err(format!("it was decided after {} of {} parts", judgment.batches, batches.len()));
     }

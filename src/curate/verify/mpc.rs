@@ -25,16 +25,9 @@ pub struct MpcVerified {
 
 /// Checks every sample.
 pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerified, StageError> {
-    let (config, retired): (FitMpcConfig, _) = config_of(dataset, "fit_mpc")?;
+    let config: FitMpcConfig = config_of(dataset)?;
     config.check()?;
-    let today = config.sampling();
-    let number = |key, today: u8| Ok::<_, ArtifactError>(retired.get(key, today.into(), 0.0, 60.0)? as u8);
-    let sampling = Sampling {
-        game_samples: number("game_samples", today.game_samples)?,
-        empties: [number("empties_min", today.empties[0])?, number("empties_max", today.empties[1])?],
-        end_empties: number("end_empties", today.end_empties)?,
-        ..today
-    };
+    let sampling = config.sampling();
     let settings = dataset.manifest().settings("fit_mpc");
     let parts = over_parts(context, "verify", dataset, |index| {
         check_known_footers(dataset, index, &settings)?;

@@ -2,9 +2,10 @@
 
 use super::rule::Rule;
 use super::score::{pair_counts, score};
-use super::task::{Constants, GateConfig};
+use super::task::GateConfig;
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::verdict::{Score, Verdict};
+use crate::statistics::elo::INTERVAL;
 use crate::statistics::sprt::SequentialTest;
 
 /// The verdict on a match, and what it rests on.
@@ -22,8 +23,8 @@ pub struct Judgment {
 
 /// Looks at the batches of a match one after another until the rule of its gate is satisfied.
 #[must_use]
-pub fn judge(config: &GateConfig, constants: Constants, batches: &[Vec<GateGameRow>]) -> Judgment {
-    let rule = Rule::with(config, constants);
+pub fn judge(config: &GateConfig, batches: &[Vec<GateGameRow>]) -> Judgment {
+    let rule = Rule::new(config);
     let (mut rows, mut count) = (Vec::new(), 0);
     let mut decision = None;
     while decision.is_none() && count < batches.len() {
@@ -35,7 +36,7 @@ pub fn judge(config: &GateConfig, constants: Constants, batches: &[Vec<GateGameR
     Judgment {
         batches: count,
         verdict: decision.unwrap_or_else(|| rule.last_word(pairs)),
-        score: score(&rows, constants.interval),
+        score: score(&rows, INTERVAL),
         test: rule.test(pairs),
     }
 }

@@ -1,8 +1,8 @@
 //! The rule by which a gate's games become a verdict.
 
-use super::task::{Constants, GateConfig, GateMode};
+use super::task::{GateConfig, GateMode, RISK};
 use crate::artifact::dataset::verdict::Verdict;
-use crate::statistics::elo::interval_of;
+use crate::statistics::elo::{INTERVAL, interval_of};
 use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
 
 /// When a gate ends, and how.
@@ -14,14 +14,10 @@ pub(super) enum Rule {
 }
 
 impl Rule {
-    pub(super) fn new(config: &GateConfig) -> Self {
-        Self::with(config, Constants::TODAY)
-    }
-
-    pub(super) const fn with(config: &GateConfig, Constants { alpha, beta, interval }: Constants) -> Self {
+    pub(super) const fn new(config: &GateConfig) -> Self {
         match config.mode {
-            GateMode::Sprt { nelo0, nelo1 } => Self::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }),
-            GateMode::Games {} => Self::Interval(interval),
+            GateMode::Sprt { nelo0, nelo1 } => Self::Sequential(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
+            GateMode::Games {} => Self::Interval(INTERVAL),
         }
     }
 

@@ -6,7 +6,6 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::reference::LoadedModel;
 use crate::pipeline::search_settings::{LevelSetting, SelectiveConfig};
 use crate::pipeline::{StageError, check_range};
-use crate::statistics::elo::INTERVAL;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -23,22 +22,6 @@ pub const BATCH_PAIRS: u64 = 8;
 ///
 /// The usual 5 %: one promotion in twenty of an equal candidate costs less than the games that a smaller risk takes.
 pub(in crate::pipeline) const RISK: f64 = 0.05;
-
-/// What a verdict rests on besides the config. Gates of earlier versions could choose these numbers, and recorded them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Constants {
-    /// The risk of accepting a candidate of `nelo0`.
-    pub alpha: f64,
-    /// The risk of rejecting one of `nelo1`.
-    pub beta: f64,
-    /// Standard errors each way of the Elo interval.
-    pub interval: f64,
-}
-
-impl Constants {
-    /// Those of this version.
-    pub const TODAY: Self = Self { alpha: RISK, beta: RISK, interval: INTERVAL };
-}
 
 /// A sequential test takes an opening if the baseline's search to this depth ...
 pub(in crate::pipeline) const BALANCE_DEPTH: u8 = 4;

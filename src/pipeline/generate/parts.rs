@@ -4,7 +4,7 @@ use super::openings::Openings;
 use super::play::{Player, SelfplayGame};
 use super::recipe::{origin_of, recipe};
 use super::remake::difference;
-use super::task::{Fixed, GenerateTask};
+use super::task::GenerateTask;
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::games::{GAMES, GameRow};
@@ -77,10 +77,7 @@ impl PartKind for Games<'_> {
     ) -> Result<(), StageError> {
         let openings = Openings::new(self.task.config, self.task.book)?;
         let GenerateTask { config, seed, generation, model, .. } = self.task;
-        let player = || {
-            let settings = (config, Fixed::TODAY);
-            Player::new(settings, &openings, seed, generation, &model.model, context.stop)
-        };
+        let player = || Player::new(config, &openings, seed, generation, &model.model, context.stop);
         let mut publish = |range: &PartRange, games: Vec<SelfplayGame>| {
             let mut rows = GamesRows::default();
             for game in games {

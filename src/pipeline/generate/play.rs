@@ -1,7 +1,7 @@
 //! One self-play game, a pure function of seed, generation, game id, config and model.
 
 use super::openings::Openings;
-use super::task::{Fixed, GenerateConfig, OpeningChoice};
+use super::task::{EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice, TABLE_BITS};
 use crate::artifact::dataset::games::GameRow;
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::model::version::Model;
@@ -30,7 +30,6 @@ pub(super) struct SelfplayGame {
 /// Plays games, one after another, with one search table.
 pub(super) struct Player<'a> {
     config: &'a GenerateConfig,
-    fixed: Fixed,
     openings: &'a Openings<'a>,
     seed: u64,
     generation: u32,
@@ -48,15 +47,15 @@ struct Choice {
 
 impl<'a> Player<'a> {
     pub(super) fn new(
-        (config, fixed): (&'a GenerateConfig, Fixed),
+        config: &'a GenerateConfig,
         openings: &'a Openings<'a>,
         seed: u64,
         generation: u32,
         model: &'a Model,
         stop: &'a AtomicBool,
     ) -> Self {
-        let searcher = Searcher::new(&model.evaluation, &model.mpc, fixed.table_bits).stopped_by(stop);
-        Self { config, fixed, openings, seed, generation, model, searcher, nodes: 0 }
+        let searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop);
+        Self { config, openings, seed, generation, model, searcher, nodes: 0 }
     }
 
     /// Plays a game, unless one of its searches is stopped: then there is no game.
@@ -134,7 +133,7 @@ impl<'a> Player<'a> {
         label: Option<&SearchResult>,
         rng: &mut RandomStream,
     ) -> Result<Choice, Stopped> {
-        let exploring = self.fixed.exploration_empties < position.empties();
+        let exploring = EXPLORATION_EMPTIES < position.empties();
         if exploring && rng.chance(self.config.exploration) {
             return if 0.0 < self.config.exploration_discs {
                 self.any_good_move(position, rng)

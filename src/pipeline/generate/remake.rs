@@ -3,7 +3,7 @@
 use super::openings::Openings;
 use super::play::Player;
 use super::recipe::origin_of;
-use super::task::{ALGORITHM, Fixed, GenerateConfig, OpeningChoice};
+use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::games::{GAMES, GameRow};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
@@ -11,10 +11,8 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::Model;
 use crate::artifact::table::Table;
-use crate::artifact::table::row::TableRow;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::item_sample::ItemSample;
-use crate::pipeline::retired::modernize;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 
@@ -38,27 +36,12 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
 ///
 /// A table that is not `[generate]`, or a key that is out of range.
 pub fn config_of(dataset: &Dataset) -> Result<GenerateConfig, ArtifactError> {
-    recorded(dataset).map(|(config, _)| config)
-}
-
-fn recorded(dataset: &Dataset) -> Result<(GenerateConfig, Fixed), ArtifactError> {
     let bad =
         |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {reason}"));
-    let mut table = dataset.manifest().config.clone();
-    let others = table.as_object_mut().map(|keys| modernize("generate", keys)).unwrap_or_default();
-    let mut fixed = Fixed::TODAY;
-    for (key, value) in others {
-        let (place, [min, max]) = match key.as_str() {
-            "table_bits" => (&mut fixed.table_bits, [8, 28]),
-            _ => (&mut fixed.exploration_empties, [0, 60]),
-        };
-        let number = value.as_u64().filter(|number| (min..=max).contains(number));
-        let number = number.and_then(|number| u8::try_from(number).ok());
-        *place = number.ok_or_else(|| bad(format!("generate.{key} = {value}: expected {min} to {max}")))?;
-    }
-    let config: GenerateConfig = serde_json::from_value(table).map_err(|error| bad(error.to_string()))?;
+    let config: GenerateConfig =
+        serde_json::from_value(dataset.manifest().config.clone()).map_err(|error| bad(error.to_string()))?;
     config.check().map_err(|error| bad(error.to_string()))?;
-    Ok((config, fixed))
+    Ok(config)
 }
 
 /// Plays games of a dataset again.
@@ -66,7 +49,6 @@ fn recorded(dataset: &Dataset) -> Result<(GenerateConfig, Fixed), ArtifactError>
 pub struct Remake<'a> {
     dataset: &'a Dataset,
     config: GenerateConfig,
-    fixed: Fixed,
     model: &'a Model,
     sample: ItemSample,
 }
@@ -78,10 +60,10 @@ impl<'a> Remake<'a> {
     ///
     /// A dataset that did not come from `generate`, or from another version of its algorithm.
     pub fn new(dataset: &'a Dataset, model: &'a Model, sample: ItemSample) -> Result<Self, ArtifactError> {
-        let (config, fixed) = recorded(dataset)?;
+        let config = config_of(dataset)?;
         let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
         match origin_of(dataset)? {
-            Some((ALGORITHM, _)) => Ok(Self { dataset, config, fixed, model, sample }),
+            Some((ALGORITHM, _)) => Ok(Self { dataset, config, model, sample }),
             Some((algorithm, _)) => {
                 let reason = format!("algorithm {algorithm} made its games, this renma has algorithm {ALGORITHM}");
                 Err(unfit(format!("{reason}\nmake them again with the renma that made them")))
@@ -108,14 +90,8 @@ impl<'a> Remake<'a> {
             OpeningChoice::Book { .. } => Openings::Played(&games),
             _ => Openings::new(&self.config, None)?,
         };
-        let mut player = Player::new(
-            (&self.config, self.fixed),
-            &openings,
-            manifest.seed,
-            manifest.generation,
-            self.model,
-            context.stop,
-        );
+        let mut player =
+            Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
         let positions = self.dataset.rows_until(index, context.stop)?;
         let mut rest = &positions[..];
         let mut count = 0;
@@ -126,10 +102,7 @@ impl<'a> Remake<'a> {
                 continue;
             }
             count += 1;
-            let mut again = player.play(game.game_id)?;
-            // A dataset of an older format does not have the columns that were added since.
-            again.game.reduce_to(manifest.format);
-            again.positions.iter_mut().for_each(|row| row.reduce_to(manifest.format));
+            let again = player.play(game.game_id)?;
             if let Some((table, reason)) = difference((game, rows), (&again.game, &again.positions)) {
                 return Err(ArtifactError::damaged(&part_path(self.dataset.folder(), table, index), reason).into());
             }

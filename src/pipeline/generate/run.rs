@@ -3,7 +3,7 @@
 use super::openings::Openings;
 use super::parts::Games;
 use super::play::Player;
-use super::task::{Fixed, GenerateReport, GenerateTask};
+use super::task::{GenerateReport, GenerateTask};
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
@@ -50,8 +50,7 @@ pub fn play_until(
 ) -> Result<u64, StageError> {
     task.config.check()?;
     let openings = Openings::new(task.config, task.book)?;
-    let settings = (task.config, Fixed::TODAY);
-    let mut player = Player::new(settings, &openings, task.seed, task.generation, &task.model.model, context.stop);
+    let mut player = Player::new(task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
     for game in 0..task.config.games {
         player.play(game)?;
         if is_enough() {

@@ -13,23 +13,12 @@ pub const ALGORITHM: u32 = 2;
 /// With more plies there are too many openings to take in turn.
 pub(super) const ALL_PLIES_MAX: u8 = 7;
 
-/// What is the same for all games of today. Datasets of older versions have recorded other numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fixed {
-    pub(super) table_bits: u8,
-    pub(super) exploration_empties: u8,
-}
-
-impl Fixed {
-    pub(super) const TODAY: Self = Self { table_bits: TABLE_BITS, exploration_empties: EXPLORATION_EMPTIES };
-}
-
 /// The table of each thread's search has 2^16 entries of 16 bytes: all shipped configs but the smallest had it, and it stays in
 /// a core's second cache.
-pub(in crate::pipeline) const TABLE_BITS: u8 = 16;
+pub(super) const TABLE_BITS: u8 = 16;
 
 /// Moves are explored while more squares than this are empty. It is the source's number: fewer are left to exact search.
-pub(in crate::pipeline) const EXPLORATION_EMPTIES: u8 = 14;
+pub(super) const EXPLORATION_EMPTIES: u8 = 14;
 
 /// How games begin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
