@@ -432,7 +432,7 @@ fn exported_positions_come_back() {
 }
 
 #[test]
-fn a_card_is_written_for_datasets_of_the_newest_format() {
+fn a_card_is_written_and_replaces_a_card_only() {
     let workspace = Workspace::new();
     datasets(&workspace);
     workspace.done("dataset export labeled --card --output README.md");
@@ -443,8 +443,6 @@ fn a_card_is_written_for_datasets_of_the_newest_format() {
     assert_ne!(std::fs::read_to_string(workspace.path("README.md")).unwrap(), card);
     workspace.write("README.md", "---\ntitle: mine\n---\n");
     check_refused(&workspace, "dataset export bare --card --output README.md --force", 2, &["README.md"]);
-    let old = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/selfplay-1");
-    check_refused(&workspace, &format!("dataset export {old} --card --output old.md"), 65, &["format 1", "merge"]);
 }
 
 #[test]

@@ -13,7 +13,6 @@ use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::model::name::VersionId;
 use renma::artifact::model::registry::Registry;
-use renma::artifact::model::version::Model;
 use renma::artifact::seal::seal;
 use renma::pipeline::stage::Stage;
 use renma::run::standings::standings;
@@ -57,41 +56,12 @@ fn json(workspace: &Workspace, arguments: &str) -> Value {
 }
 
 #[test]
-fn a_registry_of_format_2_plays_verifies_and_is_fitted_again() {
-    let workspace = Workspace::new();
-    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/registry-2");
-    copy_folder(&data, &workspace.path("models/old"));
-    assert_eq!(json(&workspace, "model verify --models models/old")["champion"], "v0002");
-    let start = "---------------------------OX------XO--------------------------- X;\n";
-    let late = "OOOOOOOOXXXXXXXXXXOOXXXXXXXOOXXXXXXOXXXXXOOOXXX-XOOOOXX-XXXXXX-- X;\n";
-    workspace.write("positions.obf", [start, late].concat());
-    let values = |arguments: &str| {
-        let value = json(&workspace, &format!("eval positions.obf --models models/old {arguments}"));
-        [0, 1].map(|place| value["positions"][place]["score"].as_i64().unwrap())
-    };
-    assert_eq!(values("--model champion"), [1663, -6037], "as commit c07fc81 evaluates them");
-    values("--model champion --depth 4 --mpc-level 73");
-
-    let (model, document) = Model::read(&data.join("v0002")).unwrap();
-    let newer = workspace.path("newer/v0002");
-    std::fs::create_dir_all(&newer).unwrap();
-    model.write(&newer, document.id, &document.origin).unwrap();
-    let (read, rewritten) = Model::read(&newer).unwrap();
-    assert_eq!((document.format.number(), rewritten.format), (2, ModelFormat::CURRENT));
-    assert_eq!(rewritten.content, document.content);
-    assert!(read.visits == model.visits && read.mpc_samples == model.mpc_samples);
-
-    workspace.config("old", "smoke", &[("fit_mpc.games", "8"), ("fit_mpc.depth_max", "3")]);
-    let fitted = workspace.done("fit-mpc --config configs/old.toml --model v0002 --models models/old");
-    let shown = json(&workspace, &format!("model show {fitted} --models models/old"));
-    assert_eq!((&shown["document"]["format"], &shown["document"]["parent"]["id"]), (&3.into(), &"v0002".into()));
-    workspace.done("model verify --models models/old");
-    reseal(&workspace, "models/old/v0002/model.json", |document| document["format"] = 4.into());
-    check_refused(
-        &workspace,
-        "model verify --models models/old",
-        &["it has format 4, this renma reads formats 1 to 3"],
-    );
+fn a_model_of_a_newer_format_is_refused_with_both_versions() {
+    let workspace = copy_of_run();
+    let newer = ModelFormat::CURRENT.number() + 1;
+    reseal(&workspace, "models/run/v0002/model.json", |document| document["format"] = newer.into());
+    let words = format!("v0002/model.json: it has format {newer}, this renma reads format {}", newer - 1);
+    check_refused(&workspace, "model verify --models models/run", &[&words]);
 }
 
 /// The first version of the run that became champion.

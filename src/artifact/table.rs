@@ -6,8 +6,8 @@ pub mod row;
 use super::error::ArtifactError;
 use super::hash::ContentHash;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
-use arrow::array::{ArrayRef, RecordBatch, new_null_array};
-use arrow::compute::{cast, concat_batches};
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
@@ -47,8 +47,6 @@ pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
 pub enum Layout {
     /// As they are: for bitboards, which repeat too little for a dictionary.
     Plain,
-    /// The first bytes of all values, then the second, …: for scores.
-    Split,
     /// Differences: for ids that ascend.
     Delta,
     /// A dictionary: for small numbers, flags and short texts.
@@ -65,15 +63,13 @@ pub struct Column {
     pub description: &'static str,
     /// Whether a row can be without a value.
     pub is_optional: bool,
-    /// The first format whose files have the column.
-    pub since: u32,
 }
 
 impl Column {
-    /// A column of every format, with a value in every row.
+    /// A column with a value in every row.
     #[must_use]
     pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
-        Self { name, data_type, layout, description, is_optional: false, since: 1 }
+        Self { name, data_type, layout, description, is_optional: false }
     }
 }
 
@@ -84,8 +80,7 @@ pub struct Table {
     pub name: &'static str,
     /// The columns, in the order of a file that is written.
     pub columns: &'static [Column],
-    /// Whether values of optional columns may be missing: numbers and flags, never texts. Those of columns that were added
-    /// since the first format always may, because rows of older files do not have them.
+    /// Whether values of optional columns may be missing: numbers and flags, never texts.
     pub nullable: bool,
 }
 
@@ -136,7 +131,7 @@ impl Table {
     }
 
     const fn is_nullable(&self, column: &Column) -> bool {
-        column.is_optional && (self.nullable || 1 < column.since)
+        column.is_optional && self.nullable
     }
 
     /// Joins columns, in the order of the table, to a batch of rows.
@@ -238,7 +233,6 @@ impl Table {
         for column in self.columns {
             let encoding = match column.layout {
                 Layout::Plain => Some(Encoding::PLAIN),
-                Layout::Split => Some(Encoding::BYTE_STREAM_SPLIT),
                 Layout::Delta => Some(Encoding::DELTA_BINARY_PACKED),
                 Layout::Dictionary => None,
             };
@@ -274,7 +268,7 @@ impl Table {
         if content_hash(&batch) != entry.content {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
-        Ok(self.widened(&batch))
+        Ok(batch)
     }
 
     /// The compressed bytes of each column of a part, in the order of the table.
@@ -333,7 +327,7 @@ impl Table {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
         }
         let entry = FileEntry { rows: batch.num_rows() as u64, bytes: size, hash, content };
-        Ok((entry, footer, self.widened(&batch)))
+        Ok((entry, footer, batch))
     }
 
     /// Decodes bytes of at most `rows_max` rows that are already known to be those that were written.
@@ -344,7 +338,7 @@ impl Table {
     pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        Ok(self.widened(&joined(part.batches(path, &NEVER)?)?))
+        joined(part.batches(path, &NEVER)?)
     }
 
     /// As [`Table::decode`], some rows at a time, for large tables.
@@ -357,20 +351,10 @@ impl Table {
         path: &'p Path,
         bytes: Vec<u8>,
         rows_max: u64,
-    ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p, '_>, ArtifactError> {
+    ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p>, ArtifactError> {
         let part = self.open(path, bytes)?;
         part.check_rows(path, rows_max)?;
-        Ok(part.batches(path, &NEVER)?.map(|batch| Ok(self.widened(&batch?))))
-    }
-
-    /// Gives columns that an older format stores in fewer bits the types of the table, and adds those that it does not have,
-    /// without values.
-    fn widened(&self, batch: &RecordBatch) -> RecordBatch {
-        let widened = |column: &Column| match batch.column_by_name(column.name) {
-            Some(values) => cast(values, &column.data_type).expect("narrow integers become wide ones"),
-            None => new_null_array(&column.data_type, batch.num_rows()),
-        };
-        self.batch(self.columns.iter().map(widened).collect())
+        part.batches(path, &NEVER)
     }
 
     /// What a part says of itself, whether or not its columns are those of this table. No row is read.
@@ -393,10 +377,7 @@ impl Table {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
-        // A file that does not say its format has the columns of the newest.
-        let format = footer.get("renma.format").and_then(|format| format.parse().ok());
-        let format = format.filter(|format| 0 < *format).unwrap_or(u32::MAX);
-        let (order, schema) = self.arranged(builder.schema(), format).map_err(damaged)?;
+        let order = self.order_in(builder.schema()).map_err(damaged)?;
         let count = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
         let rows = count(metadata.file_metadata().num_rows());
         let in_groups =
@@ -410,17 +391,17 @@ impl Table {
             let (name, size) = (column.column_path(), column.uncompressed_size());
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        Ok(OpenPart { builder, footer, rows, order, schema })
+        Ok(OpenPart { builder, footer, rows, order, schema: self.schema() })
     }
 
-    /// Where a file of this format has each of its columns, and the schema that its values then have.
-    fn arranged(&self, found: &Schema, format: u32) -> Result<(Vec<usize>, SchemaRef), String> {
-        let (mut order, mut fields) = (Vec::new(), Vec::<Field>::new());
-        for column in self.columns.iter().filter(|column| column.since <= format) {
+    /// Where a file has each of the columns, whose types must be those of the table.
+    fn order_in(&self, found: &Schema) -> Result<Vec<usize>, String> {
+        let mut order = Vec::new();
+        for column in self.columns {
             let (name, ours, nullable) = (column.name, &column.data_type, self.is_nullable(column));
             let (index, other) = found.column_with_name(name).ok_or_else(|| format!("it has no column {name}"))?;
             let theirs = other.data_type();
-            if theirs != ours && !is_narrower(theirs, ours) {
+            if theirs != ours {
                 return Err(format!("its column {name} has type {theirs}, {ours} expected"));
             }
             if other.is_nullable() != nullable {
@@ -430,12 +411,11 @@ impl Table {
                 ));
             }
             order.push(index);
-            fields.push(Field::new(name, theirs.clone(), nullable));
         }
-        match found.fields().iter().find(|field| fields.iter().all(|known| known.name() != field.name())) {
+        match found.fields().iter().find(|field| self.columns.iter().all(|known| known.name != field.name())) {
             Some(field) => Err(format!("its column {} is not one of `{}`", field.name(), self.name)),
             None if found.fields().len() != order.len() => Err("two of its columns have one name".to_owned()),
-            None => Ok((order, Arc::new(Schema::new(fields)))),
+            None => Ok(order),
         }
     }
 }
@@ -444,11 +424,6 @@ impl Table {
 fn footer_of(metadata: &ParquetMetaData) -> Footer {
     let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
     pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
-}
-
-/// Whether a column of an older format holds the values of a column in fewer bits.
-const fn is_narrower(found: &DataType, wanted: &DataType) -> bool {
-    matches!((found, wanted), (DataType::UInt8, DataType::Int16) | (DataType::Int8, DataType::Int32))
 }
 
 /// The rows of a part together.
@@ -465,7 +440,7 @@ struct OpenPart {
     rows: u64,
     /// Where the file has each column of the table.
     order: Vec<usize>,
-    /// The types that its values have, in the order of the table.
+    /// That of the table.
     schema: SchemaRef,
 }
 

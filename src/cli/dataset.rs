@@ -11,7 +11,6 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::error::ArtifactError;
 use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::{ExportFormat, export};
 use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
@@ -119,7 +118,6 @@ fn run_export(
 fn run_card(session: &Session, folder: &Path, arguments: &OutputArguments) -> anyhow::Result<()> {
     let dataset = Dataset::open_any(folder)?;
     let card = card(dataset.manifest());
-    let card = card.map_err(|reason| ArtifactError::unfit(&folder.join("manifest.json"), reason))?;
     let output = Output::open(session.json, &arguments.output, CARD_FILE, arguments.force)?;
     if !output.write(|writer| writer.write_all(card.as_bytes()))? {
         return Ok(());

@@ -212,7 +212,7 @@ impl Pattern {
 /// The patterns and phases of a features file.
 pub(crate) struct Patterns {
     patterns: Vec<Pattern>,
-    /// The largest number of empty squares of each phase; older files have the first disc count.
+    /// The largest number of empty squares of each phase.
     phase_empties_max: Vec<i64>,
 }
 
@@ -224,9 +224,7 @@ impl Patterns {
         };
         Self {
             patterns: file["pattern"].as_array().unwrap().iter().map(Pattern::read).collect(),
-            phase_empties_max: numbers("phase_empties_max")
-                .or_else(|| Some(numbers("phase_starts")?.iter().map(|discs| 64 - discs).collect()))
-                .unwrap(),
+            phase_empties_max: numbers("phase_empties_max").unwrap(),
         }
     }
 

@@ -1,48 +1,20 @@
-//! The format versions of datasets, one per kind: a column that is added to a table is a new format of the kinds that have it.
+//! The format versions of datasets, one per kind.
 
-use super::games::GameRow;
-use super::gate_games::GateGameRow;
 use super::manifest::{DatasetKind, Manifest};
-use super::mpc_samples::MpcSampleRow;
-use super::positions::PositionRow;
 use crate::artifact::format::{FormatVersion, Versioned};
-use crate::artifact::table::Column;
-use crate::artifact::table::row::TableRow;
 
 /// The format version of datasets of positions, from self-play or imported.
-pub type PositionsFormat = FormatVersion<1, { newest(2, &[PositionRow::COLUMNS, GameRow::COLUMNS]) }>;
+pub type PositionsFormat = FormatVersion<2, 2>;
 
 /// The format version of the games of a gate.
-pub type GateFormat = FormatVersion<1, { newest(2, &[GateGameRow::COLUMNS]) }>;
+pub type GateFormat = FormatVersion<2, 2>;
 
 /// The format version of MPC samples.
-pub type MpcFormat = FormatVersion<2, { newest(3, &[MpcSampleRow::COLUMNS]) }>;
-
-/// The newest format in which one of these tables has a new column, or `format`, the newest with any other change.
-const fn newest(format: u32, tables: &[&[Column]]) -> u32 {
-    let (mut newest, mut table) = (format, 0);
-    while table < tables.len() {
-        let mut column = 0;
-        while column < tables[table].len() {
-            if newest < tables[table][column].since {
-                newest = tables[table][column].since;
-            }
-            column += 1;
-        }
-        table += 1;
-    }
-    newest
-}
+pub type MpcFormat = FormatVersion<3, 3>;
 
 impl Versioned for Manifest {
     /// The formats of any kind; [`Manifest::read_any`] then checks that of the kind.
-    type Format = FormatVersion<
-        1,
-        {
-            let tables = [PositionRow::COLUMNS, GameRow::COLUMNS, GateGameRow::COLUMNS];
-            newest(MpcFormat::CURRENT.number(), &tables)
-        },
-    >;
+    type Format = FormatVersion<2, 3>;
 }
 
 impl DatasetKind {
@@ -71,6 +43,12 @@ impl DatasetKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::dataset::games::GameRow;
+    use crate::artifact::dataset::gate_games::GateGameRow;
+    use crate::artifact::dataset::mpc_samples::MpcSampleRow;
+    use crate::artifact::dataset::positions::PositionRow;
+    use crate::artifact::table::Column;
+    use crate::artifact::table::row::TableRow;
 
     const PAGE: &str = include_str!("../../../docs/datasets.md");
 
@@ -88,10 +66,7 @@ mod tests {
             let data_type = cells[1].split(", null").next().unwrap_or_default();
             cells[0].split(", ").map(|name| (name.to_owned(), data_type.to_owned())).collect::<Vec<_>>()
         });
-        let expected = columns.iter().map(|Column { name, data_type, since, .. }| match since {
-            1 => (format!("`{name}`"), data_type.to_string()),
-            since => (format!("`{name}`"), format!("{data_type}, since format {since}")),
-        });
+        let expected = columns.iter().map(|column| (format!("`{}`", column.name), column.data_type.to_string()));
         let (found, expected): (Vec<_>, Vec<_>) = (found.collect(), expected.collect());
         assert_eq!(found, expected, "{text}: docs/datasets.md on the left, the declaration on the right");
     }

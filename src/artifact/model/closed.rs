@@ -7,19 +7,14 @@ use super::name::VersionId;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, Versioned};
-use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
-/// Its name until it had that of what it records; still read.
-const NAME_BEFORE: &str = "collected.json";
-
 const NAME: &str = "closed.json";
 
-/// Format 1 has no lines of generations, and those of format 2 have no `exact_mae`.
-type ClosedFormat = FormatVersion<1, 3>;
+type ClosedFormat = FormatVersion<3, 3>;
 
 /// What stays of a closed generation: its line of the table that `renma status` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,10 +31,8 @@ pub struct GenerationLine {
     /// The mean absolute error after training, in discs.
     pub mae_after: Option<f64>,
     /// The mean absolute error of the candidate on the yardstick, in discs, once it is measured.
-    #[serde(default)]
     pub exact_mae: Option<f64>,
     /// The model that was champion.
-    #[serde(default)]
     pub baseline: Option<String>,
     /// The version that challenged the champion.
     pub candidate: Option<String>,
@@ -64,7 +57,7 @@ pub struct ClosedFile {
     /// The highest version there ever was, so that no number is used twice; in the file its number, or 0.
     #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
     pub version_last: Option<VersionId>,
-    /// The lines of the closed generations, except those closed under format 1.
+    /// The lines of the closed generations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generations: Vec<GenerationLine>,
 }
@@ -87,13 +80,9 @@ impl Default for ClosedFile {
 
 impl ClosedFile {
     /// The file of a registry, whether or not it exists.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
-    pub fn path(registry: &Path) -> Result<PathBuf, ArtifactError> {
-        let [path, before] = [NAME, NAME_BEFORE].map(|name| registry.join(name));
-        Ok(if !exists(&path)? && exists(&before)? { before } else { path })
+    #[must_use]
+    pub fn path(registry: &Path) -> PathBuf {
+        registry.join(NAME)
     }
 
     /// Reads the file of a registry; without one, no generation is closed.
@@ -102,7 +91,7 @@ impl ClosedFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_versioned_or_default(&Self::path(registry)?)
+        read_versioned_or_default(&Self::path(registry))
     }
 
     /// Replaces the file of a registry, atomically.
@@ -111,8 +100,7 @@ impl ClosedFile {
     ///
     /// Whatever the system refuses.
     pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
-        write_sealed(&registry.join(NAME), &Self { format: ClosedFormat::CURRENT, ..self.clone() })?;
-        remove_file(&registry.join(NAME_BEFORE))
+        write_sealed(&Self::path(registry), self)
     }
 }
 
@@ -141,13 +129,11 @@ fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vers
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::publish::publish_bytes;
-    use crate::artifact::seal::seal;
     use serde_json::{Value, json};
 
     #[test]
     fn numbers_are_written_as_numbers_and_those_beyond_the_last_are_refused() {
-        let file = |generation: Value, number: Value| json!({"format": 1, "generation": generation, "champion": null, "version_last": number});
+        let file = |generation: Value, number: Value| json!({"format": ClosedFormat::CURRENT, "generation": generation, "champion": null, "version_last": number});
         for (number, id) in [(0, None), (9, Some("v0009")), (999_999_999, Some("v999999999"))] {
             let value = file(3.into(), number.into());
             let read: ClosedFile = serde_json::from_value(value.clone()).unwrap();
@@ -158,19 +144,5 @@ mod tests {
             let value = file(generation.into(), number.into());
             assert!(serde_json::from_value::<ClosedFile>(value.clone()).is_err(), "{value}");
         }
-    }
-
-    #[test]
-    fn the_file_under_its_name_before_is_read_until_it_is_written_again() {
-        let registry = tempfile::tempdir().unwrap();
-        let before = registry.path().join(NAME_BEFORE);
-        let file = json!({"format": 1, "generation": 3, "champion": null, "version_last": 9});
-        publish_bytes(&before, seal(&file).as_bytes()).unwrap();
-        let read = ClosedFile::read(registry.path()).unwrap();
-        assert_eq!((read.generation, ClosedFile::path(registry.path()).unwrap()), (3, before.clone()));
-        read.write(registry.path()).unwrap();
-        assert!(!before.exists());
-        let again = ClosedFile::read(registry.path()).unwrap();
-        assert_eq!((again.generation, again.version_last, again.format), (3, read.version_last, ClosedFormat::CURRENT));
     }
 }

@@ -1,6 +1,4 @@
 //! `features.toml`: a pattern set as people write it.
-//!
-//! Models of formats 1 and 2 have `phase_starts`, the first disc count of each phase, and `parity = true`. Both are still read.
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
@@ -19,10 +17,7 @@ const CAP_DEFAULT: u8 = 31;
 #[serde(deny_unknown_fields)]
 struct FeaturesFile {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    phase_empties_max: Option<Vec<u8>>,
-    #[serde(skip_serializing)]
-    phase_starts: Option<Vec<u8>>,
+    phase_empties_max: Vec<u8>,
     pattern: Vec<PatternEntry>,
 }
 
@@ -38,8 +33,6 @@ struct PatternEntry {
     side: Option<EntrySide>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cap: Option<u8>,
-    #[serde(skip_serializing)]
-    parity: Option<bool>,
 }
 
 /// A pattern without squares.
@@ -78,8 +71,7 @@ pub fn read_features(path: &Path) -> Result<PatternSet, ArtifactError> {
 pub fn parse_features(text: &str) -> Result<PatternSet, String> {
     let file: FeaturesFile = toml::from_str(text).map_err(|error| reason(text, &error))?;
     let patterns = file.pattern.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
-    let phase_empties_max = phase_empties_max(file.phase_empties_max, file.phase_starts)?;
-    PatternSet::new(&file.name, patterns, phase_empties_max).map_err(|error| error.to_string())
+    PatternSet::new(&file.name, patterns, file.phase_empties_max).map_err(|error| error.to_string())
 }
 
 /// What the parser says, on one line and in words.
@@ -94,29 +86,14 @@ fn reason(text: &str, error: &toml::de::Error) -> String {
     line.map_or_else(|| words.clone(), |line| format!("line {line}: {words}"))
 }
 
-fn phase_empties_max(empties: Option<Vec<u8>>, starts: Option<Vec<u8>>) -> Result<Vec<u8>, String> {
-    match (empties, starts) {
-        (Some(empties), None) => Ok(empties),
-        (None, Some(starts)) => {
-            let empties = starts.iter().map(|&discs| 64_u8.checked_sub(discs)).collect::<Option<Vec<u8>>>();
-            empties.ok_or_else(|| "`phase_starts` has more than 64 discs".to_owned())
-        }
-        (None, None) => Err("`phase_empties_max` is missing: the largest number of empty squares of each phase".into()),
-        (Some(_), Some(_)) => {
-            Err("`phase_starts` is the older form of `phase_empties_max`: only one can be given".into())
-        }
-    }
-}
-
 fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
-    let PatternEntry { name, squares, kind, side, cap, parity } = entry;
-    let kind = match (squares, kind, parity) {
-        (Some(squares), None, None) => {
+    let PatternEntry { name, squares, kind, side, cap } = entry;
+    let kind = match (squares, kind) {
+        (Some(squares), None) => {
             let squares: Result<Vec<Square>, SquareError> = squares.split_whitespace().map(str::parse).collect();
             PatternKind::Squares(squares.map_err(|error| format!("pattern `{name}`: {error}"))?)
         }
-        (None, Some(kind), None) => PatternKind::Number(number(&name, kind, side, cap)?),
-        (None, None, Some(true)) => PatternKind::Number(Number::Parity),
+        (None, Some(kind)) => PatternKind::Number(number(&name, kind, side, cap)?),
         _ => return Err(format!("pattern `{name}` needs either `squares` or `kind`")),
     };
     if !matches!(kind, PatternKind::Number(Number::Count { .. })) && (side.is_some() || cap.is_some()) {
@@ -141,8 +118,7 @@ fn number(name: &str, kind: EntryKind, side: Option<EntrySide>, cap: Option<u8>)
 }
 
 fn entry(pattern: &Pattern) -> PatternEntry {
-    let mut entry =
-        PatternEntry { name: pattern.name.clone(), squares: None, kind: None, side: None, cap: None, parity: None };
+    let mut entry = PatternEntry { name: pattern.name.clone(), squares: None, kind: None, side: None, cap: None };
     match &pattern.kind {
         PatternKind::Squares(squares) => {
             let names: Vec<String> = squares.iter().map(ToString::to_string).collect();
@@ -174,8 +150,7 @@ fn entry(pattern: &Pattern) -> PatternEntry {
 pub fn features_text(set: &PatternSet) -> String {
     let file = FeaturesFile {
         name: set.name().to_owned(),
-        phase_empties_max: Some(set.phase_empties_max().to_vec()),
-        phase_starts: None,
+        phase_empties_max: set.phase_empties_max().to_vec(),
         pattern: set.patterns().iter().map(entry).collect(),
     };
     toml::to_string(&file).expect("a pattern set is plain data")
@@ -189,11 +164,7 @@ mod tests {
     fn a_fault_is_told_on_one_line_with_its_number() {
         let text = "name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\nsqares = \"a1\"\n";
         for (from, to, expected) in [
-            (
-                "",
-                "",
-                "line 5: there is no key `sqares`, expected one of `name`, `squares`, `kind`, `side`, `cap`, `parity`",
-            ),
+            ("", "", "line 5: there is no key `sqares`, expected one of `name`, `squares`, `kind`, `side`, `cap`"),
             ("name = \"a\"\n", "", "line 1: `name` is missing"),
             ("\"a\"\n", "\"a\n", "line 1: invalid basic string, expected `\"`"),
         ] {
@@ -255,21 +226,10 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_of_older_models_are_the_same_pattern_set() {
-        let form = |phases: &str, parity: &str| {
-            let text = ES_CUBE.replacen("phase_empties_max = [60]", phases, 1);
-            parse_features(&text.replacen("kind = \"parity\"", parity, 1)).unwrap()
-        };
-        let new = form("phase_empties_max = [60, 44, 0]", "kind = \"parity\"");
-        let old = form("phase_starts = [4, 20, 64]", "parity = true");
-        assert_eq!((old.patterns(), old.phase_empties_max()), (new.patterns(), new.phase_empties_max()));
-    }
-
-    #[test]
     fn a_bad_features_file_says_where_and_why() {
         for (change, reason) in [
             (("a4 b4", "a4 i9"), "`i9` is not a square"),
-            (("kind = \"parity\"", "parity = false"), "needs either"),
+            (("kind = \"parity\"", ""), "needs either"),
             (("kind = \"parity\"", "kind = \"party\""), "line 49: unknown variant `party`, expected one of `mobility`"),
             (("\"parity\"", "\"parity\"\nside = \"own\""), "pattern `PARITY` counts nothing: it cannot have `side`"),
             (("LINE4\"", "LINE4\"\ncap = 3"), "pattern `LINE4` counts nothing: it cannot have `side` or `cap`"),
@@ -278,8 +238,6 @@ mod tests {
             (("\"parity\"", "\"discs\"\nside = \"own\"\ncap = 0"), "pattern `PARITY` has cap 0: 1 to 64 expected"),
             (("\"parity\"", "\"discs\"\nside = \"own\"\ncap = 65"), "pattern `PARITY` has cap 65: 1 to 64 expected"),
             (("phase_empties_max = [60]", ""), "`phase_empties_max` is missing"),
-            (("phase_empties_max = [60]", "phase_starts = [4, 65]"), "more than 64 discs"),
-            (("[60]", "[60]\nphase_starts = [4]"), "`phase_starts` is the older form"),
             (
                 ("squares = \"a4", "square = \"a4"),
                 "line 9: there is no key `square`, expected one of `name`, `squares`",

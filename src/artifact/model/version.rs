@@ -65,7 +65,7 @@ impl Model {
             hasher.field("slope", &entry.slope.to_bits().to_le_bytes());
             hasher.field("offset", &entry.offset.0.to_le_bytes());
             hasher.field("sigma", &entry.sigma.0.to_le_bytes());
-            // Format 1 has only normal deviations that do not grow: the hashes of its models stay.
+            // Statistics of the source's form are normal and do not grow: they count by what that form has.
             if entry.growth != 0.0 || entry.quantiles != NORMAL_QUANTILES {
                 hasher.field("growth", &entry.growth.to_bits().to_le_bytes());
                 let quantiles = entry.quantiles.iter().flat_map(|quantile| quantile.to_bits().to_le_bytes());
@@ -144,13 +144,12 @@ impl Model {
         let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
         let path = folder.join("weights.parquet");
         let rows_max = (set.phase_count() * set.feature_count()) as u64;
-        let batches =
-            weights_file::table_of(document.format).decode_batches(&path, file("weights.parquet")?, rows_max)?;
+        let batches = WEIGHTS.decode_batches(&path, file("weights.parquet")?, rows_max)?;
         let (evaluation, visits) = weights_file::from_batches(&path, &Arc::new(set), batches)?;
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
-            let batch = mpc_file::table_of(document.format).decode(&path, file("mpc.parquet")?, mpc_file::ROWS_MAX)?;
+            let batch = MPC.decode(&path, file("mpc.parquet")?, mpc_file::ROWS_MAX)?;
             (model.mpc, model.mpc_samples) =
                 mpc_file::from_batch(&batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;

@@ -1,12 +1,11 @@
 //! `weights.parquet`: one row per canonical feature.
 
-use super::document::ModelFormat;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
 use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
-use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt8Type, UInt32Type};
+use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,25 +22,6 @@ pub static WEIGHTS: Table = Table {
     ],
     nullable: false,
 };
-
-/// The columns of formats 1 and 2.
-static WEIGHTS_2: Table = Table {
-    name: "weights",
-    columns: &[
-        Column::new("phase", DataType::UInt8, Layout::Dictionary, ""),
-        Column::new("pattern", DataType::Utf8, Layout::Dictionary, ""),
-        Column::new("index", DataType::UInt32, Layout::Delta, ""),
-        Column::new("weight", DataType::Int32, Layout::Split, ""),
-        Column::new("visits", DataType::UInt32, Layout::Split, ""),
-    ],
-    nullable: false,
-};
-
-/// The columns of `weights.parquet` in this format.
-#[must_use]
-pub fn table_of(format: ModelFormat) -> &'static Table {
-    if format == ModelFormat::CURRENT { &WEIGHTS } else { &WEIGHTS_2 }
-}
 
 /// A canonical feature of a phase.
 #[derive(Clone, Copy)]
@@ -111,7 +91,7 @@ fn to_batch(evaluation: &Evaluation, visits: &[u32], rows: &Rows<'_>, group: Ran
     ])
 }
 
-/// The evaluation and visits in the rows of a file of any readable format, whatever the sizes of its batches.
+/// The evaluation and visits in the rows of a file, whatever the sizes of its batches.
 ///
 /// # Errors
 ///
@@ -149,10 +129,7 @@ fn fill(
     visits: &mut [u32],
     (first, batch): (usize, &RecordBatch),
 ) -> Result<(), String> {
-    let phases: Vec<i16> = match batch.column(0).as_primitive_opt::<UInt8Type>() {
-        Some(phases) => phases.values().iter().map(|&phase| phase.into()).collect(),
-        None => batch.column(0).as_primitive::<Int16Type>().values().to_vec(),
-    };
+    let phases = batch.column(0).as_primitive::<Int16Type>().values();
     let patterns = batch.column(1).as_string::<i32>();
     let indices = batch.column(2).as_primitive::<UInt32Type>().values();
     let weights = batch.column(3).as_primitive::<Int32Type>().values();

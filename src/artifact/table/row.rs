@@ -29,9 +29,6 @@ pub trait TableRow: Sized {
     /// The columns whose values are missing.
     fn missing(&self) -> Vec<&'static str>;
 
-    /// Removes the values of columns that a file of this format does not have.
-    fn reduce_to(&mut self, format: u32);
-
     /// Sets the value of a column from an integer; a flag is 0 or 1.
     ///
     /// # Errors
@@ -71,9 +68,6 @@ pub trait Cell<A>: Sized {
     fn is_missing(&self) -> bool {
         false
     }
-
-    /// Removes the value, if it may be missing.
-    fn remove(&mut self) {}
 
     /// The value that an integer stands for.
     ///
@@ -207,10 +201,6 @@ impl<A, T: Cell<A>> Cell<A> for Option<T> {
         self.is_none()
     }
 
-    fn remove(&mut self) {
-        *self = None;
-    }
-
     fn from_integer(value: i64) -> Result<Self, String> {
         T::from_integer(value).map(Some)
     }
@@ -220,35 +210,22 @@ fn wrong_type(column: &ArrayRef, expected: &DataType) -> String {
     format!("has type {}, {expected} expected", column.data_type())
 }
 
-/// The column of the values of type `T`; `since` is the format that a declaration names, if any.
-///
-/// # Panics
-///
-/// If values of a column that older files do not have cannot be missing.
+/// The column of the values of type `T`.
 #[must_use]
-pub const fn column<A, T: Cell<A>>(
-    name: &'static str,
-    layout: Layout,
-    description: &'static str,
-    since: Option<u32>,
-) -> Column {
-    let since = if let Some(format) = since { format } else { 1 };
-    assert!(T::IS_OPTIONAL || since == 1, "a column with `since` must be an `Option`: older files do not have it");
-    Column { name, data_type: T::DATA_TYPE, layout, description, is_optional: T::IS_OPTIONAL, since }
+pub const fn column<A, T: Cell<A>>(name: &'static str, layout: Layout, description: &'static str) -> Column {
+    Column { name, data_type: T::DATA_TYPE, layout, description, is_optional: T::IS_OPTIONAL }
 }
 
 /// Declares a row with its columns: `/// description`, then `name: type as ArrowType, Layout;`.
 ///
 /// The description is kept in the file, with unit and point of view. An `Option` may be missing where its table is nullable.
-/// A column that is added ends with `, since FORMAT`, which becomes the format of the datasets that have the table; in
-/// files of older formats its values are missing.
 macro_rules! table_rows {
     (
         $(#[$attribute:meta])*
         pub struct $Row:ident {
             $(
                 #[doc = $description:literal]
-                $name:ident: $type:ty as $arrow:ident, $layout:ident $(, since $since:literal)?;
+                $name:ident: $type:ty as $arrow:ident, $layout:ident;
             )*
         }
     ) => {
@@ -263,7 +240,6 @@ macro_rules! table_rows {
                     stringify!($name),
                     crate::artifact::table::Layout::$layout,
                     $description.trim_ascii(),
-                    [$(Some($since),)? None][0],
                 )
             ),*];
 
@@ -295,13 +271,6 @@ macro_rules! table_rows {
                 all.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
             }
 
-            fn reduce_to(&mut self, format: u32) {
-                let mut columns = Self::COLUMNS.iter();
-                $(if columns.next().is_some_and(|column| format < column.since) {
-                    crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::remove(&mut self.$name);
-                })*
-            }
-
             fn set(&mut self, column: &str, value: i64) -> Result<(), String> {
                 match column {
                     $(stringify!($name) => {
@@ -325,75 +294,4 @@ pub(crate) use table_rows;
 pub fn open_column<'b, A, T: Cell<A>>(batch: &'b RecordBatch, name: &str) -> Result<T::Column<'b>, String> {
     let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
     T::open(column).map_err(|reason| format!("column {name} {reason}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::artifact::table::{Footer, Table};
-
-    table_rows! {
-        /// A row of format 2.
-        #[expect(unreachable_pub, reason = "the macro declares public rows")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct OldRow {
-            /// a number
-            number: u64 as UInt64Type, Delta;
-            /// a label
-            label: Option<u8> as UInt8Type, Dictionary;
-        }
-    }
-
-    table_rows! {
-        /// A row of format 4.
-        #[expect(unreachable_pub, reason = "the macro declares public rows")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct NewRow {
-            /// a column of format 4
-            newest: Option<bool> as BooleanType, Plain, since 4;
-            /// a number
-            number: u64 as UInt64Type, Delta;
-            /// a column of format 3
-            newer: Option<i32> as Int32Type, Delta, since 3;
-            /// a label
-            label: Option<u8> as UInt8Type, Dictionary;
-        }
-    }
-
-    static OLD: Table = Table { name: "rows", columns: OldRow::COLUMNS, nullable: false };
-    static NEW: Table = Table { name: "rows", columns: NewRow::COLUMNS, nullable: false };
-
-    const FULL: NewRow = NewRow { newest: Some(true), number: 7, newer: Some(-3), label: Some(5) };
-
-    #[test]
-    fn files_of_older_formats_have_no_values_in_newer_columns() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("part.parquet");
-        let footer = |format: u32| Footer::from([("renma.format".to_owned(), format.to_string())]);
-        let read = |entry| NEW.read_rows::<NewRow>(&path, &entry).map_err(|error| error.to_string());
-        let bare = NewRow { newest: None, newer: None, ..FULL };
-        let old = [OldRow { number: 7, label: Some(5) }];
-        assert_eq!(read(OLD.write_rows(&path, &old, &footer(2)).unwrap()), Ok(vec![bare]));
-        // Merged from datasets of both formats.
-        assert_eq!(read(NEW.write_rows(&path, &[FULL, bare], &footer(4)).unwrap()), Ok(vec![FULL, bare]));
-        assert_eq!(read(NEW.write_rows(&path, &[FULL], &Footer::new()).unwrap()), Ok(vec![FULL]));
-        for (footer, missing) in [(footer(3), "newer"), (Footer::new(), "newest"), (footer(0), "newest")] {
-            let error = read(OLD.write_rows(&path, &old, &footer).unwrap()).unwrap_err();
-            assert!(error.ends_with(&format!("it has no column {missing}")), "{error}");
-        }
-        let error = read(NEW.write_rows(&path, &[FULL], &footer(3)).unwrap()).unwrap_err();
-        assert!(error.ends_with("its column newest is not one of `rows`"), "{error}");
-    }
-
-    #[test]
-    fn a_row_is_reduced_to_the_columns_of_a_format() {
-        let reduced = |format| {
-            let mut row = FULL;
-            row.reduce_to(format);
-            row
-        };
-        assert_eq!(reduced(4), FULL);
-        assert_eq!(reduced(3), NewRow { newest: None, ..FULL });
-        assert_eq!(reduced(2).missing(), ["newest", "newer"]);
-    }
 }

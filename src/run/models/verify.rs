@@ -80,7 +80,7 @@ fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), Art
     }
     let player = ClosedFile::read(models)?.champion;
     match player.as_ref().and_then(|player| Some((player.id.version()?, player.content))) {
-        Some((id, content)) => check_exists(&ClosedFile::path(models)?, id, content, documents),
+        Some((id, content)) => check_exists(&ClosedFile::path(models), id, content, documents),
         None => Ok(()),
     }
 }
