@@ -152,14 +152,7 @@ fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let config = FitMpcConfig { method: Method::Source { t: 1.4 }, depth_max: DEEP.0, ..config };
     let model = load_model("builtin:champion", folder.path())?;
     let registry = Registry::new(folder.path());
-    let task = FitMpcTask {
-        config: &config,
-        seed: 1,
-        generation: 1,
-        model: &model,
-        registry: &registry,
-        output: None,
-    };
+    let task = FitMpcTask { config: &config, seed: 1, generation: 1, model: &model, registry: &registry, output: None };
     let stop = AtomicBool::new(false);
     let report =
         fit_mpc(task, Context { threads: 2, stop: &stop, budget_spent: &stop, progress: &Silent, host: &Silent })?;

@@ -51,7 +51,6 @@ fn step_and_recipe_ids_stay_what_they_are() {
         model: &model,
         registry: &registry,
         output: None,
-        report: None,
     };
     let gate_task = GateTask {
         config: &config.config.gate,
