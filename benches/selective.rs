@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let positions: Vec<Position> =
         read_positions(Path::new(&path), &read_bounded(Path::new(&path), POSITIONS_SIZE_MAX)?)?
             .iter()
-            .map(|line| line.colored.position)
+            .map(|game| game.latest().position)
             .collect();
     let positions: Vec<Position> = positions.into_iter().filter(|position| position.legal_moves() != 0).collect();
     let model = load_model("builtin:champion", Path::new("models/default"))?;
@@ -247,13 +247,13 @@ fn play_match(evaluation: &Evaluation, forms: [&Form<'_>; 2], budgets: [u64; 2],
 fn opening(pair: u64) -> Vec<Square> {
     for attempt in 0_u64.. {
         let mut rng = stream(0, Stream::GateOpening(0, pair << 16 | attempt));
-        let mut game = Game::new();
-        while !game.is_over() && game.moves().len() < usize::from(OPENING_PLIES) {
-            let square = rng.pick(Squares(game.current().position.legal_moves()));
+        let mut game = Game::default();
+        while !game.is_over() && game.moves().count() < usize::from(OPENING_PLIES) {
+            let square = rng.pick(Squares(game.to_move().position.legal_moves()));
             game.play(square.expect("the side to move has a move")).expect("the move is legal");
         }
         if !game.is_over() {
-            return game.moves().to_vec();
+            return game.moves().collect();
         }
     }
     unreachable!("few games end within {OPENING_PLIES} plies")
@@ -267,9 +267,9 @@ fn play(
     opening: &[Square],
     first_is_black: bool,
 ) -> i32 {
-    let mut game = Game::from_moves(opening).expect("the opening was played by the rules");
+    let mut game = Game::from_moves(opening.iter().copied()).expect("the opening was played by the rules");
     while !game.is_over() {
-        let current = game.current();
+        let current = game.to_move();
         let side = usize::from(current.black_to_move != first_is_black);
         let limits =
             Limits { exact_empties: EXACT_EMPTIES, nodes: Some(budgets[side]), ..Limits::full_width(Depth(30)) };

@@ -5,6 +5,7 @@ mod columns;
 pub mod csv;
 pub mod edax_eval;
 pub mod es_cube_eval;
+pub mod game_text;
 pub mod ggf;
 pub mod models;
 pub mod mpc_dat;

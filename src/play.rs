@@ -2,9 +2,7 @@
 
 pub mod analysis;
 pub mod clock;
-pub mod game_text;
 pub mod gtp;
-pub mod history;
 pub mod lines;
 pub mod nboard;
 pub mod picture;

@@ -55,13 +55,13 @@ fn random_positions(games: u64) -> Vec<Position> {
     let mut positions = Vec::new();
     for id in 1..=games {
         let mut rng = rng(id);
-        let mut game = Game::new();
+        let mut game = Game::default();
         while !game.is_over() {
-            positions.push(game.current().position);
-            let square = rng.pick(Squares(game.current().position.legal_moves())).unwrap();
+            positions.push(game.to_move().position);
+            let square = rng.pick(Squares(game.to_move().position.legal_moves())).unwrap();
             game.play(square).unwrap();
         }
-        positions.push(game.current().position);
+        positions.push(game.to_move().position);
     }
     positions
 }

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::games::GameRow;
 use renma::artifact::dataset::positions::PositionRow;
-use renma::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
+use renma::engine::board::notation::{Black, ColoredPosition, White};
 use renma::engine::game::Game;
 use std::path::Path;
 use std::sync::Arc;
@@ -77,13 +77,13 @@ fn every_wthor_game_has_its_result_and_its_positions() {
     for (id, (game, expected)) in (0..).zip(found.iter().zip(&expected)) {
         assert_eq!((game.game_id, game.moves.as_str()), (id, expected.moves));
         assert_eq!((game.result, game.random_plies), (Some(expected.result), None), "game {id}");
-        let squares = parse_moves(expected.moves).unwrap();
+        let squares: Vec<_> = Game::from_transcript(expected.moves).unwrap().moves().collect();
         let (rows, others) = rest.split_at(usize::from(game.positions));
         rest = others;
-        let mut board = Game::new();
+        let mut board = Game::default();
         for (row, square) in rows.iter().zip(&squares) {
             assert_eq!((row.game_id, row.ply), (id, board.ply().0));
-            assert_eq!((Black(row.black), White(row.white)), board.current().boards(), "game {id}, ply {}", row.ply);
+            assert_eq!((Black(row.black), White(row.white)), board.to_move().boards(), "game {id}, ply {}", row.ply);
             assert_eq!(row.played_move, Some(square.number()));
             let result = if row.black_to_move { expected.result } else { -expected.result };
             assert_eq!(row.result, Some(result), "game {id}, ply {}", row.ply);
@@ -208,7 +208,7 @@ fn transcripts_hold_the_same_games_as_wthor() {
     let [wthor, transcripts] = ["wthor", "transcripts"].map(|name| games(&workspace.path(name)));
     assert_eq!(wthor.len(), transcripts.len());
     for (game, (wthor, transcript)) in expected_games().iter().zip(wthor.iter().zip(&transcripts)) {
-        let over = Game::from_moves(&parse_moves(game.moves).unwrap()).unwrap().is_over();
+        let over = Game::from_transcript(game.moves).unwrap().is_over();
         assert_eq!(transcript.moves, wthor.moves);
         assert_eq!(transcript.result, over.then_some(game.result), "{}", game.moves);
     }

@@ -13,7 +13,6 @@ use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::seal::seal;
 use renma::artifact::table::row::TableRow;
-use renma::engine::board::notation::parse_moves;
 use renma::engine::board::position::Position;
 use renma::engine::game::Game;
 use renma::engine::score::Score;
@@ -73,8 +72,8 @@ fn games(folder: &Path) -> Vec<GateGameRow> {
 /// The position after the opening of each pair.
 fn openings(games: &[GateGameRow]) -> Vec<Position> {
     let opening = |row: &GateGameRow| {
-        let moves = parse_moves(&row.moves).unwrap();
-        Game::from_moves(&moves[..usize::from(row.opening_plies)]).unwrap().current().position
+        let moves = &row.moves[..2 * usize::from(row.opening_plies)];
+        Game::from_transcript(moves).unwrap().to_move().position
     };
     games.iter().step_by(2).map(opening).collect()
 }

@@ -11,7 +11,7 @@ use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::lock::FolderLock;
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::table::row::TableRow;
-use renma::engine::board::notation::{Black, White, parse_moves};
+use renma::engine::board::notation::{Black, White};
 use renma::engine::game::Game;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -263,8 +263,7 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
     let games = games(&workspace, "here");
     for (game, line) in games.iter().zip(lines.iter().cycle()) {
         assert!(game.moves.starts_with(line), "{} begins with {line}", game.moves);
-        let moves = parse_moves(line).unwrap();
-        let plies = Game::from_moves(&moves).unwrap().ply().0;
+        let plies = Game::from_transcript(line).unwrap().ply().0;
         assert!((plies + 1..=plies + 4).contains(&game.random_plies.unwrap()), "{line}: {game:?}");
     }
     workspace.write("configs/book.txt", "f5d6c3\nf5f6\n");
@@ -311,11 +310,11 @@ fn a_second_run_in_the_same_folder_is_told_of_the_first() {
 /// Replays a game and compares every row of it with the board.
 fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
     let evaluation = Builtin::SquareWeights.model().evaluation;
-    let mut board = Game::new();
+    let mut board = Game::default();
     let mut rows = rows.iter();
     let mut written = 0;
-    for square in parse_moves(&game.moves).unwrap() {
-        let current = board.current();
+    for square in Game::from_transcript(&game.moves).unwrap().moves() {
+        let current = board.to_move();
         let ply = board.ply().0;
         let place = format!("game {}, ply {ply}", game.game_id);
         if changes.label_from_ply <= ply {

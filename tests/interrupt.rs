@@ -176,11 +176,11 @@ fn searches_of_positions_end_at_the_first_signal() {
 fn hard_dataset(folder: &Path) {
     // No solver gets to the end from so far, whatever the play.
     let mut rng = stream(1, Stream::Game(1, 7));
-    let mut game = Game::new();
-    while game.current().position.empties() != 50 {
-        game.play(rng.pick(Squares(game.current().position.legal_moves())).unwrap()).unwrap();
+    let mut game = Game::default();
+    while game.to_move().position.empties() != 50 {
+        game.play(rng.pick(Squares(game.to_move().position.legal_moves())).unwrap()).unwrap();
     }
-    let row = PositionRow::unlabeled(game.current(), game.ply());
+    let row = PositionRow::unlabeled(game.to_move(), game.ply());
     let row = PositionRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
     let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();

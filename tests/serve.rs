@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use renma::play::history::History;
+use renma::engine::game::Game;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -168,15 +168,15 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
 #[test]
 fn a_game_is_played_to_its_end_by_the_rules() {
     let server = Server::start();
-    let (mut history, mut moves, mut black_values) = (History::default(), String::new(), Vec::new());
+    let (mut game, mut moves, mut black_values) = (Game::default(), String::new(), Vec::new());
     for ply in 0.. {
         let position = server.ask("/api/position", &json!({"moves": moves}));
-        let to_move = history.to_move();
+        let to_move = game.to_move();
         let legal: Vec<String> = to_move.position.children().map(|(square, _)| square.to_string()).collect();
         assert_eq!(position["legal"], json!(legal), "{moves}");
         assert_eq!(position["board"], json!(to_move.board_text()), "{moves}");
-        assert_eq!(position["over"], json!(history.is_over()), "{moves}");
-        if history.is_over() {
+        assert_eq!(position["over"], json!(game.is_over()), "{moves}");
+        if game.is_over() {
             let difference = position["black"].as_i64().unwrap() - position["white"].as_i64().unwrap();
             assert_eq!((difference, position["legal"].as_array().unwrap().len()), (i64::from(to_move.discs()), 0));
             break;
@@ -201,7 +201,7 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         } else {
             server.ask("/api/reply", &request)["moves"].as_array().unwrap().last().unwrap().as_str().unwrap().to_owned()
         };
-        history.play(Some(chosen.parse().unwrap())).unwrap();
+        game.play(chosen.parse().unwrap()).unwrap();
         moves += &chosen;
     }
     let review = server.ask("/api/review", &json!({"moves": moves, "level": 2}));

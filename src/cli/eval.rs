@@ -114,22 +114,22 @@ fn run(
 ) -> anyhow::Result<()> {
     let context = session.context();
     let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
-    let lines = read_positions(&name, &bytes)?;
+    let games = read_positions(&name, &bytes)?;
     if review_limits.is_some() {
-        check_games(&name, &lines)?;
+        check_games(&name, &games)?;
     }
-    let positions: Vec<Position> = lines.iter().map(|line| line.colored.position).collect();
+    let positions: Vec<Position> = games.iter().map(|game| game.latest().position).collect();
     chosen.announce(command);
     let stopwatch = Stopwatch::start();
     let analyzed = analyze(analysis, &chosen.model.model, &positions, context)?;
-    let played = review_limits.map(|limits| review_games(limits, &chosen.model.model, &lines, context)).transpose()?;
+    let played = review_limits.map(|limits| review_games(limits, &chosen.model.model, &games, context)).transpose()?;
     let total = Total {
         positions: positions.len(),
         nodes: analyzed.iter().map(|analyzed| analyzed.result.nodes).sum(),
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
     };
-    let positions = lines.iter().zip(&analyzed).map(|(line, analyzed)| position_value(&line.colored, analyzed));
+    let positions = games.iter().zip(&analyzed).map(|(game, analyzed)| position_value(&game.latest(), analyzed));
     let mut positions: Vec<PositionValue> = positions.collect();
     for (position, played) in positions.iter_mut().zip(played.into_iter().flatten()) {
         position.played = Some(played);

@@ -1,7 +1,6 @@
-//! A game: the moves from the start, with passes where the rules force them.
+//! A game: every position since its start, with passes where the rules force them, and what was taken back.
 
-use super::board::notation::ColoredPosition;
-use super::board::position::Position;
+use super::board::notation::{ColoredPosition, NotationError, moves_text, parse_moves};
 use super::board::square::Square;
 use super::score::Discs;
 
@@ -9,150 +8,384 @@ use super::score::Discs;
 ///
 /// ```
 /// use renma::engine::game::{Game, Ply};
-/// let ply: Ply = Game::new().ply();
+/// let ply: Ply = Game::default().ply();
 /// assert_eq!(ply, Ply(0));
 /// ```
 ///
 /// ```compile_fail,E0308
 /// use renma::engine::game::{Game, Ply};
 /// use renma::engine::search::depth::Depth;
-/// let ply: Depth = Game::new().ply();
+/// let ply: Depth = Game::default().ply();
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ply(pub u8);
 
-/// A game in progress or at its end; the side to move has a move unless the game is over.
-#[derive(Clone, Debug)]
+/// The positions of a game from any start, one per ply; a pass is a ply.
+///
+/// A pass that the rules force may be played as a ply, or left out: then the next move plays it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Game {
-    current: ColoredPosition,
-    ply: Ply,
-    moves: Vec<Square>,
-    over: bool,
+    /// The first one is the start, so there is at least one.
+    positions: Vec<ColoredPosition>,
+    /// The plies between the positions; `None` is a pass.
+    plies: Vec<Option<Square>>,
+    /// Plies that were taken back, the next one to play again last.
+    undone: Vec<Option<Square>>,
 }
 
-/// A move that the rules forbid.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("move {number} ({square}) is illegal")]
-pub struct IllegalMove {
-    /// The number of the move, counted from 1 without passes.
-    pub number: usize,
+/// A move of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Plies before it.
+    pub ply: Ply,
+    /// The position before it.
+    pub colored: ColoredPosition,
     #[expect(missing_docs, reason = "the name says it")]
     pub square: Square,
 }
 
+/// A ply that the rules forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Forbidden {
+    /// A move.
+    #[error("{0} is illegal")]
+    Move(Square),
+    /// A pass.
+    #[error("a pass is illegal: there is a legal move")]
+    Pass,
+    /// A ply of a color that is not to move.
+    #[error("it is the other side's turn")]
+    Turn,
+}
+
+/// A ply in a list that the rules forbid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("move {number}: {reason}")]
+pub struct IllegalMove {
+    /// Its number in the list, counted from 1.
+    pub number: usize,
+    #[expect(missing_docs, reason = "the name says it")]
+    pub reason: Forbidden,
+}
+
 impl Default for Game {
     fn default() -> Self {
-        Self::new()
+        Self::new(ColoredPosition::START)
     }
 }
 
 impl Game {
     /// A game before its first move.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { current: ColoredPosition::START, ply: Ply(0), moves: Vec::new(), over: false }
+    pub fn new(start: ColoredPosition) -> Self {
+        Self { positions: vec![start], plies: Vec::new(), undone: Vec::new() }
     }
 
-    /// The game in which these moves were played.
+    /// The game from the usual start in which these moves were played.
     ///
     /// # Errors
     ///
     /// The first move that the rules forbid.
-    pub fn from_moves(moves: &[Square]) -> Result<Self, IllegalMove> {
-        let mut game = Self::new();
-        for &square in moves {
-            game.play(square)?;
+    pub fn from_moves(moves: impl IntoIterator<Item = Square>) -> Result<Self, IllegalMove> {
+        let mut game = Self::default();
+        for (number, square) in (1..).zip(moves) {
+            game.play(square).map_err(|reason| IllegalMove { number, reason })?;
         }
         Ok(game)
     }
 
-    /// The position, in which the side to move has a move unless the game is over.
-    #[must_use]
-    pub const fn current(&self) -> ColoredPosition {
-        self.current
-    }
-
-    #[expect(missing_docs, reason = "the type says it")]
-    #[must_use]
-    pub const fn ply(&self) -> Ply {
-        self.ply
-    }
-
-    /// The moves played, without passes.
-    #[must_use]
-    pub fn moves(&self) -> &[Square] {
-        &self.moves
-    }
-
-    /// Whether neither side has a move.
-    #[must_use]
-    pub const fn is_over(&self) -> bool {
-        self.over
-    }
-
-    /// Plays a move and the pass that may follow it.
+    /// The game from the usual start with the transcript `f5d6c3…`; passes are left out, and blanks are ignored.
     ///
     /// # Errors
     ///
-    /// A move that the rules forbid; the game stays as it was.
-    pub fn play(&mut self, square: Square) -> Result<(), IllegalMove> {
-        let next = self.current.position.play(square).ok_or(IllegalMove { number: self.moves.len() + 1, square })?;
-        self.moves.push(square);
-        self.advance(next);
-        if next.legal_moves() == 0 {
-            let passed = next.pass();
-            if passed.legal_moves() == 0 {
-                self.over = true;
-            } else {
-                self.advance(passed);
-            }
-        }
-        Ok(())
+    /// The first byte that is not a square, or not a move that the rules allow.
+    pub fn from_transcript(text: &str) -> Result<Self, NotationError> {
+        let mut game = Self::default();
+        game.play_transcript(text)?;
+        Ok(game)
     }
 
-    /// The final difference for black.
+    /// One more than there are plies.
     #[must_use]
-    pub fn black_discs(&self) -> Discs {
-        let discs = self.current.position.final_discs();
-        if self.current.black_to_move { discs } else { -discs }
+    pub fn positions(&self) -> &[ColoredPosition] {
+        &self.positions
+    }
+
+    /// Moves and passes (`None`) in order.
+    #[must_use]
+    pub fn plies(&self) -> &[Option<Square>] {
+        &self.plies
+    }
+
+    /// The moves in order, passes left out.
+    pub fn moves(&self) -> impl Iterator<Item = Square> {
+        self.plies.iter().copied().flatten()
+    }
+
+    /// The moves in order, each with the position before it.
+    pub fn turns(&self) -> impl Iterator<Item = Turn> {
+        let plies = (0..).zip(self.positions.iter().zip(&self.plies));
+        plies.filter_map(|(ply, (&colored, &square))| Some(Turn { ply: Ply(ply), colored, square: square? }))
     }
 
     /// The moves as `f5d6c3…`.
     #[must_use]
     pub fn transcript(&self) -> String {
-        self.moves.iter().map(ToString::to_string).collect()
+        moves_text(self.moves())
     }
 
-    fn advance(&mut self, position: Position) {
-        self.current = ColoredPosition { position, black_to_move: !self.current.black_to_move };
-        self.ply.0 += 1;
+    /// The position in which the game began.
+    #[must_use]
+    pub fn start(&self) -> ColoredPosition {
+        self.positions[0]
     }
+
+    /// The position after the last ply, whose side to move may have to pass.
+    #[must_use]
+    pub fn latest(&self) -> ColoredPosition {
+        self.positions[self.plies.len()]
+    }
+
+    /// The position of the next move: the latest, or the one after the pass that the rules force.
+    #[must_use]
+    pub fn to_move(&self) -> ColoredPosition {
+        let latest = self.latest();
+        if self.must_pass() { passed(latest) } else { latest }
+    }
+
+    /// Plies before the next move, a forced pass included.
+    #[must_use]
+    pub fn ply(&self) -> Ply {
+        Ply((self.plies.len() + usize::from(self.must_pass())) as u8)
+    }
+
+    /// Whether the side to move has no move and the other side has.
+    #[must_use]
+    pub fn must_pass(&self) -> bool {
+        let position = self.latest().position;
+        position.legal_moves() == 0 && position.pass().legal_moves() != 0
+    }
+
+    /// Whether neither side has a move.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.latest().position.is_over()
+    }
+
+    /// The difference for black if the game ended now.
+    #[must_use]
+    pub fn black_discs(&self) -> Discs {
+        let ColoredPosition { position, black_to_move } = self.latest();
+        if black_to_move { position.final_discs() } else { -position.final_discs() }
+    }
+
+    /// Whether this game begins with all of another.
+    #[must_use]
+    pub fn continues(&self, other: &Self) -> bool {
+        self.positions.starts_with(&other.positions)
+    }
+
+    /// Plays a move, after the pass that the rules may force before it.
+    ///
+    /// # Errors
+    ///
+    /// A move that the rules forbid; the game stays as it was.
+    pub fn play(&mut self, square: Square) -> Result<(), Forbidden> {
+        let mover = self.to_move();
+        let next = mover.position.play(square).ok_or(Forbidden::Move(square))?;
+        self.pass_if_forced();
+        self.push(Some(square), ColoredPosition { position: next, black_to_move: !mover.black_to_move });
+        Ok(())
+    }
+
+    /// Plays a move or a pass (`None`).
+    ///
+    /// # Errors
+    ///
+    /// What the rules forbid; the game stays as it was.
+    pub fn play_ply(&mut self, square: Option<Square>) -> Result<(), Forbidden> {
+        let Some(square) = square else {
+            if self.latest().position.legal_moves() != 0 {
+                return Err(Forbidden::Pass);
+            }
+            self.push(None, passed(self.latest()));
+            return Ok(());
+        };
+        self.play(square)
+    }
+
+    /// As [`Game::play_ply`], by a color; a forced pass of the other color may be left out.
+    ///
+    /// # Errors
+    ///
+    /// What the rules forbid, the other side's turn too.
+    pub fn play_as(&mut self, black: bool, square: Option<Square>) -> Result<(), Forbidden> {
+        let mover = if square.is_some() { self.to_move() } else { self.latest() };
+        if black == mover.black_to_move { self.play_ply(square) } else { Err(Forbidden::Turn) }
+    }
+
+    /// Plays the moves `f5d6c3…` of a transcript; passes are left out, and blanks are ignored.
+    ///
+    /// # Errors
+    ///
+    /// The first byte that is not a square, or not a move that the rules allow; the moves before it are played.
+    pub fn play_transcript(&mut self, text: &str) -> Result<(), NotationError> {
+        for (number, found) in (1..).zip(parse_moves(text)) {
+            let (byte, square) = found?;
+            let illegal = |reason| NotationError { byte, reason: IllegalMove { number, reason }.to_string() };
+            self.play(square).map_err(illegal)?;
+        }
+        Ok(())
+    }
+
+    /// Plays the pass that the rules may force.
+    pub fn pass_if_forced(&mut self) {
+        if self.must_pass() {
+            self.push(None, passed(self.latest()));
+        }
+    }
+
+    /// Takes back the last ply, which is returned; there is none at the start.
+    pub fn undo(&mut self) -> Option<Option<Square>> {
+        let ply = self.plies.pop()?;
+        self.positions.pop();
+        self.undone.push(ply);
+        Some(ply)
+    }
+
+    /// Plays the ply that was taken back last, which is returned; there is none after another ply was played.
+    pub fn redo(&mut self) -> Option<Option<Square>> {
+        let mut undone = std::mem::take(&mut self.undone);
+        let ply = undone.pop()?;
+        self.play_ply(ply).expect("it was played before");
+        self.undone = undone;
+        Some(ply)
+    }
+
+    fn push(&mut self, ply: Option<Square>, position: ColoredPosition) {
+        self.plies.push(ply);
+        self.positions.push(position);
+        self.undone.clear();
+    }
+}
+
+/// The same board with the other side to move.
+const fn passed(colored: ColoredPosition) -> ColoredPosition {
+    ColoredPosition { position: colored.position.pass(), black_to_move: !colored.black_to_move }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::board::notation::parse_moves;
+    use proptest::prelude::{Strategy, any, prop_assert_eq, proptest};
+
+    fn game(moves: &str) -> Game {
+        Game::from_transcript(moves).unwrap()
+    }
+
+    /// After these moves black must pass.
+    const BEFORE_PASS: &str = "d3c3e6d2d1e1b2c1";
 
     #[test]
-    fn the_shortest_wipe_out_ends_after_nine_moves() {
-        let moves = parse_moves("e6f4e3f6g5d6e7f5c5").unwrap();
-        let game = Game::from_moves(&moves).unwrap();
-        assert!(game.is_over());
-        assert_eq!(game.black_discs(), Discs(64));
-        assert_eq!(game.transcript(), "e6f4e3f6g5d6e7f5c5");
+    fn a_pass_may_be_played_or_left_out() {
+        let before = game(BEFORE_PASS);
+        assert!(before.latest().black_to_move && before.must_pass() && !before.is_over());
+        assert!(!before.to_move().black_to_move);
+        assert_eq!((before.plies().len(), before.ply()), (8, Ply(9)));
+        let reply = before.to_move().position.children().next().unwrap().0;
+        let (mut written, mut left_out) = (before.clone(), before.clone());
+        written.play_ply(None).unwrap();
+        written.play(reply).unwrap();
+        left_out.play(reply).unwrap();
+        assert_eq!(written, left_out);
+        assert_eq!((written.positions().len(), written.plies()[8]), (11, None));
+        let last = Turn { ply: before.ply(), colored: before.to_move(), square: reply };
+        assert_eq!((written.turns().count(), written.turns().last()), (9, Some(last)));
+        assert!(written.continues(&before) && !before.continues(&written));
+        // The color that moves decides as well as the order.
+        let mut by_color = before.clone();
+        by_color.play_as(false, Some(reply)).unwrap();
+        assert_eq!(by_color, written);
+        assert_eq!(before.clone().play_as(true, Some(reply)), Err(Forbidden::Turn));
+        assert_eq!(before.clone().play_as(false, None), Err(Forbidden::Turn));
+        let (mut forced, mut once) = (before.clone(), before);
+        forced.pass_if_forced();
+        forced.pass_if_forced();
+        once.play_ply(None).unwrap();
+        assert_eq!(forced, once);
     }
 
     #[test]
-    fn a_pass_is_a_ply_and_not_a_move() {
-        let mut game = Game::new();
-        while !game.is_over() {
-            let (square, _) = game.current().position.children().next().unwrap();
-            game.play(square).unwrap();
+    fn what_the_rules_forbid_changes_nothing() {
+        let mut game = game("f5");
+        game.undo();
+        let before = game.clone();
+        let a1: Square = "a1".parse().unwrap();
+        assert_eq!(game.play(a1), Err(Forbidden::Move(a1)));
+        assert_eq!(game.play_ply(None), Err(Forbidden::Pass));
+        assert_eq!(game.play_as(false, Some(a1)), Err(Forbidden::Turn));
+        assert_eq!(game, before);
+    }
+
+    #[test]
+    fn the_shortest_wipe_out_ends_after_nine_moves() {
+        let game = game("e6f4e3f6g5d6e7f5c5");
+        assert!(game.is_over() && !game.must_pass());
+        assert_eq!(game.black_discs(), Discs(64));
+        assert_eq!(game.transcript(), "e6f4e3f6g5d6e7f5c5");
+        assert_eq!(Game::from_moves(game.moves()), Ok(game));
+    }
+
+    #[test]
+    fn a_list_of_moves_names_the_first_illegal_one() {
+        let error = Game::from_transcript("f5 d6 a1").unwrap_err();
+        assert_eq!((error.byte, &error.reason[..]), (6, "move 3: a1 is illegal"));
+        let twice = game("f5").moves().chain(game("f5").moves()).collect::<Vec<_>>();
+        assert_eq!(Game::from_moves(twice).unwrap_err().to_string(), "move 2: f5 is illegal");
+    }
+
+    fn random_game() -> impl Strategy<Value = Game> {
+        proptest::collection::vec(any::<u8>(), 0..70).prop_map(|choices| {
+            let mut game = Game::default();
+            for choice in choices {
+                let moves: Vec<_> = game.latest().position.children().collect();
+                let ply = moves.get(usize::from(choice) % moves.len().max(1)).map(|(square, _)| *square);
+                if game.is_over() {
+                    break;
+                }
+                game.play_ply(ply).unwrap();
+            }
+            game
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_undone_can_be_redone(game in random_game(), count in 0_usize..80) {
+            let mut changed = game.clone();
+            let undone = (0..count).map_while(|_| changed.undo()).count();
+            prop_assert_eq!(undone, count.min(game.plies().len()));
+            prop_assert_eq!(changed.positions(), &game.positions()[..game.positions().len() - undone]);
+            while changed.redo().is_some() {}
+            prop_assert_eq!(&changed, &game);
+            // Another ply ends it.
+            changed.undo();
+            let again = game.plies().last().copied();
+            if let Some(ply) = again {
+                changed.play_ply(ply).unwrap();
+                prop_assert_eq!(changed.redo(), None);
+                prop_assert_eq!(changed, game);
+            }
         }
-        let empties = game.current().position.empties();
-        assert_eq!(game.moves().len(), 60 - usize::from(empties));
-        assert!(usize::from(game.ply().0) >= game.moves().len());
-        assert!(game.play("a1".parse().unwrap()).is_err());
+
+        #[test]
+        fn a_game_is_its_moves_and_the_passes_between(game in random_game()) {
+            prop_assert_eq!(game.moves().count() + usize::from(game.latest().position.empties()), 60);
+            let mut replayed = Game::from_transcript(&game.transcript()).unwrap();
+            if replayed.plies().len() < game.plies().len() {
+                replayed.pass_if_forced();
+            }
+            prop_assert_eq!(replayed, game);
+        }
     }
 }

@@ -1,34 +1,17 @@
 //! GGF: one game on one line, `(;GM[Othello]…BO[8 … *]B[F5/1.20/0.50]W[F6]…;)`, as Othello servers and the NBoard protocol
 //! write it.
 
-use crate::engine::board::notation::{ColoredPosition, NotationError, parse_board};
-use crate::engine::board::square::{Square, SquareError};
+use crate::engine::board::notation::{ColoredPosition, NotationError, move_text, parse_board, parse_move};
+use crate::engine::game::{Game, IllegalMove};
 
-/// A game as it is written: the rules are not checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GgfGame {
-    /// The position in which it begins.
-    pub start: ColoredPosition,
-    #[expect(missing_docs, reason = "the name says it")]
-    pub moves: Vec<GgfMove>,
-}
-
-/// A move, or a pass, of one color.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GgfMove {
-    /// Whether black moves.
-    pub black: bool,
-    /// `None` for a pass.
-    pub square: Option<Square>,
-}
-
-/// Reads a game. Properties other than the board and the moves are skipped, and so is what stands between properties.
+/// Reads a game. Properties other than the board and the moves are skipped, and so is what stands between properties. A forced
+/// pass may be written or left out.
 ///
 /// # Errors
 ///
 /// The byte and the reason, where the text is not a game on a board of 64 squares.
-pub fn parse_ggf(text: &str) -> Result<GgfGame, NotationError> {
-    let mut game = GgfGame { start: ColoredPosition::START, moves: Vec::new() };
+pub fn parse_ggf(text: &str) -> Result<Game, NotationError> {
+    let (mut game, mut number) = (Game::default(), 0);
     let mut rest = text;
     while let Some(open) = rest.find('[') {
         let (name, value_begin) = (property_name(&rest[..open]), text.len() - rest.len() + open + 1);
@@ -36,10 +19,12 @@ pub fn parse_ggf(text: &str) -> Result<GgfGame, NotationError> {
         let length = text[value_begin..].find(']').ok_or_else(|| error(format!("{name}[ has no `]`")))?;
         let value = &text[value_begin..value_begin + length];
         match name {
-            "BO" => game.start = parse_start(value).map_err(error)?,
+            "BO" => game = Game::new(parse_start(value).map_err(error)?),
             "B" | "W" => {
+                number += 1;
                 let square = parse_move(value).map_err(|reason| error(reason.to_string()))?;
-                game.moves.push(GgfMove { black: name == "B", square });
+                let played = game.play_as(name == "B", square);
+                played.map_err(|reason| error(IllegalMove { number, reason }.to_string()))?;
             }
             _ => {}
         }
@@ -63,27 +48,13 @@ fn parse_start(value: &str) -> Result<ColoredPosition, String> {
     parse_board(board).map_err(|error| error.reason)
 }
 
-/// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`, `f5/1.20/0.50`, `F5//6`.
-///
-/// # Errors
-///
-/// A text that names neither.
-pub fn parse_move(text: &str) -> Result<Option<Square>, SquareError> {
-    let name = text.split('/').next().unwrap_or_default().trim();
-    if ["pa", "pass", "ps", "--"].iter().any(|pass| name.eq_ignore_ascii_case(pass)) {
-        return Ok(None);
-    }
-    name.parse().map(Some)
-}
-
 /// A game as [`parse_ggf`] reads it.
 #[must_use]
-pub fn write_ggf(game: &GgfGame) -> String {
-    let (board, side) = (game.start.board_text(), game.start.side_text());
-    let moves = game.moves.iter().map(|played| {
-        let color = if played.black { 'B' } else { 'W' };
-        let square = played.square.map_or_else(|| "PA".to_owned(), |square| square.to_string().to_uppercase());
-        format!("{color}[{square}]")
+pub fn write_ggf(game: &Game) -> String {
+    let (board, side) = (game.start().board_text(), game.start().side_text());
+    let moves = game.positions().iter().zip(game.plies()).map(|(colored, &square)| {
+        let color = if colored.black_to_move { 'B' } else { 'W' };
+        format!("{color}[{}]", move_text(square, "pa").to_uppercase())
     });
     let start = format!("{board} {side}").replace('X', "*");
     format!("(;GM[Othello]TY[8]BO[8 {start}]{};)", moves.collect::<String>())
@@ -98,28 +69,27 @@ mod tests {
     #[test]
     fn a_game_is_a_board_and_moves_with_or_without_evaluation_and_time() {
         let board = "---------------------------O*------*O---------------------------";
-        let text = format!("{HEAD}BO[8 {board} *]B[F5]W[f6/1.20/0.50]B[D3//6]W[PA]B[pass/];)");
-        let game = parse_ggf(&text).unwrap();
-        assert_eq!(game.start, ColoredPosition::START);
-        let moves: Vec<_> =
-            game.moves.iter().map(|played| (played.black, played.square.map(|square| square.to_string()))).collect();
-        let square = |name: &str| Some(name.to_owned());
-        assert_eq!(
-            moves,
-            [(true, square("f5")), (false, square("f6")), (true, square("d3")), (false, None), (true, None)]
-        );
-        let written = write_ggf(&game);
-        assert_eq!(written, format!("(;GM[Othello]TY[8]BO[8 {board} *]B[F5]W[F6]B[D3]W[PA]B[PA];)"));
-        assert_eq!(parse_ggf(&written).unwrap(), game);
+        // White moves after the pass of black, which may be left out.
+        let moves = "B[D3]W[c3/1.20/0.50]B[E6//6]W[D2]B[D1]W[E1]B[B2]W[C1]";
+        for pass in ["", "B[pass/]"] {
+            let text = format!("{HEAD}BO[8 {board} *]{moves}{pass}W[B4];)");
+            let game = parse_ggf(&text).unwrap();
+            assert_eq!((game.start(), game.plies()[8]), (ColoredPosition::START, None));
+            assert_eq!(game.transcript(), "d3c3e6d2d1e1b2c1b4");
+            let written = write_ggf(&game);
+            let expected = "B[D3]W[C3]B[E6]W[D2]B[D1]W[E1]B[B2]W[C1]B[PA]W[B4]";
+            assert_eq!(written, format!("(;GM[Othello]TY[8]BO[8 {board} *]{expected};)"));
+            assert_eq!(parse_ggf(&written).unwrap(), game);
+        }
     }
 
     #[test]
     fn the_board_may_have_blanks_and_either_side_to_move() {
         let rows = "-------- -------- -------- ---*O--- ---O*--- -------- -------- --------";
         let game = parse_ggf(&format!("(;BO[8 {rows} O];)")).unwrap();
-        assert_eq!((game.start.black_to_move, game.moves.len()), (false, 0));
-        assert_eq!(game.start.board_text().find("XO"), Some(27));
-        assert_eq!(parse_ggf("(;GM[Othello];)").unwrap().start, ColoredPosition::START);
+        assert_eq!((game.start().black_to_move, game.plies().len()), (false, 0));
+        assert_eq!(game.start().board_text().find("XO"), Some(27));
+        assert_eq!(parse_ggf("(;GM[Othello];)").unwrap().start(), ColoredPosition::START);
     }
 
     #[test]
@@ -132,6 +102,9 @@ mod tests {
             ("(;BO[8 --- *];)", 5, "64 expected"),
             ("(;B[I9];)", 4, "`I9` is not a square"),
             ("(;B[];)", 4, "is not a square"),
+            ("(;B[f5]B[f4];)", 9, "move 2: it is the other side's turn"),
+            ("(;W[f5];)", 4, "move 1: it is the other side's turn"),
+            ("(;B[PA];)", 4, "move 1: a pass is illegal"),
             ("(;B[\u{e9}];)", 4, "is not a square"),
         ] {
             let error = parse_ggf(text).unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::output::{FileKind, first_bytes};
-use crate::engine::board::notation::{Black, ColoredPosition, ObfLine, White, parse_obf};
+use crate::engine::board::notation::{Black, ColoredPosition, White, parse_obf};
 use crate::engine::board::square::Square;
 use crate::engine::score::{Discs, Score};
 use std::io::{self, Write};
@@ -19,11 +19,6 @@ pub const OBF_FILE: FileKind = FileKind {
         Ok(std::str::from_utf8(line).is_ok_and(|line| parse_obf(line).is_ok_and(|position| position.is_some())))
     },
 };
-
-/// Reads a line, or returns the byte within it and the reason; `None` for a comment or an empty line.
-pub(super) fn parse_line(line: &str) -> Result<Option<ObfLine>, (usize, String)> {
-    parse_obf(line).map_err(|error| (error.byte, error.reason))
-}
 
 /// Writes a row of a dataset as a line: the position, and the best move with its score if both are known, rounded to whole
 /// discs, half away from zero.

@@ -1,56 +1,33 @@
-//! Positions to evaluate, one per line: in OBF, or as the moves that lead there.
+//! Positions to evaluate, one per line, as games that lead there.
 
-use super::obf::parse_line;
-use super::transcripts::read_game;
+use super::game_text::parse_game;
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::notation::ColoredPosition;
-use crate::engine::board::square::Square;
+use crate::engine::game::Game;
 use std::path::Path;
 
 /// A longer text is refused.
 pub const POSITIONS_SIZE_MAX: u64 = 1 << 30;
 
-/// A line of such a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PositionLine {
-    #[expect(missing_docs, reason = "the type says it")]
-    pub colored: ColoredPosition,
-    /// The moves that lead there, if the line has them.
-    pub moves: Vec<Square>,
-}
-
-/// Reads the positions of a text, in order; errors call it `name`.
+/// Reads the games of a text whose latest positions are to be evaluated, in order; errors call it `name`.
 ///
 /// # Errors
 ///
 /// The first line that is neither a position nor a game, or a text without positions.
-pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<PositionLine>, ArtifactError> {
-    let mut positions = Vec::new();
+pub fn read_positions(name: &Path, bytes: &[u8]) -> Result<Vec<Game>, ArtifactError> {
+    let mut games = Vec::new();
     for (number, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let bad = |byte: usize, reason: String| {
             ArtifactError::damaged(name, format!("line {}, byte {byte}: {reason}", number + 1))
         };
         let line = std::str::from_utf8(line).map_err(|error| bad(error.valid_up_to(), "not text".to_owned()))?;
-        let position = if is_transcript(line) {
-            read_game(line)
-                .map(|game| game.map(|game| PositionLine { colored: game.current(), moves: game.moves().to_vec() }))
-        } else {
-            parse_line(line).map(|line| line.map(|line| PositionLine { colored: line.colored, moves: Vec::new() }))
-        };
-        positions.extend(position.map_err(|(byte, reason)| bad(byte, reason))?);
+        games.extend(parse_game(line).map_err(|error| bad(error.byte, error.reason))?);
     }
-    if positions.is_empty() {
+    if games.is_empty() {
         return Err(ArtifactError::unfit(name, "it holds no position"));
     }
-    Ok(positions)
-}
-
-/// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
-#[must_use]
-pub fn is_transcript(line: &str) -> bool {
-    let mut letters = line.trim_start().bytes();
-    letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
-        && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
+    // Moves lead to a position of the side that moves next; a board is evaluated as it is.
+    games.iter_mut().filter(|game| !game.plies().is_empty()).for_each(Game::pass_if_forced);
+    Ok(games)
 }
 
 #[cfg(test)]
@@ -63,15 +40,13 @@ mod tests {
         let text = format!("% two forms\n{board} X; d3:0;\n\n f5D6 c3 # a game\nbW{} O;\nf5\r\n", &board[2..]);
         let positions = read_positions(Path::new("a"), text.as_bytes()).unwrap();
         let boards: Vec<_> =
-            positions.iter().map(|line| (line.colored.board_text(), line.colored.side_text())).collect();
+            positions.iter().map(|game| (game.latest().board_text(), game.latest().side_text())).collect();
         let moves = |text: &str| {
-            let mut game = crate::engine::game::Game::new();
-            text.split(' ').for_each(|square| game.play(square.parse().unwrap()).unwrap());
-            (game.current().board_text(), game.current().side_text())
+            let game = Game::from_transcript(text).unwrap();
+            (game.latest().board_text(), game.latest().side_text())
         };
         let colors = format!("XO{}", &board[2..]);
-        let moves_of = |line: &PositionLine| line.moves.iter().map(ToString::to_string).collect::<String>();
-        assert_eq!(positions.iter().map(moves_of).collect::<Vec<_>>(), ["", "f5d6c3", "", "f5"]);
+        assert_eq!(positions.iter().map(Game::transcript).collect::<Vec<_>>(), ["", "f5d6c3", "", "f5"]);
         assert_eq!(boards, [(board.to_owned(), "X"), moves("f5 d6 c3"), (colors, "O"), moves("f5")]);
     }
 

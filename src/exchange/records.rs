@@ -1,10 +1,9 @@
-//! What all readers of games and positions share: records, the place of a bad one, and games replayed to positions.
+//! What all readers of games and positions share: records, the place of a bad one, and the rows of a game.
 
 use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::square::Square;
-use crate::engine::game::Game;
+use crate::engine::game::{Game, Turn};
 use std::path::Path;
 
 /// A larger file is refused.
@@ -74,28 +73,26 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// The game with these moves and all its positions; `result` is what the source says, in discs for black.
+/// A game with all its positions; `result` is what the source says, in discs for black.
 ///
 /// # Errors
 ///
-/// The first illegal move, as its index in `moves`, or `None` if the moves lead to another result.
-pub fn replay(moves: &[Square], result: Option<i8>) -> Result<ImportedGame, (Option<usize>, String)> {
-    let mut game = Game::new();
-    let mut rows = Vec::with_capacity(moves.len() + 1);
-    for (place, &square) in moves.iter().enumerate() {
-        let row = PositionRow::unlabeled(game.current(), game.ply());
-        rows.push(PositionRow { played_move: Some(square.number()), ..row });
-        game.play(square).map_err(|error| (Some(place), error.to_string()))?;
-    }
+/// Moves that lead to another result.
+pub fn imported(game: &Game, result: Option<i8>) -> Result<ImportedGame, String> {
     let mut result = result;
+    let mut rows: Vec<PositionRow> = Vec::with_capacity(game.plies().len() + 1);
+    rows.extend(game.turns().map(|Turn { ply, colored, square }| PositionRow {
+        played_move: Some(square.number()),
+        ..PositionRow::unlabeled(colored, ply)
+    }));
     if game.is_over() {
         let black_discs = game.black_discs().0 as i8;
         if let Some(result) = result.filter(|result| *result != black_discs) {
-            return Err((None, format!("it says {result:+} discs for black, its moves lead to {black_discs:+}")));
+            return Err(format!("it says {result:+} discs for black, its moves lead to {black_discs:+}"));
         }
         result = Some(black_discs);
     } else {
-        rows.push(PositionRow::unlabeled(game.current(), game.ply()));
+        rows.push(PositionRow::unlabeled(game.to_move(), game.ply()));
     }
     for row in &mut rows {
         row.result = result.map(|result| if row.black_to_move { result } else { -result });

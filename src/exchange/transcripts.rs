@@ -1,9 +1,8 @@
 //! Transcripts: one game per line, `f5d6c3…`, without passes; `#` begins a comment, empty lines are skipped.
 
-use super::records::{Records, lines, replay, without_comment};
+use super::records::{Records, imported, lines, without_comment};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
-use crate::engine::board::notation::parse_moves;
 use crate::engine::game::Game;
 use std::path::Path;
 
@@ -21,27 +20,8 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     if text.trim_start().is_empty() {
         return Ok(None);
     }
-    let moves = parse_moves(text).map_err(|error| (error.byte, error.reason))?;
-    replay(&moves, None).map(Some).map_err(|(place, reason)| (byte_of(text, place.unwrap_or(0)), reason))
-}
-
-/// The game of a line, or the byte within the line and the reason; `None` for a line without a game.
-pub(super) fn read_game(line: &str) -> Result<Option<Game>, (usize, String)> {
-    let text = without_comment(line);
-    if text.trim_start().is_empty() {
-        return Ok(None);
-    }
-    let mut game = Game::new();
-    for (place, square) in parse_moves(text).map_err(|error| (error.byte, error.reason))?.into_iter().enumerate() {
-        game.play(square).map_err(|error| (byte_of(text, place), error.to_string()))?;
-    }
-    Ok(Some(game))
-}
-
-/// The byte at which a move begins in a line.
-fn byte_of(text: &str, place: usize) -> usize {
-    let letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
-    letters.step_by(2).nth(place).map_or(0, |(byte, _)| byte)
+    let game = Game::from_transcript(text).map_err(|error| (error.byte, error.reason))?;
+    imported(&game, None).map(Some).map_err(|reason| (0, reason))
 }
 
 #[cfg(test)]

@@ -5,11 +5,12 @@
 //! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
 //! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
-use super::records::{BadRecord, Place, RecordNumber, Records, SIZE_MAX, replay};
+use super::records::{BadRecord, Place, RecordNumber, Records, SIZE_MAX, imported};
 use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::engine::board::square::Square;
+use crate::engine::game::Game;
 use std::path::Path;
 
 const HEADER_SIZE: usize = 16;
@@ -85,5 +86,6 @@ fn read_game(record: &[u8; RECORD_SIZE]) -> Result<ImportedGame, (usize, String)
         moves.push(square.ok_or_else(|| (MOVES + place, format!("{number} is not a square: 11 to 88 expected")))?);
     }
     let result = (2 * i16::from(black) - 64) as i8;
-    replay(&moves, Some(result)).map_err(|(place, reason)| (place.map_or(SCORE, |place| MOVES + place), reason))
+    let game = Game::from_moves(moves).map_err(|error| (MOVES + error.number - 1, error.to_string()))?;
+    imported(&game, Some(result)).map_err(|reason| (SCORE, reason))
 }

@@ -26,9 +26,9 @@ pub(super) fn context(flag: &AtomicBool) -> Context<'_> {
 pub(super) fn position(seed: u64, empties: u8) -> Position {
     let mut random = stream(seed, Stream::Game(1, empties.into()));
     loop {
-        let mut game = Game::new();
+        let mut game = Game::default();
         while !game.is_over() {
-            let position = game.current().position;
+            let position = game.to_move().position;
             if position.empties() == empties {
                 return position;
             }

@@ -1,12 +1,12 @@
 //! Values of many positions at once, and of the moves of many games, one thread for each; but fewer positions than threads are
 //! solved one after another, with all threads for each.
 
-use super::history::History;
 use super::session::Session;
 use super::session::review::ReviewedMove;
 use super::teamwork::search_together;
 use crate::artifact::model::version::Model;
 use crate::engine::board::position::Position;
+use crate::engine::game::Game;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
@@ -87,7 +87,7 @@ pub fn analyze(
 pub fn review(
     limits: Limits,
     model: &Model,
-    games: &[History],
+    games: &[Game],
     context: Context<'_>,
 ) -> Result<Vec<Vec<ReviewedMove>>, StageError> {
     let moves = games.iter().map(|game| game.plies().len() as u64).sum();
@@ -95,7 +95,7 @@ pub fn review(
     let reviewed = context.pool()?.install(|| {
         let reviews = games.par_iter().map(|game| {
             let mut session = Session::new(model, limits, context.stop);
-            session.set_history(game.clone());
+            session.set_game(game.clone());
             let mut moves = Vec::with_capacity(game.plies().len());
             for ply in 0..game.plies().len() {
                 context.check()?;

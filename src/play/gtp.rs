@@ -3,13 +3,13 @@
 mod request;
 
 use super::clock::Clock;
-use super::history::{Forbidden, History};
 use super::lines::Lines;
 use super::picture::{Palette, board_picture, counts_text};
 use super::session::{SearchSettings, Session};
 use crate::artifact::model::version::Model;
+use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::board::square::Square;
-use crate::exchange::ggf::parse_move;
+use crate::engine::game::{Forbidden, Game};
 use request::Request;
 use std::fmt::Write as FormatWrite;
 use std::io::{self, Write};
@@ -108,30 +108,30 @@ impl Engine<'_> {
             // A compensation for the second player: Othello has none, and programs send it anyway.
             "komi" => number::<f64>(first).map(|_| nothing),
             "clear_board" => {
-                self.session.set_history(History::default());
+                self.session.set_game(Game::default());
                 self.turns.clear();
                 Ok(nothing)
             }
             "play" => self.play(color(first)?, vertex(arguments.get(1))?).map(|()| nothing),
             "genmove" => {
-                let plies = self.session.history().plies().len();
+                let plies = self.session.game().plies().len();
                 let square = self.best_move(color(first)?)?;
                 self.session.play(square).map_err(|error| error.to_string())?;
                 self.turns.push(plies);
                 Ok(vertex_text(square))
             }
             "reg_genmove" => {
-                let plies = self.session.history().plies().len();
+                let plies = self.session.game().plies().len();
                 let square = self.best_move(color(first)?)?;
-                while plies < self.session.history().plies().len() {
+                while plies < self.session.game().plies().len() {
                     self.session.undo();
                 }
                 Ok(vertex_text(square))
             }
             "undo" => self.undo().map(|()| nothing),
             "showboard" => {
-                let history = self.session.history();
-                Ok(format!("\n{}\n{}", board_picture(history, false, &Palette::PLAIN), counts_text(history)))
+                let game = self.session.game();
+                Ok(format!("\n{}\n{}", board_picture(game, false, &Palette::PLAIN), counts_text(game)))
             }
             "final_score" => self.final_score(),
             "time_settings" => self.set_time(&seconds(arguments, 3)?).map(|()| nothing),
@@ -146,7 +146,7 @@ impl Engine<'_> {
     }
 
     fn play(&mut self, black: bool, square: Option<Square>) -> Result<(), String> {
-        let plies = self.session.history().plies().len();
+        let plies = self.session.game().plies().len();
         self.session.play_as(black, square).map_err(|error| match error {
             Forbidden::Turn => format!("illegal move: {error}"),
             Forbidden::Move(_) | Forbidden::Pass => "illegal move".to_owned(),
@@ -157,9 +157,9 @@ impl Engine<'_> {
 
     /// The move of a color; `None` is a pass. A pass of the other color that the rules force is played first.
     fn best_move(&mut self, black: bool) -> Result<Option<Square>, String> {
-        let history = self.session.history();
-        if black != history.current().black_to_move {
-            if !history.must_pass() {
+        let game = self.session.game();
+        if black != game.latest().black_to_move {
+            if !game.must_pass() {
                 return Err(Forbidden::Turn.to_string());
             }
             self.session.play(None).map_err(|error| error.to_string())?;
@@ -182,7 +182,7 @@ impl Engine<'_> {
 
     fn undo(&mut self) -> Result<(), String> {
         let plies = self.turns.pop().ok_or("cannot undo")?;
-        while plies < self.session.history().plies().len() {
+        while plies < self.session.game().plies().len() {
             self.session.undo();
         }
         Ok(())
@@ -190,11 +190,11 @@ impl Engine<'_> {
 
     /// As Go writes it; empty squares count for the winner.
     fn final_score(&self) -> Result<String, String> {
-        let history = self.session.history();
-        if !history.is_over() {
+        let game = self.session.game();
+        if !game.is_over() {
             return Err("cannot score: the game is not over".to_owned());
         }
-        Ok(match history.black_discs().0 {
+        Ok(match game.black_discs().0 {
             0 => "0".to_owned(),
             discs if 0 < discs => format!("B+{discs}"),
             discs => format!("W+{}", -discs),
@@ -252,5 +252,5 @@ fn vertex(text: Option<&String>) -> Result<Option<Square>, String> {
 }
 
 fn vertex_text(square: Option<Square>) -> String {
-    square.map_or_else(|| "PASS".to_owned(), |square| square.to_string().to_uppercase())
+    move_text(square, "pass").to_uppercase()
 }

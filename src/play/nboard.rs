@@ -2,17 +2,16 @@
 
 pub mod commands;
 
-use super::game_text::replay;
 use super::lines::BETWEEN_CHECKS;
 use super::session::hints::Hint;
 use super::session::{SearchSettings, Session};
 use crate::artifact::model::version::Model;
-use crate::engine::board::notation::ColoredPosition;
+use crate::engine::board::notation::{ColoredPosition, move_text, parse_move};
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
-use crate::exchange::ggf::{parse_ggf, parse_move};
+use crate::exchange::ggf::parse_ggf;
 use commands::{Commands, Pings, is_ping};
 use crossbeam::channel::{RecvTimeoutError, bounded};
 use std::io::{self, Write};
@@ -115,13 +114,12 @@ impl Engine<'_> {
     }
 
     fn set_game(&mut self, text: &str) -> io::Result<()> {
-        let parsed = parse_ggf(text).map_err(|error| error.to_string());
-        match parsed.and_then(|game| replay(&game).map_err(|error| error.to_string())) {
-            Ok(history) => {
-                self.session.set_history(history);
+        match parse_ggf(text) {
+            Ok(game) => {
+                self.session.set_game(game);
                 Ok(())
             }
-            Err(reason) => self.say(&format!("status cannot read the game: {reason}")),
+            Err(error) => self.say(&format!("status cannot read the game: {error}")),
         }
     }
 
@@ -139,7 +137,7 @@ impl Engine<'_> {
         let result = self.session.search();
         let seconds = begun.elapsed().as_secs_f64();
         self.say(&format!("nodestats {} {seconds:.3}", result.nodes))?;
-        self.say(&format!("=== {}/{}/{seconds:.3}", move_text(result.best_move), eval_text(result.score)))
+        self.say(&format!("=== {}/{}/{seconds:.3}", move_name(result.best_move), eval_text(result.score)))
     }
 
     /// Values of the best moves, one ply deeper each time.
@@ -147,7 +145,7 @@ impl Engine<'_> {
         self.say(&format!("status {NAME} is analyzing"))?;
         let begun = Instant::now();
         let mut nodes = 0;
-        for limits in deepening(self.session.history().current(), self.session.limits()) {
+        for limits in deepening(self.session.game().latest(), self.session.limits()) {
             let Ok(hints) = self.session.hints(count, limits) else { break };
             let depth = if hints.exact { "100%".to_owned() } else { hints.depth.0.to_string() };
             for hint in &hints.hints {
@@ -165,8 +163,8 @@ impl Engine<'_> {
     /// Values of all positions of the game, the last one first, as black sees them.
     fn analyze(&mut self) -> io::Result<()> {
         self.say(&format!("status {NAME} is analyzing"))?;
-        for ply in (0..self.session.history().positions().len()).rev() {
-            let ColoredPosition { position, black_to_move } = self.session.history().positions()[ply];
+        for ply in (0..self.session.game().positions().len()).rev() {
+            let ColoredPosition { position, black_to_move } = self.session.game().positions()[ply];
             let found = self.session.search_position(position, self.session.limits());
             let Ok(result) = found.unless_stopped() else { break };
             let score = if black_to_move { result.score } else { -result.score };
@@ -185,14 +183,13 @@ fn deepening(current: ColoredPosition, limits: Limits) -> impl Iterator<Item = L
     by_depth.chain(is_exact.then_some(limits))
 }
 
-/// A move, or a pass.
-fn move_text(square: Option<Square>) -> String {
-    square.map_or_else(|| "PA".to_owned(), |square| square.to_string().to_uppercase())
+fn move_name(square: Option<Square>) -> String {
+    move_text(square, "pa").to_uppercase()
 }
 
 /// A move and those that follow it.
 fn line_text(hint: &Hint) -> String {
-    std::iter::once(hint.square).chain(hint.line.iter().copied().map(Some)).map(move_text).collect()
+    std::iter::once(hint.square).chain(hint.line.iter().copied().map(Some)).map(move_name).collect()
 }
 
 /// A score in discs.

@@ -1,8 +1,8 @@
 //! The board as text, in colors or without.
 
-use super::history::History;
 use crate::engine::board::notation::{Black, White};
 use crate::engine::board::square::Square;
+use crate::engine::game::Game;
 use anstyle::{AnsiColor, Color, Style};
 
 /// How the parts of a board are drawn.
@@ -41,11 +41,11 @@ const fn on_green(color: AnsiColor) -> Style {
 
 /// The squares with coordinates. The last move is in brackets, and legal moves are marked if `shows_moves` is set.
 #[must_use]
-pub fn board_picture(history: &History, shows_moves: bool, palette: &Palette) -> String {
-    let colored = history.current();
+pub fn board_picture(game: &Game, shows_moves: bool, palette: &Palette) -> String {
+    let colored = game.latest();
     let (Black(black), White(white)) = colored.boards();
     let moves = if shows_moves { colored.position.legal_moves() } else { 0 };
-    let last = history.plies().last().copied().flatten();
+    let last = game.plies().last().copied().flatten();
     let cell = |square: Square| match square.bit() {
         bit if black & bit != 0 => ('X', palette.black),
         bit if white & bit != 0 => ('O', palette.white),
@@ -76,9 +76,9 @@ pub fn board_picture(history: &History, shows_moves: bool, palette: &Palette) ->
 
 /// The number of discs of each color, and whose turn it is.
 #[must_use]
-pub fn counts_text(history: &History) -> String {
-    let (Black(black), White(white)) = history.current().boards();
-    let turn = match (history.is_over(), history.current().black_to_move) {
+pub fn counts_text(game: &Game) -> String {
+    let (Black(black), White(white)) = game.latest().boards();
+    let turn = match (game.is_over(), game.latest().black_to_move) {
         (true, _) => "the game is over",
         (_, true) => "black to move",
         (_, false) => "white to move",
@@ -89,12 +89,11 @@ pub fn counts_text(history: &History) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::game_text::parse_game;
 
     #[test]
     fn the_last_move_is_in_brackets_wherever_it_is() {
-        let picture =
-            |moves: &str, shows_moves| board_picture(&parse_game(moves).unwrap(), shows_moves, &Palette::PLAIN);
+        let game = |moves: &str| Game::from_transcript(moves).unwrap();
+        let picture = |moves: &str, shows_moves| board_picture(&game(moves), shows_moves, &Palette::PLAIN);
         let rows = |text: &str| text.lines().map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
         let opening = rows(&picture("f5", true));
         assert_eq!(opening[0], "  a b c d e f g h");
@@ -109,10 +108,10 @@ mod tests {
 
     #[test]
     fn colors_change_no_letter() {
-        let history = parse_game("f5d6c3").unwrap();
-        let colored = board_picture(&history, true, &Palette::COLORED);
+        let game = Game::from_transcript("f5d6c3").unwrap();
+        let colored = board_picture(&game, true, &Palette::COLORED);
         assert!(colored.contains('\u{1b}'));
-        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), board_picture(&history, true, &Palette::PLAIN));
-        assert_eq!(counts_text(&history), "X 5, O 2, white to move");
+        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), board_picture(&game, true, &Palette::PLAIN));
+        assert_eq!(counts_text(&game), "X 5, O 2, white to move");
     }
 }

@@ -19,10 +19,10 @@ pub fn random_positions(count: usize, empties: Option<u8>) -> Vec<Position> {
 fn random_position(id: u64, empties: Option<u8>) -> Option<Position> {
     let mut rng = stream(0, Stream::Game(0, id));
     let empties = empties.unwrap_or_else(|| 20 + rng.below(31) as u8);
-    let mut game = Game::new();
-    while !game.is_over() && empties < game.current().position.empties() {
-        let square = rng.pick(Squares(game.current().position.legal_moves()));
+    let mut game = Game::default();
+    while !game.is_over() && empties < game.to_move().position.empties() {
+        let square = rng.pick(Squares(game.to_move().position.legal_moves()));
         game.play(square.expect("the side to move has a move")).expect("the move is legal");
     }
-    (!game.is_over()).then(|| game.current().position)
+    (!game.is_over()).then(|| game.to_move().position)
 }

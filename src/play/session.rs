@@ -4,12 +4,12 @@ pub mod hints;
 pub mod review;
 
 use super::clock::{Clock, affordable_empties, is_worth_a_team, time_for_search};
-use super::history::{Forbidden, History};
 use super::teamwork::search_together;
 use super::timer::Timer;
 use crate::artifact::model::version::Model;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
+use crate::engine::game::{Forbidden, Game};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
@@ -63,7 +63,7 @@ impl From<Limits> for SearchSettings {
 pub struct Session<'m> {
     team: Team<'m>,
     settings: SearchSettings,
-    history: History,
+    game: Game,
     clocks: [Option<Clock>; 2], // [white, black]
     timer: Timer,
     /// By how much a timed search was late; the latest ones count most.
@@ -82,7 +82,7 @@ impl<'m> Session<'m> {
         Self {
             team: team.stopped_by(stop).alarmed_by(timer.flag()),
             settings,
-            history: History::default(),
+            game: Game::default(),
             clocks: [None; 2],
             timer,
             lateness: Duration::ZERO,
@@ -111,54 +111,54 @@ impl<'m> Session<'m> {
 
     /// The game so far.
     #[must_use]
-    pub const fn history(&self) -> &History {
-        &self.history
+    pub const fn game(&self) -> &Game {
+        &self.game
     }
 
     /// Takes another game, or the same one further on.
-    pub fn set_history(&mut self, history: History) {
-        if !history.continues(&self.history) {
+    pub fn set_game(&mut self, game: Game) {
+        if !game.continues(&self.game) {
             self.team.clear();
         }
-        self.history = history;
+        self.game = game;
     }
 
-    /// As [`History::play`].
+    /// As [`Game::play_ply`].
     ///
     /// # Errors
     ///
     /// What the rules forbid; the game stays as it was.
     pub fn play(&mut self, square: Option<Square>) -> Result<(), Forbidden> {
-        self.history.play(square)
+        self.game.play_ply(square)
     }
 
-    /// As [`History::play_as`].
+    /// As [`Game::play_as`].
     ///
     /// # Errors
     ///
     /// What the rules forbid; the game stays as it was.
     pub fn play_as(&mut self, black: bool, square: Option<Square>) -> Result<(), Forbidden> {
-        self.history.play_as(black, square)
+        self.game.play_as(black, square)
     }
 
-    /// As [`History::undo`].
+    /// As [`Game::undo`].
     pub fn undo(&mut self) -> Option<Option<Square>> {
-        let undone = self.history.undo()?;
+        let undone = self.game.undo()?;
         self.team.clear();
         Some(undone)
     }
 
-    /// As [`History::redo`].
+    /// As [`Game::redo`].
     pub fn redo(&mut self) -> Option<Option<Square>> {
-        self.history.redo()
+        self.game.redo()
     }
 
     /// The best move with its value and the principal variation. There is no move where the side to move must pass. It takes no
     /// more than the time of a move, or what the clock of the side to move allows.
     pub fn search(&mut self) -> SearchResult {
         let begun = Instant::now();
-        let side = usize::from(self.history.current().black_to_move);
-        let empties = self.history.current().position.empties();
+        let side = usize::from(self.game.latest().black_to_move);
+        let empties = self.game.latest().position.empties();
         let SearchSettings { limits, timed_limits, move_time, threads } = self.settings;
         let by_clock = self.clocks[side].map(|clock| clock.budget(empties, threads, self.lateness));
         let by_move = move_time.map(|time| time_for_search(time, self.lateness));
@@ -171,7 +171,7 @@ impl<'m> Session<'m> {
 
     /// A search that the timer ends.
     fn search_until(&mut self, deadline: Instant, limits: Limits) -> SearchResult {
-        let position = self.history.current().position;
+        let position = self.game.latest().position;
         self.timer.set(Some(deadline));
         let time = deadline.saturating_duration_since(Instant::now());
         let result = if is_worth_a_team(time, self.lateness) {
@@ -188,7 +188,7 @@ impl<'m> Session<'m> {
 
     /// As [`Session::search`], within other limits.
     pub fn search_within(&mut self, limits: Limits) -> SearchResult {
-        self.search_position(self.history.current().position, limits)
+        self.search_position(self.game.latest().position, limits)
     }
 
     /// The values of all legal moves, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).
@@ -207,14 +207,14 @@ impl<'m> Session<'m> {
     /// [`Stopped`].
     pub fn move_values_within(&mut self, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let (searcher, _) = self.team.members();
-        let values = searcher.move_values(self.history.current().position, limits);
+        let values = searcher.move_values(self.game.latest().position, limits);
         if values.is_err() {
             self.team.clear();
         }
         values
     }
 
-    /// Searches any position; one of the game is found by its ply in [`History::positions`].
+    /// Searches any position; one of the game is found by its ply in [`Game::positions`].
     pub fn search_position(&mut self, position: Position, limits: Limits) -> SearchResult {
         let result = search_together(&mut self.team, |member| member.search(position, limits));
         if result.stopped {
@@ -229,7 +229,6 @@ mod tests {
     use super::*;
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
-    use crate::engine::board::notation::parse_moves;
     use std::sync::atomic::Ordering;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
@@ -241,9 +240,9 @@ mod tests {
     const LIMITS: Limits = Limits { exact_empties: 8, ..Limits::full_width(Depth(3)) };
 
     fn play(session: &mut Session<'_>, moves: &str) {
-        for square in parse_moves(moves).unwrap() {
-            session.play(Some(square)).unwrap();
-        }
+        let mut game = session.game().clone();
+        game.play_transcript(moves).unwrap();
+        session.set_game(game);
     }
 
     #[test]
@@ -256,14 +255,14 @@ mod tests {
         let mut used = Session::new(&model, LIMITS, &NEVER);
         play(&mut used, "d3c5");
         used.search();
-        used.set_history(fresh.history().clone());
+        used.set_game(fresh.game().clone());
         assert_eq!(used.search(), expected);
         play(&mut used, "d3");
         used.search();
         used.undo();
         assert_eq!(used.search(), expected);
         // The same game further on keeps it: the search is over at once.
-        used.set_history(fresh.history().clone());
+        used.set_game(fresh.game().clone());
         assert!(used.search().nodes < expected.nodes);
     }
 

@@ -3,8 +3,6 @@
 mod command;
 pub mod level;
 
-use super::game_text::{game_text, parse_game};
-use super::history::History;
 use super::lines::{LINE_SIZE_MAX, Lines};
 use super::picture::{Palette, board_picture, counts_text};
 use super::session::Session;
@@ -13,9 +11,12 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::version::Model;
 use crate::artifact::output::{FileKind, OutputFile, first_bytes};
 use crate::artifact::publish::read_bounded;
+use crate::engine::board::notation::{move_text, moves_text};
 use crate::engine::board::square::{Square, Squares};
+use crate::engine::game::Game;
 use crate::engine::score::Score;
 use crate::engine::search::result::Stopped;
+use crate::exchange::game_text::{game_text, parse_game};
 use command::{Command, You, help_text};
 use level::Level;
 use std::io::{self, Write};
@@ -28,7 +29,7 @@ const GAME_FILE: FileKind = FileKind {
     matches: |path| {
         let bytes = first_bytes(path, LINE_SIZE_MAX)?;
         let is_one_line = bytes.iter().position(|&byte| byte == b'\n') == bytes.len().checked_sub(1);
-        Ok(is_one_line && first_game(&bytes).is_ok_and(|history| history.is_some()))
+        Ok(is_one_line && first_game(&bytes).is_ok_and(|game| game.is_some()))
     },
 };
 
@@ -114,8 +115,8 @@ impl Terminal<'_> {
     }
 
     fn prompt(&mut self) -> io::Result<()> {
-        let color = color_name(self.session.history().current().black_to_move);
-        write!(self.output, "{}> ", if self.session.history().is_over() { "over" } else { color })?;
+        let color = color_name(self.session.game().latest().black_to_move);
+        write!(self.output, "{}> ", if self.session.game().is_over() { "over" } else { color })?;
         self.output.flush()
     }
 
@@ -136,10 +137,10 @@ impl Terminal<'_> {
                 self.you = you;
                 self.turn()?;
             }
-            Command::New => self.set_history(History::default())?,
+            Command::New => self.set_game(Game::default())?,
             Command::Setup(text) => {
-                let history = parse_game(&text).map_err(|error| Problem::Said(error.to_string()))?;
-                self.set_history(history)?;
+                let game = parse_game(&text).map_err(|error| Problem::Said(error.to_string()))?;
+                self.set_game(game.ok_or_else(|| Problem::Said("it holds no moves and no position".to_owned()))?)?;
             }
             Command::Review => self.review()?,
             Command::Save { path, overwrite } => self.save(&path, overwrite)?,
@@ -154,12 +155,12 @@ impl Terminal<'_> {
     /// Plays what the rules or the engine play, until it is a person's turn or the end, and shows the board.
     fn turn(&mut self) -> io::Result<()> {
         loop {
-            let history = self.session.history();
-            let black = history.current().black_to_move;
-            if history.is_over() {
+            let game = self.session.game();
+            let black = game.latest().black_to_move;
+            if game.is_over() {
                 break;
             }
-            if history.must_pass() {
+            if game.must_pass() {
                 self.say(&format!("{} has no move and passes", color_name(black)))?;
                 self.session.play(None).map_err(io::Error::other)?;
             } else if self.you.play(black) || !self.engine_move()? {
@@ -171,28 +172,29 @@ impl Terminal<'_> {
 
     /// Lets the engine move for the side to move; `false` if it was stopped before.
     fn engine_move(&mut self) -> io::Result<bool> {
-        let color = color_name(self.session.history().current().black_to_move);
+        let color = color_name(self.session.game().latest().black_to_move);
         let result = self.session.search();
         if result.stopped {
             return Ok(false);
         }
         self.session.play(result.best_move).map_err(io::Error::other)?;
         let how = if result.exact { "exact".to_owned() } else { format!("depth {}", result.depth.0) };
-        self.say(&format!("{color} plays {}: {} ({how})", move_name(result.best_move), discs_text(result.score)))?;
+        let square = move_text(result.best_move, "pass");
+        self.say(&format!("{color} plays {square}: {} ({how})", discs_text(result.score)))?;
         Ok(true)
     }
 
     fn show(&mut self) -> io::Result<()> {
-        let history = self.session.history();
-        let mut text = format!("\n{}\n{}", board_picture(history, true, &Palette::COLORED), counts_text(history));
-        if history.is_over() {
-            text = format!("{text}\n{}", result_text(history));
+        let game = self.session.game();
+        let mut text = format!("\n{}\n{}", board_picture(game, true, &Palette::COLORED), counts_text(game));
+        if game.is_over() {
+            text = format!("{text}\n{}", result_text(game));
         }
         self.say(&text)
     }
 
     fn check_not_over(&self) -> Result<(), Problem> {
-        if self.session.history().is_over() {
+        if self.session.game().is_over() {
             return Err(Problem::Said("the game is over: try undo, review, save or new".to_owned()));
         }
         Ok(())
@@ -201,7 +203,7 @@ impl Terminal<'_> {
     fn play(&mut self, square: Option<Square>) -> Result<(), Problem> {
         self.check_not_over()?;
         if let Err(forbidden) = self.session.play(square) {
-            let legal = Squares(self.session.history().current().position.legal_moves());
+            let legal = Squares(self.session.game().latest().position.legal_moves());
             let legal: String = legal.map(|square| format!(" {square}")).collect();
             return Err(Problem::Said(format!("{forbidden}; legal:{legal}")));
         }
@@ -215,8 +217,8 @@ impl Terminal<'_> {
         let hints = self.session.hints(1, limits)?;
         let how = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
         for hint in &hints.hints {
-            let line: String = hint.line.iter().map(ToString::to_string).collect();
-            self.say(&format!("{} {} ({how}) {line}", move_name(hint.square), discs_text(hint.score)))?;
+            let (square, line) = (move_text(hint.square, "pass"), moves_text(hint.line.iter().copied()));
+            self.say(&format!("{square} {} ({how}) {line}", discs_text(hint.score)))?;
         }
         Ok(())
     }
@@ -232,13 +234,13 @@ impl Terminal<'_> {
 
     /// Takes back plies up to and with the last one that a person chose.
     fn undo(&mut self) -> Result<(), Problem> {
-        let history = self.session.history();
+        let game = self.session.game();
         let by_person =
-            |ply: &usize| history.plies()[*ply].is_some() && self.you.play(history.positions()[*ply].black_to_move);
-        let Some(ply) = (0..history.plies().len()).rev().find(by_person) else {
+            |ply: &usize| game.plies()[*ply].is_some() && self.you.play(game.positions()[*ply].black_to_move);
+        let Some(ply) = (0..game.plies().len()).rev().find(by_person) else {
             return Err(Problem::Said("there is no move of yours to take back".to_owned()));
         };
-        while ply < self.session.history().plies().len() {
+        while ply < self.session.game().plies().len() {
             self.session.undo();
         }
         Ok(self.show()?)
@@ -249,8 +251,8 @@ impl Terminal<'_> {
         if self.session.redo().is_none() {
             return Err(Problem::Said("there is no move to play again".to_owned()));
         }
-        let is_person = |history: &History| !history.must_pass() && self.you.play(history.current().black_to_move);
-        while !is_person(self.session.history()) && self.session.redo().is_some() {}
+        let is_person = |game: &Game| !game.must_pass() && self.you.play(game.latest().black_to_move);
+        while !is_person(self.session.game()) && self.session.redo().is_some() {}
         Ok(self.turn()?)
     }
 
@@ -262,8 +264,8 @@ impl Terminal<'_> {
         self.say(&format!("level {level}: {depth} moves ahead, exact from {exact}"))
     }
 
-    fn set_history(&mut self, history: History) -> io::Result<()> {
-        self.session.set_history(history);
+    fn set_game(&mut self, game: Game) -> io::Result<()> {
+        self.session.set_game(game);
         self.turn()
     }
 
@@ -284,7 +286,7 @@ impl Terminal<'_> {
 
     fn save(&mut self, path: &Path, overwrite: bool) -> Result<(), Problem> {
         OutputFile::check(path, GAME_FILE, overwrite, "save!")?;
-        let text = game_text(self.session.history());
+        let text = game_text(self.session.game());
         OutputFile::open(path, GAME_FILE, overwrite)?.write(|writer| writeln!(writer, "{text}"))?;
         Ok(self.say(&format!("saved to {}", path.display()))?)
     }
@@ -292,26 +294,22 @@ impl Terminal<'_> {
     fn load(&mut self, path: &Path) -> Result<(), Problem> {
         let bytes = read_bounded(path, LINE_SIZE_MAX)?;
         let bad = |reason: &str| Problem::Said(format!("cannot read {}: {reason}", path.display()));
-        let history = first_game(&bytes).map_err(|reason| bad(&reason))?;
-        Ok(self.set_history(history.ok_or_else(|| bad("it holds no game"))?)?)
+        let game = first_game(&bytes).map_err(|reason| bad(&reason))?;
+        Ok(self.set_game(game.ok_or_else(|| bad("it holds no game"))?)?)
     }
 }
 
 /// The game on the first line that holds one.
-fn first_game(bytes: &[u8]) -> Result<Option<History>, String> {
+fn first_game(bytes: &[u8]) -> Result<Option<Game>, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "it is not text".to_owned())?;
-    let mut lines = (1..).zip(text.lines());
-    let holds_game = |(_, line): &(usize, &str)| !line.trim().is_empty() && !line.trim().starts_with(['#', '%']);
-    let Some((number, line)) = lines.find(holds_game) else { return Ok(None) };
-    parse_game(line).map(Some).map_err(|error| format!("line {number}: {error}"))
+    let mut games = (1..).zip(text.lines()).filter_map(|(number, line): (usize, _)| {
+        parse_game(line).map_err(|error| format!("line {number}: {error}")).transpose()
+    });
+    games.next().transpose()
 }
 
 const fn color_name(black: bool) -> &'static str {
     if black { "black" } else { "white" }
-}
-
-fn move_name(square: Option<Square>) -> String {
-    square.map_or_else(|| "pass".to_owned(), |square| square.to_string())
 }
 
 /// A score in discs.
@@ -320,8 +318,8 @@ fn discs_text(score: Score) -> String {
 }
 
 /// Who has won; empty squares count for the winner.
-fn result_text(history: &History) -> String {
-    let discs = history.black_discs().0;
+fn result_text(game: &Game) -> String {
+    let discs = game.black_discs().0;
     match discs {
         0 => "a draw, 32 to 32".to_owned(),
         _ => format!("{} wins {} to {}", color_name(0 < discs), (64 + discs.abs()) / 2, (64 - discs.abs()) / 2),

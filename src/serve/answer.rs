@@ -1,6 +1,6 @@
 //! What each address answers. No address is ever a path of a file.
 
-use super::game::{Game, GameRequest};
+use super::game::{CheckedRequest, GameRequest};
 use super::guard;
 use super::pool::Pool;
 use super::run::{self, UnreadableRun};
@@ -63,8 +63,8 @@ impl Site {
     /// Searches for a game in the pool.
     async fn search<T: Serialize + Send + 'static>(
         &self,
-        game: Game,
-        work: impl FnOnce(&Game, &LoadedModel, &AtomicBool) -> T + Send + 'static,
+        game: CheckedRequest,
+        work: impl FnOnce(&CheckedRequest, &LoadedModel, &AtomicBool) -> T + Send + 'static,
     ) -> Answer {
         let model = Arc::clone(&self.model);
         let result = self.pool.run(move |stop| work(&game, &model, stop)).await;
@@ -141,7 +141,7 @@ fn found(kind: &'static str, policy: &'static str, read: Result<Vec<u8>, Unreada
     }
 }
 
-async fn read_game(request: Request<Incoming>) -> Result<Game, (StatusCode, String)> {
+async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (StatusCode, String)> {
     let body = Limited::new(request.into_body(), BODY_SIZE_MAX).collect().await.map_err(|error| {
         let is_long = error.is::<LengthLimitError>();
         let status = if is_long { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
@@ -152,7 +152,7 @@ async fn read_game(request: Request<Incoming>) -> Result<Game, (StatusCode, Stri
     let fields: Map<String, Value> =
         serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
     let request = GameRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
-    Game::try_from(request).map_err(|error| bad(error.to_string()))
+    CheckedRequest::try_from(request).map_err(|error| bad(error.to_string()))
 }
 
 fn to_json(value: &impl Serialize) -> Content {

@@ -1,11 +1,11 @@
 //! What the page asks about a game, and the answers. A request holds the whole game.
 
 use crate::artifact::model::version::Model;
-use crate::engine::board::notation::{ColoredPosition, parse_moves};
+use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::square::{Square, Squares};
+use crate::engine::game::Game;
 use crate::engine::score::Score;
-use crate::play::game_text::parse_game;
-use crate::play::history::History;
+use crate::exchange::game_text::parse_game;
 use crate::play::session::Session;
 use crate::play::terminal::level::Level;
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,9 @@ pub struct InvalidRequest(String);
 
 /// A game that was checked.
 #[derive(Clone, Debug)]
-pub struct Game {
+pub struct CheckedRequest {
     /// A forced pass is played.
-    history: History,
+    game: Game,
     level: Level,
 }
 
@@ -101,47 +101,39 @@ pub struct ReviewedAnswer {
     pub turning_point: bool,
 }
 
-impl TryFrom<GameRequest> for Game {
+impl TryFrom<GameRequest> for CheckedRequest {
     type Error = InvalidRequest;
 
     fn try_from(request: GameRequest) -> Result<Self, InvalidRequest> {
         let invalid = |error: &dyn std::error::Error| InvalidRequest(error.to_string());
-        let mut history = if request.start.trim().is_empty() {
-            History::default()
-        } else {
-            parse_game(&request.start).map_err(|error| invalid(&error))?
-        };
-        let moves = parse_moves(&request.moves).map_err(|error| invalid(&error))?;
-        for (number, square) in (1..).zip(moves) {
-            history.play(Some(square)).map_err(|error| InvalidRequest(format!("move {number}: {error}")))?;
-        }
-        if history.must_pass() {
-            history.play(None).map_err(|error| invalid(&error))?;
-        }
+        let start = parse_game(&request.start).map_err(|error| invalid(&error))?;
+        let mut game = start.unwrap_or_default();
+        game.play_transcript(&request.moves).map_err(|error| invalid(&error))?;
+        game.pass_if_forced();
         let level = request.level.unwrap_or(Self::LEVEL).to_string().parse().map_err(|error| invalid(&error))?;
-        Ok(Self { history, level })
+        Ok(Self { game, level })
     }
 }
 
-impl Game {
+impl CheckedRequest {
     /// Of a request that names none.
     const LEVEL: u8 = 6;
 
     /// The position after the last move.
     #[must_use]
     pub fn position(&self) -> PositionAnswer {
-        let (history, current) = (&self.history, self.history.current());
-        let start = history.start();
-        let (black, white) = current.boards();
+        let (game, latest) = (&self.game, self.game.latest());
+        let start = game.start();
+        let (black, white) = latest.boards();
         let is_usual = start == ColoredPosition::START;
         PositionAnswer {
             start: if is_usual { String::new() } else { format!("{} {};", start.board_text(), start.side_text()) },
-            moves: history.plies().iter().flatten().map(ToString::to_string).collect(),
-            board: current.board_text(),
-            to_move: current.side_text(),
-            legal: names(Squares(current.position.legal_moves())),
-            passed: history.plies().last() == Some(&None),
-            over: history.is_over(),
+            moves: names(game.moves()),
+            board: latest.board_text(),
+            to_move: latest.side_text(),
+            legal: names(Squares(latest.position.legal_moves())),
+            passed: game.plies().last() == Some(&None),
+            over: game.is_over(),
             black: black.0.count_ones(),
             white: white.0.count_ones(),
         }
@@ -150,7 +142,7 @@ impl Game {
     /// Looks ahead further and further, up to the level or until it is stopped.
     #[must_use]
     pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> AnalysisAnswer {
-        let empties = self.history.current().position.empties();
+        let empties = self.game.latest().position.empties();
         let mut session = self.session(model, stop);
         let mut answer = AnalysisAnswer { values: Vec::new(), line: Vec::new(), depth: 0, exact: false };
         for level in self.level.up_to() {
@@ -182,14 +174,12 @@ impl Game {
     #[must_use]
     pub fn reply(&self, model: &Model, stop: &AtomicBool) -> Self {
         let mut session = self.session(model, stop);
-        let mut game = self.clone();
+        let mut next = self.clone();
         if let Some(square) = session.search().best_move {
-            game.history.play(Some(square)).expect("a search finds a legal move");
-            if game.history.must_pass() {
-                game.history.play(None).expect("the pass is forced");
-            }
+            next.game.play(square).expect("a search finds a legal move");
+            next.game.pass_if_forced();
         }
-        game
+        next
     }
 
     /// Compares every move with the best one, until it is stopped.
@@ -197,7 +187,7 @@ impl Game {
     pub fn review(&self, model: &Model, stop: &AtomicBool) -> ReviewAnswer {
         let mut session = self.session(model, stop);
         let mut moves = Vec::new();
-        for ply in 0..self.history.plies().len() {
+        for ply in 0..self.game.plies().len() {
             let Ok(reviewed) = session.review_move(ply) else { return ReviewAnswer { moves, complete: false } };
             let Some(reviewed) = reviewed else { continue };
             let black = |score: Score| if reviewed.black { score } else { -score };
@@ -216,7 +206,7 @@ impl Game {
 
     fn session<'m>(&self, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
         let mut session = Session::new(model, self.level.limits(), stop);
-        session.set_history(self.history.clone());
+        session.set_game(self.game.clone());
         session
     }
 }

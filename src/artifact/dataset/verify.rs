@@ -7,8 +7,8 @@ use super::mpc_samples::MPC_SAMPLES;
 use super::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
-use crate::engine::board::notation::{Black, ColoredPosition, White, parse_moves};
-use crate::engine::game::Game;
+use crate::engine::board::notation::{Black, ColoredPosition, White};
+use crate::engine::game::{Game, Ply, Turn};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -116,19 +116,16 @@ fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) 
 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
 fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(), String> {
-    let moves = parse_moves(&game.moves).map_err(|error| format!("moves, {error}"))?;
+    let replayed = Game::from_transcript(&game.moves).map_err(|error| format!("moves, {error}"))?;
     let mut rows = rows.iter().peekable();
-    let mut replayed = Game::new();
     let mut begun = false;
-    for square in moves {
-        let (current, ply) = (replayed.current(), replayed.ply().0);
+    for Turn { ply: Ply(ply), colored, square } in replayed.turns() {
         if let Some(row) = rows.next_if(|row| row.ply == ply) {
-            compare(row, game, current, Some(square.number()))?;
+            compare(row, game, colored, Some(square.number()))?;
             begun = true;
         } else if begun {
             return Err(format!("ply {ply} has no row"));
         }
-        replayed.play(square).map_err(|error| error.to_string())?;
     }
     if replayed.is_over() {
         let black_discs = replayed.black_discs().0;
@@ -138,7 +135,7 @@ fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(),
     } else if kind == DatasetKind::Selfplay {
         return Err("its moves end before the game does".into());
     } else if let Some(row) = rows.next_if(|row| row.ply == replayed.ply().0) {
-        compare(row, game, replayed.current(), None)?;
+        compare(row, game, replayed.to_move(), None)?;
     }
     match rows.next() {
         Some(row) => Err(format!("the row of ply {} belongs to no position of the game", row.ply)),
@@ -146,10 +143,10 @@ fn replay(game: &GameRow, rows: &[PositionRow], kind: DatasetKind) -> Result<(),
     }
 }
 
-fn compare(row: &PositionRow, game: &GameRow, current: ColoredPosition, played: Option<u8>) -> Result<(), String> {
-    let (Black(black), White(white)) = current.boards();
-    let result = game.result.map(|result| if current.black_to_move { result } else { -result });
-    let same = (row.black, row.white, row.black_to_move) == (black, white, current.black_to_move);
+fn compare(row: &PositionRow, game: &GameRow, colored: ColoredPosition, played: Option<u8>) -> Result<(), String> {
+    let (Black(black), White(white)) = colored.boards();
+    let result = game.result.map(|result| if colored.black_to_move { result } else { -result });
+    let same = (row.black, row.white, row.black_to_move) == (black, white, colored.black_to_move);
     if !same {
         return Err(format!("ply {}: the board is not the one its moves lead to", row.ply));
     }

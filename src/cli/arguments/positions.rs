@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Positions, and the model that values them.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct PositionsArguments {
-    /// Positions, one per line: in OBF, or as the moves of a game, f5d6c3..., which lead to it; `-` for stdin
+    /// Positions, one per line: in OBF, or as a game that leads to it, f5d6c3... or GGF; `-` for stdin
     #[arg(value_name = "FILE")]
     pub(in crate::cli) input: PathBuf,
     #[command(flatten)]

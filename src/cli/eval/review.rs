@@ -3,11 +3,10 @@
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::version::Model;
 use crate::cli::output::table;
+use crate::engine::game::Game;
 use crate::engine::search::limits::Limits;
-use crate::exchange::positions::PositionLine;
 use crate::pipeline::{Context, StageError};
 use crate::play::analysis::review;
-use crate::play::history::History;
 use crate::play::session::review::ReviewedMove;
 use serde::Serialize;
 use std::path::Path;
@@ -28,8 +27,8 @@ pub(super) struct PlayedMove {
 }
 
 /// An error unless each line is a game.
-pub(super) fn check_games(name: &Path, lines: &[PositionLine]) -> Result<(), ArtifactError> {
-    match lines.iter().position(|line| line.moves.is_empty()) {
+pub(super) fn check_games(name: &Path, games: &[Game]) -> Result<(), ArtifactError> {
+    match games.iter().position(|game| game.plies().is_empty()) {
         None => Ok(()),
         Some(place) => {
             let reason = format!("position {} has no moves\n--review reads games, f5d6c3..., one per line", place + 1);
@@ -42,12 +41,10 @@ pub(super) fn check_games(name: &Path, lines: &[PositionLine]) -> Result<(), Art
 pub(super) fn review_games(
     limits: Limits,
     model: &Model,
-    lines: &[PositionLine],
+    games: &[Game],
     context: Context<'_>,
 ) -> Result<Vec<Vec<PlayedMove>>, StageError> {
-    let replay = |line: &PositionLine| History::from_moves(&line.moves).expect("the reader played these moves");
-    let games: Vec<History> = lines.iter().map(replay).collect();
-    let reviewed = review(limits, model, &games, context)?;
+    let reviewed = review(limits, model, games, context)?;
     Ok(reviewed.iter().map(|moves| moves.iter().map(played_move).collect()).collect())
 }
 

@@ -8,7 +8,6 @@ use crate::artifact::dataset::recipe::check_known_footers;
 use crate::artifact::dataset::verdict::{OpeningCounts, Verdict, VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::Table;
-use crate::engine::board::notation::parse_moves;
 use crate::engine::board::position::Position;
 use crate::engine::game::Game;
 use crate::engine::score::Discs;
@@ -103,15 +102,8 @@ fn check_pair(pair: u64, games: &[GateGameRow]) -> Result<(), String> {
 
 /// Plays a game to its result; returns the position after its opening, up to symmetry.
 fn replay(row: &GateGameRow) -> Result<Position, String> {
-    let moves = parse_moves(&row.moves).map_err(|error| format!("moves, {error}"))?;
-    let mut game = Game::new();
-    let mut opening = game.current().position;
-    for (number, square) in (1..).zip(moves) {
-        game.play(square).map_err(|error| error.to_string())?;
-        if number == row.opening_plies {
-            opening = game.current().position;
-        }
-    }
+    let game = Game::from_transcript(&row.moves).map_err(|error| format!("moves, {error}"))?;
+    let after_opening = game.turns().nth(row.opening_plies.into()).map_or_else(|| game.to_move(), |turn| turn.colored);
     if !game.is_over() {
         return Err("its moves end before the game does".into());
     }
@@ -119,7 +111,7 @@ fn replay(row: &GateGameRow) -> Result<Position, String> {
     if result != i32::from(row.result) {
         return Err(format!("its result is {}, its moves lead to {result}", row.result));
     }
-    Ok(opening.canonical())
+    Ok(after_opening.position.canonical())
 }
 
 /// Checks that a verdict belongs to the match that the manifest describes.

@@ -102,6 +102,14 @@ fn error(byte: usize, reason: impl Into<String>) -> NotationError {
     NotationError { byte, reason: reason.into() }
 }
 
+/// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
+#[must_use]
+pub fn is_transcript(line: &str) -> bool {
+    let mut letters = line.trim_start().bytes();
+    letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
+        && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
+}
+
 /// Reads a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`).
 ///
 /// # Errors
@@ -161,10 +169,7 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
 
 fn parse_scored_move(text: &str) -> Result<ScoredMove, String> {
     let (name, discs) = text.split_once(':').unwrap_or((text, "0"));
-    let square = match name.trim() {
-        "pa" | "PA" | "ps" | "PS" | "--" => None,
-        name => Some(name.parse().map_err(|error: SquareError| error.to_string())?),
-    };
+    let square = parse_move(name).map_err(|error| error.to_string())?;
     let discs = discs.trim().trim_start_matches('+');
     let discs: i32 = discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?;
     if !(-64..=64).contains(&discs) {
@@ -173,20 +178,41 @@ fn parse_scored_move(text: &str) -> Result<ScoredMove, String> {
     Ok(ScoredMove { square, discs: Discs(discs) })
 }
 
-/// Reads a transcript `f5d6c3…` without passes; blanks are ignored and the rules are not checked.
+/// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`, `f5/1.20/0.50`, `F5//6`.
 ///
 /// # Errors
 ///
-/// The byte and the reason, where the text is not a list of squares.
-pub fn parse_moves(text: &str) -> Result<Vec<Square>, NotationError> {
-    let letters: Vec<(usize, char)> = text.char_indices().filter(|(_, letter)| !letter.is_whitespace()).collect();
-    letters
-        .chunks(2)
-        .map(|pair| {
-            let name: String = pair.iter().map(|(_, letter)| letter).collect();
-            name.parse().map_err(|reason: SquareError| error(pair[0].0, reason.to_string()))
-        })
-        .collect()
+/// A text that names neither.
+pub fn parse_move(text: &str) -> Result<Option<Square>, SquareError> {
+    let name = text.split('/').next().unwrap_or_default().trim();
+    if ["pa", "pass", "ps", "--"].iter().any(|pass| name.eq_ignore_ascii_case(pass)) {
+        return Ok(None);
+    }
+    name.parse().map(Some)
+}
+
+/// A move, or the word for a pass.
+#[must_use]
+pub fn move_text(square: Option<Square>, pass: &str) -> String {
+    square.map_or_else(|| pass.to_owned(), |square| square.to_string())
+}
+
+/// The squares of a transcript `f5d6c3…` without passes, each with its first byte, up to the first text that is not a square;
+/// blanks are ignored and the rules are not checked.
+pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Square), NotationError>> {
+    let mut letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+    std::iter::from_fn(move || {
+        let (byte, column) = letters.next()?;
+        let name: String = std::iter::once(column).chain(letters.next().map(|(_, row)| row)).collect();
+        let square = name.parse().map_err(|reason: SquareError| error(byte, reason.to_string()));
+        Some(square.map(|square| (byte, square)))
+    })
+}
+
+/// A transcript as [`parse_moves`] reads it.
+#[must_use]
+pub fn moves_text(moves: impl IntoIterator<Item = Square>) -> String {
+    moves.into_iter().map(|square| square.to_string()).collect()
 }
 
 #[cfg(test)]
@@ -236,9 +262,22 @@ mod tests {
 
     #[test]
     fn a_transcript_is_a_list_of_squares() {
-        let moves = parse_moves("f5 D6c3").unwrap();
-        assert_eq!(moves.iter().map(ToString::to_string).collect::<String>(), "f5d6c3");
-        assert_eq!(parse_moves("f5d").unwrap_err().byte, 2);
-        assert_eq!(parse_moves("f5d9").unwrap_err().byte, 2);
+        let read = |text: &str| parse_moves(text).collect::<Result<Vec<_>, _>>();
+        let moves = read("f5 D6c3").unwrap();
+        assert_eq!(moves.iter().map(|(byte, _)| *byte).collect::<Vec<_>>(), [0, 3, 5]);
+        assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3");
+        assert_eq!(read("f5d").unwrap_err().byte, 2);
+        assert_eq!(read("f5d9").unwrap_err().byte, 2);
+    }
+
+    #[test]
+    fn a_move_has_one_name_and_a_pass_several() {
+        for text in ["F5", " f5/1.20/0.50", "f5//6"] {
+            assert_eq!(move_text(parse_move(text).unwrap(), "pass"), "f5", "{text}");
+        }
+        for text in ["pa", "PASS", "ps", "--", "PA/1"] {
+            assert_eq!(move_text(parse_move(text).unwrap(), "pass"), "pass", "{text}");
+        }
+        assert!(parse_move("f9").is_err() && parse_move("").is_err());
     }
 }

@@ -179,10 +179,10 @@ impl<'t> Sampler<'t> {
             let wanted = wanted_empties(&self.sampling, rng);
             let exploration = self.sampling.exploration * rng.unit();
             let mut positions = Vec::new();
-            let mut game = Game::new();
+            let mut game = Game::default();
             self.player.clear();
             while !game.is_over() {
-                let position = game.current().position;
+                let position = game.to_move().position;
                 if wanted.get(positions.len()) == Some(&position.empties()) {
                     positions.push(position);
                     if positions.len() == wanted.len() {

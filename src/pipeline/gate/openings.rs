@@ -93,7 +93,7 @@ impl<'a> Openings<'a> {
             tries += 1;
             let game = self.random_game(self.counts.drawn);
             self.counts.drawn += 1;
-            let position = game.current().position;
+            let position = game.to_move().position;
             let canonical = position.canonical();
             if !self.seen.insert(canonical) {
                 self.counts.repeated += 1;
@@ -105,7 +105,7 @@ impl<'a> Openings<'a> {
             }
             let number = self.candidate_count;
             self.candidate_count += 1;
-            let opening = Opening { moves: game.moves().into(), counts: self.counts };
+            let opening = Opening { moves: game.moves().collect(), counts: self.counts };
             self.waiting.insert(number, (opening, None));
             if !game.is_over() {
                 return Some(Candidate { number, position });
@@ -159,9 +159,9 @@ impl<'a> Openings<'a> {
     /// A game of uniformly random legal moves, as long as an opening unless it ends before.
     fn random_game(&self, number: u64) -> Game {
         let mut rng = stream(self.seed, Stream::GateOpening(self.generation, number));
-        let mut game = Game::new();
-        while !game.is_over() && game.moves().len() < usize::from(self.config.opening_plies) {
-            let square = rng.pick(Squares(game.current().position.legal_moves()));
+        let mut game = Game::default();
+        while !game.is_over() && game.moves().count() < usize::from(self.config.opening_plies) {
+            let square = rng.pick(Squares(game.to_move().position.legal_moves()));
             game.play(square.expect("the side to move has a move")).expect("the move is legal");
         }
         game

@@ -59,11 +59,11 @@ impl<'m> Players<'m> {
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.
     pub(super) fn play(&mut self, id: u64, opening: &[Square]) -> Result<GateGameRow, Stopped> {
         let candidate_black = id.is_multiple_of(2);
-        let mut game = Game::from_moves(opening).expect("the opening was played by the rules");
+        let mut game = Game::from_moves(opening.iter().copied()).expect("the opening was played by the rules");
         self.candidate.0.clear();
         self.baseline.0.clear();
         while !game.is_over() {
-            let current = game.current();
+            let current = game.to_move();
             let (searcher, limits) =
                 if current.black_to_move == candidate_black { &mut self.candidate } else { &mut self.baseline };
             let square = searcher.search(current.position, *limits).unless_stopped()?.best_move;

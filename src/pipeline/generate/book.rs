@@ -1,7 +1,7 @@
 //! A book of openings.
 
 use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::engine::board::notation::parse_moves;
+use crate::engine::board::notation::moves_text;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
 
@@ -15,7 +15,7 @@ pub(super) struct Opening {
 
 impl Opening {
     pub(super) fn of(game: &Game) -> Self {
-        Self { moves: game.moves().to_vec(), plies: game.ply().0 }
+        Self { moves: game.moves().collect(), plies: game.ply().0 }
     }
 }
 
@@ -40,8 +40,7 @@ impl Book {
         let mut openings = Vec::with_capacity(lines.len());
         for (number, line) in (1..).zip(lines) {
             let bad = |reason: String| format!("opening {number}: {reason}");
-            let moves = parse_moves(line).map_err(|error| bad(error.to_string()))?;
-            let game = Game::from_moves(&moves).map_err(|error| bad(error.to_string()))?;
+            let game = Game::from_transcript(line).map_err(|error| bad(error.to_string()))?;
             if game.is_over() {
                 return Err(bad("it is a whole game".into()));
             }
@@ -54,7 +53,7 @@ impl Book {
     /// Its lines, moves `f5d6c3…`.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.openings.iter().map(|opening| opening.moves.iter().map(ToString::to_string).collect()).collect()
+        self.openings.iter().map(|opening| moves_text(opening.moves.iter().copied())).collect()
     }
 
     /// The hash of its lines in their order.

@@ -3,7 +3,6 @@
 use super::book::{Book, Opening};
 use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::dataset::games::GameRow;
-use crate::engine::board::notation::parse_moves;
 use crate::engine::board::position::Position;
 use crate::engine::game::{Game, Ply};
 use crate::pipeline::StageError;
@@ -47,27 +46,22 @@ impl<'a> Openings<'a> {
 fn played(games: &[GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
     let row = games.get(usize::try_from(game_id.checked_sub(games.first()?.game_id)?).ok()?)?;
     let plies = row.random_plies?.checked_sub(random_plies)?;
-    let mut game = Game::new();
-    for square in parse_moves(&row.moves).ok()? {
-        if Ply(plies) <= game.ply() {
-            break;
-        }
-        game.play(square).ok()?;
-    }
-    Some(Opening::of(&game))
+    let game = Game::from_transcript(&row.moves).ok()?;
+    let turns = game.turns().take_while(|turn| turn.ply < Ply(plies));
+    Game::from_moves(turns.map(|turn| turn.square)).ok().map(|game| Opening::of(&game))
 }
 
 /// One way to each position after `plies`, up to symmetry; the order depends on nothing.
 fn all_openings(plies: u8) -> Vec<Opening> {
-    let mut games = vec![Game::new()];
+    let mut games = vec![Game::default()];
     for _ in 0..plies {
         let mut seen: HashSet<Position> = HashSet::new();
         let mut next = Vec::new();
         for game in &games {
-            for (square, _) in game.current().position.children() {
+            for (square, _) in game.to_move().position.children() {
                 let mut longer = game.clone();
                 longer.play(square).expect("a child comes from a legal move");
-                if seen.insert(longer.current().position.canonical()) {
+                if seen.insert(longer.to_move().position.canonical()) {
                     next.push(longer);
                 }
             }

@@ -61,7 +61,7 @@ impl<'a> Player<'a> {
     /// Plays a game, unless one of its searches is stopped: then there is no game.
     pub(super) fn play(&mut self, game_id: u64) -> Result<SelfplayGame, Stopped> {
         let mut rng = stream(self.seed, Stream::Game(self.generation, game_id));
-        let mut game = Game::new();
+        let mut game = Game::default();
         let random_plies = random_plies(self.config, &mut rng);
         let opening = self.openings.of(game_id, random_plies);
         let opening_plies = opening.plies + random_plies;
@@ -69,10 +69,10 @@ impl<'a> Player<'a> {
         self.searcher.clear();
         self.nodes = 0;
         while !game.is_over() {
-            let current = game.current();
+            let current = game.to_move();
             let labeled = Ply(self.config.label_from_ply) <= game.ply();
             let label = labeled.then(|| self.search(current.position, self.config.label_depth)).transpose()?;
-            let choice = if let Some(&square) = opening.moves.get(game.moves().len()) {
+            let choice = if let Some(&square) = opening.moves.get(game.moves().count()) {
                 Choice { square, random: true }
             } else if game.ply() < Ply(opening_plies) {
                 self.any_move(current.position, &mut rng)

@@ -39,7 +39,7 @@ impl Session<'_> {
     ///
     /// [`Stopped`].
     pub fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
-        let position = self.history().current().position;
+        let position = self.game().latest().position;
         if count <= 1 || position.legal_moves() == 0 {
             let result = self.search_within(limits).unless_stopped()?;
             let hint = Hint { square: result.best_move, line: line_after(&result), score: result.score };

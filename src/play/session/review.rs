@@ -51,7 +51,7 @@ impl Session<'_> {
     ///
     /// [`Stopped`].
     pub fn review(&mut self) -> Result<Vec<ReviewedMove>, Stopped> {
-        let plies = 0..self.history.plies().len();
+        let plies = 0..self.game.plies().len();
         plies.filter_map(|ply| self.review_move(ply).transpose()).collect()
     }
 
@@ -62,9 +62,9 @@ impl Session<'_> {
     ///
     /// [`Stopped`].
     pub fn review_move(&mut self, ply: usize) -> Result<Option<ReviewedMove>, Stopped> {
-        let Some(&Some(square)) = self.history.plies().get(ply) else { return Ok(None) };
-        let ColoredPosition { position, black_to_move } = self.history.positions()[ply];
-        let next = self.history.positions()[ply + 1].position;
+        let Some(&Some(square)) = self.game.plies().get(ply) else { return Ok(None) };
+        let ColoredPosition { position, black_to_move } = self.game.positions()[ply];
+        let next = self.game.positions()[ply + 1].position;
         // A proven winner would be compared with the size of a mere search.
         let limits = Limits { wld_empties: 0, depth: self.limits().depth.max(Depth(1)), ..self.limits() };
         // What deeper searches of later positions found would favor the move that was played.
@@ -100,21 +100,20 @@ mod tests {
     use super::*;
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
-    use crate::engine::board::notation::parse_moves;
-    use crate::play::history::History;
+    use crate::engine::game::Game;
     use std::sync::atomic::AtomicBool;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
     /// Every third move is the first legal one, the others the last: a game with passes and plenty of mistakes.
-    fn game() -> History {
-        let mut history = History::default();
-        while !history.is_over() {
-            let moves: Vec<_> = history.to_move().position.children().collect();
-            let place = if history.plies().len() % 3 == 0 { 0 } else { moves.len() - 1 };
-            history.play(Some(moves[place].0)).unwrap();
+    fn game() -> Game {
+        let mut game = Game::default();
+        while !game.is_over() {
+            let moves: Vec<_> = game.to_move().position.children().collect();
+            let place = if game.plies().len() % 3 == 0 { 0 } else { moves.len() - 1 };
+            game.play(moves[place].0).unwrap();
         }
-        history
+        game
     }
 
     #[test]
@@ -127,17 +126,17 @@ mod tests {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let limits = Limits { exact_empties, ..Limits::full_width(Depth(3)) };
         let mut session = Session::new(&model, limits, &NEVER);
-        session.set_history(game());
+        session.set_game(game());
         let review = session.review().unwrap();
-        let history = session.history().clone();
-        assert!(history.plies().contains(&None));
-        assert_eq!(review.len(), history.plies().iter().flatten().count());
+        let game = session.game().clone();
+        assert!(game.plies().contains(&None));
+        assert_eq!(review.len(), game.moves().count());
         for reviewed in &review {
-            let colored = history.positions()[reviewed.ply];
-            assert_eq!((history.plies()[reviewed.ply], colored.black_to_move), (Some(reviewed.square), reviewed.black));
+            let colored = game.positions()[reviewed.ply];
+            assert_eq!((game.plies()[reviewed.ply], colored.black_to_move), (Some(reviewed.square), reviewed.black));
             // Full-width searches agree with the values of all moves.
             let mut plain = Session::new(&model, limits, &NEVER);
-            plain.set_history(History::new(colored));
+            plain.set_game(Game::new(colored));
             let (values, _) = plain.move_values().unwrap();
             let value = values.iter().find(|value| value.square == reviewed.square).unwrap();
             assert_eq!((reviewed.best_score, reviewed.score), (values[0].score, value.score), "{reviewed:?}");
@@ -156,14 +155,14 @@ mod tests {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let limits = Limits { exact_empties: 12, ..Limits::full_width(Depth(1)) };
         let mut session = Session::new(&model, limits, &NEVER);
-        session.set_history(game());
+        session.set_game(game());
         let review = session.review().unwrap();
         let exact: Vec<_> = review.iter().filter(|reviewed| reviewed.exact).collect();
         let sign = |reviewed: &ReviewedMove| if reviewed.black { 1 } else { -1 };
         let begin = exact[0].best_score.0 * sign(exact[0]);
         let lost: i32 = exact.iter().map(|reviewed| reviewed.loss().0 * sign(reviewed)).sum();
         assert!(8 <= exact.len() && lost != 0);
-        assert_eq!(begin - lost, Score::from(session.history().black_discs()).0);
+        assert_eq!(begin - lost, Score::from(session.game().black_discs()).0);
     }
 
     #[test]
@@ -171,9 +170,7 @@ mod tests {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
         let mut session = Session::new(&model, Limits::full_width(Depth(0)), &NEVER);
         assert_eq!(session.review(), Ok(Vec::new()));
-        for square in parse_moves("f5d6").unwrap() {
-            session.play(Some(square)).unwrap();
-        }
+        session.set_game(Game::from_transcript("f5d6").unwrap());
         assert_eq!(session.review_move(2), Ok(None));
         session.undo();
         // The first move is as good as its images, so none of them is better.

@@ -1,0 +1,83 @@
+//! Games as a line of text: an OBF position, a transcript `f5d6c3…` without passes, or GGF.
+
+use super::ggf::{parse_ggf, write_ggf};
+use crate::engine::board::notation::{ColoredPosition, NotationError, is_transcript, parse_obf};
+use crate::engine::game::Game;
+
+/// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins a comment after a position
+/// or moves too.
+///
+/// # Errors
+///
+/// The byte and the reason, where the line is something else.
+pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
+    let text = line.trim_start();
+    let uncommented = text.split('#').next().unwrap_or_default();
+    let game = if text.starts_with('(') {
+        parse_ggf(text).map(Some)
+    } else if is_transcript(uncommented) {
+        Game::from_transcript(uncommented).map(Some)
+    } else {
+        parse_obf(uncommented).map(|position| position.map(|position| Game::new(position.colored)))
+    };
+    game.map_err(|error| NotationError { byte: line.len() - text.len() + error.byte, ..error })
+}
+
+/// A game as [`parse_game`] reads it: a transcript if it begins as games do, else GGF, which holds the position.
+#[must_use]
+pub fn game_text(game: &Game) -> String {
+    if game.start() == ColoredPosition::START { game.transcript() } else { write_ggf(game) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOARD: &str = "---------------------------XO------OX---------------------------";
+
+    fn read(text: &str) -> Game {
+        parse_game(text).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_game_survives_text() {
+        // White moves after the pass of black.
+        let moves = "d3c3e6d2d1e1b2c1b4";
+        assert_eq!(game_text(&read(moves)), moves);
+        let mut game = read(&format!("{BOARD} O;"));
+        assert!(!game.latest().black_to_move);
+        assert_eq!(read(&game_text(&game)), game);
+        while !game.is_over() {
+            let square = game.to_move().position.children().last().unwrap().0;
+            game.play(square).unwrap();
+            let text = game_text(&game);
+            assert_eq!(read(&text), game, "{text}");
+        }
+        assert!(game.plies().contains(&None), "{game:?}");
+    }
+
+    #[test]
+    fn the_forms_may_be_mixed_with_blanks_and_comments() {
+        let expected = read("f5d6");
+        for text in [" F5 d6 # a game\n", "(;GM[Othello]B[F5/1.2/3]W[d6];)"] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+        assert_eq!(read(&format!("{BOARD} X; d3:+2; # one move")).plies(), []);
+    }
+
+    #[test]
+    fn what_is_no_game_is_an_error_at_a_byte() {
+        for text in ["", "  ", "# f5", "% f5"] {
+            assert_eq!(parse_game(text), Ok(None), "{text}");
+        }
+        for (text, byte, words) in [
+            (" f5a1", 3, "move 2: a1 is illegal"),
+            (" f5x1", 3, "`x1` is not a square"),
+            (" hello", 6, "the board has 5 characters"),
+            (" (;B[f5]B[f4];)", 10, "move 2: it is the other side's turn"),
+        ] {
+            let error = parse_game(text).unwrap_err();
+            assert!(error.byte == byte && error.reason.contains(words), "{text}: {error}");
+        }
+    }
+}
