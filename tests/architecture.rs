@@ -623,7 +623,7 @@ fn what_the_rules_allow_passes() {
         ("engine/board.rs", "macro_rules! kernel { () => {}; } pub(in crate::engine) use {kernel};"),
         ("pipeline.rs", "pub mod gate; fn f() { gate::gate(); } use std::time::Duration;"),
         ("cli/progress.rs", "use std::time::Instant; fn f() { eprintln!(\"x\"); }"),
-        ("pipeline/gate/play.rs", "use super::task::GateTask; use super::rule::Rule;"),
+        ("pipeline/gate/play.rs", "use super::task::GateTask; use super::decider::Decider;"),
         ("pipeline/gate/task.rs", "use super::task::GateConfig; use crate::pipeline::StageError;"),
         ("play/analysis.rs", "use std::time::Instant; use crate::pipeline::Context;"),
         ("config.rs", "use crate::pipeline::gate::GateConfig; mod tests { use super::*; } fn g() { self::f(); }"),

@@ -3,14 +3,12 @@
 mod avoided;
 pub mod batches;
 mod contest;
-pub mod judgment;
-pub mod looks;
+pub mod decider;
 mod openings;
 mod play;
 pub mod recipe;
 mod remake;
-mod rule;
 pub mod run;
-mod score;
+pub mod score;
 pub mod task;
 mod verdict;

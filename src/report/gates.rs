@@ -4,7 +4,7 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
-use crate::pipeline::gate::looks::{Look, Looks};
+use crate::pipeline::gate::decider::{Decider, Look};
 use crate::run::folders::RunGate;
 use crate::statistics::sprt::SequentialTest;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
@@ -27,9 +27,9 @@ pub(super) fn gate_paths(gates: &[RunGate]) -> Result<Vec<GatePath>, ArtifactErr
 fn path(gate: &RunGate) -> Result<Option<GatePath>, ArtifactError> {
     let Some(test) = gate.verdict.test.clone() else { return Ok(None) };
     let dataset = Dataset::open_any(&gate.folder)?;
-    let mut looks = Looks::new(&test);
+    let mut decider = Decider::of_test(&test);
     for index in 0..dataset.part_count() {
-        looks.add(&dataset.read::<GateGameRow>(&GATE_GAMES, index)?);
+        decider.look(&dataset.read::<GateGameRow>(&GATE_GAMES, index)?);
     }
-    Ok(Some(GatePath { generation: gate.generation, verdict: gate.verdict.verdict, test, looks: looks.found }))
+    Ok(Some(GatePath { generation: gate.generation, verdict: gate.verdict.verdict, test, looks: decider.looks }))
 }

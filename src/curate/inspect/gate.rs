@@ -6,7 +6,7 @@ use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::verdict::{OpeningCounts, Score as MatchScore, Verdict, read_verdict};
 use crate::artifact::model::document::ModelReference;
 use crate::engine::score::{Discs, Score};
-use crate::pipeline::gate::looks::{Look, Looks};
+use crate::pipeline::gate::decider::{Decider, Look};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::sprt::SequentialTest;
 use serde::Serialize;
@@ -68,11 +68,11 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
     let [mut black, mut white] = [ColorSummary::default(); 2];
     let (mut games, mut moves, mut results) = (0, 0, [0; BINS]);
     let mut distinct = HashSet::new();
-    let mut looks = verdict.test.as_ref().map(Looks::new);
+    let mut decider = verdict.test.as_ref().map(Decider::of_test);
     for index in 0..dataset.part_count() {
         context.check()?;
         let batch: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index)?;
-        looks.iter_mut().for_each(|looks| looks.add(&batch));
+        decider.iter_mut().for_each(|decider| decider.look(&batch));
         for GateGameRow { candidate_black, moves: text, result, .. } in batch {
             let result = i32::from(result);
             (if candidate_black { &mut black } else { &mut white }).add(result);
@@ -90,7 +90,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
         baseline: verdict.baseline,
         score: verdict.score,
         test: verdict.test,
-        looks: looks.map_or_else(Vec::new, |looks| looks.found),
+        looks: decider.map_or_else(Vec::new, |decider| decider.looks),
         openings: verdict.openings,
         black,
         white,

@@ -11,9 +11,11 @@ use crate::artifact::table::Table;
 use crate::engine::board::position::Position;
 use crate::engine::game::Game;
 use crate::engine::score::Discs;
-use crate::pipeline::gate::judgment::judge;
+use crate::pipeline::gate::decider::Decider;
+use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::{Context, StageError};
+use crate::statistics::elo::INTERVAL;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -155,20 +157,28 @@ fn check_openings(dataset: &Dataset, verdict: &VerdictFile) -> Result<(), Artifa
 }
 
 /// Checks that the games lead to the verdict, and that none came after the game that decided.
-fn check_verdict(config: &GateConfig, batches: &[Vec<GateGameRow>], verdict: &VerdictFile) -> Result<(), String> {
-    let judgment = judge(config, batches);
-    if judgment.batches < batches.len() {
-        return Err(format!("it was decided after {} of {} parts", judgment.batches, batches.len()));
+fn check_verdict(
+    config: &GateConfig,
+    batches: &[Vec<GateGameRow>],
+    verdict: &VerdictFile,
+) -> Result<(), String> {
+    let mut decider = Decider::new(config);
+    for (count, batch) in batches.iter().enumerate() {
+        if decider.is_decided() {
+            return Err(format!("it was decided after {count} of {} parts", batches.len()));
+        }
+        decider.look(batch);
     }
-    let (told, counted) = (verdict.score.pairs, judgment.score.pairs);
+    let score = score(&batches.concat(), INTERVAL);
+    let (told, counted) = (verdict.score.pairs, score.pairs);
     if told != counted {
         return Err(format!("it counts pairs {told:?}, its games make {counted:?}"));
     }
-    if (&judgment.score, &judgment.test) != (&verdict.score, &verdict.test) {
+    if (&score, decider.test().as_ref()) != (&verdict.score, verdict.test.as_ref()) {
         return Err("its score or test is not the one that its games lead to".into());
     }
-    if judgment.verdict != verdict.verdict {
-        return Err(format!("its verdict is {:?}, its games lead to {:?}", verdict.verdict, judgment.verdict));
+    if decider.verdict() != verdict.verdict {
+        return Err(format!("its verdict is {:?}, its games lead to {:?}", verdict.verdict, decider.verdict()));
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use super::avoided::Avoided;
 use super::contest::contest;
+use super::decider::Decider;
 use super::recipe::GateIdentity;
-use super::rule::Rule;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
@@ -157,16 +157,15 @@ impl PartKind for Batches<'_> {
         ahead: usize,
         context: Context<'_>,
     ) -> Result<PartsProgress, StageError> {
-        let rule = Rule::new(self.task.config);
+        let mut decider = Decider::new(self.task.config);
         let ranges = parts.ranges();
         let (played, _) = parts.sort(&ranges, |_, batch| pair_counts(&batch.rows), context)?;
-        let (mut looked_at, mut pairs, mut is_decided) = (0, [0; 5], false);
-        while let Some(counts) = played.get(&looked_at).filter(|_| !is_decided) {
-            pairs = std::array::from_fn(|class| pairs[class] + counts[class]);
-            is_decided = rule.decide(pairs).is_some();
+        let mut looked_at = 0;
+        while let Some(&pairs) = played.get(&looked_at).filter(|_| !decider.is_decided()) {
+            decider.look_at(pairs);
             looked_at += 1;
         }
-        let wanted = if is_decided { looked_at } else { (looked_at + ahead.max(1)).min(ranges.len()) };
+        let wanted = if decider.is_decided() { looked_at } else { (looked_at + ahead.max(1)).min(ranges.len()) };
         let done = ranges.iter().map(|range| played.contains_key(&range.index)).collect();
         Ok(PartsProgress { done, wanted: 0..wanted })
     }

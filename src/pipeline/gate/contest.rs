@@ -1,15 +1,14 @@
-//! The contest: games on all threads, batches in order, and a look at the score after each.
+//! The contest: games on all threads, and batches to the decider in order.
 
 use super::avoided::Avoided;
 use super::batches::{BatchRows, games_of};
+use super::decider::Decider;
 use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
-use super::rule::Rule;
-use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
-use crate::artifact::dataset::verdict::{OpeningCounts, Verdict};
+use crate::artifact::dataset::verdict::OpeningCounts;
 use crate::pipeline::parts::Sink;
 use crate::pipeline::workers::{Outbox, on_all_threads};
 use crate::pipeline::{Context, StageError};
@@ -22,22 +21,19 @@ pub(super) struct Outcome {
     /// Batches up to the last look.
     pub(super) batches: usize,
     pub(super) rows: Vec<GateGameRow>,
-    pub(super) pairs: [u64; 5],
     pub(super) openings: OpeningCounts,
-    /// What the sequential test decided, if it did.
-    pub(super) decision: Option<Verdict>,
     /// Games played by this call, those of batches that were not needed included.
     pub(super) games_played: u64,
 }
 
-/// Plays the batches that are not `found`, in order and until the rule is satisfied; all of them without a rule.
+/// Plays the batches that are not `found`, in order and until the decider has decided; all of them without a decider.
 ///
 /// Pairs finish out of order, and threads that would wait play pairs of the batches after; but batches reach the sink
-/// and the rule in order, and nothing after the last look leaves a trace.
+/// and the decider in order, and nothing after the last look leaves a trace.
 pub(super) fn contest(
     task: &GateTask<'_>,
     avoided: &Avoided,
-    rule: Option<Rule>,
+    decider: Option<Decider>,
     ranges: &[PartRange],
     found: BTreeMap<usize, BatchRows>,
     sink: &mut Sink<'_, BatchRows>,
@@ -46,22 +42,23 @@ pub(super) fn contest(
     let missing = ranges.iter().filter(|range| !found.contains_key(&range.index));
     let missing: Vec<PartRange> = missing.map(games_of).collect();
     let games = PartItems::new(&missing);
-    let mut looks = Looks { ranges, rule, found, played: BTreeMap::new(), sink, outcome: Outcome::default(), context };
-    looks.advance()?;
-    if looks.over() {
-        return Ok(looks.outcome);
+    let mut batches =
+        PlayedBatches { ranges, decider, found, played: BTreeMap::new(), sink, outcome: Outcome::default(), context };
+    batches.advance()?;
+    if batches.over() {
+        return Ok(batches.outcome);
     }
     let positions = avoided.positions(task.config.opening_plies, context)?;
     let openings = Openings::new(task, &positions);
-    let whole = !looks.rule.as_ref().is_some_and(Rule::is_sequential);
+    let whole = !batches.decider.as_ref().is_some_and(Decider::is_sequential);
     let schedule = Mutex::new(Schedule { openings, games: &games, batch_games: 2 * BATCH_PAIRS, next: 0, whole });
     let collect = |game| {
-        looks.add(game)?;
-        Ok(!looks.over())
+        batches.add(game)?;
+        Ok(!batches.over())
     };
     on_all_threads(1, |outbox| work(task, &schedule, outbox, context), collect, context)?;
-    if looks.over() {
-        return Ok(looks.outcome);
+    if batches.over() {
+        return Ok(batches.outcome);
     }
     context.check_budget()?;
     let schedule = schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -74,10 +71,10 @@ struct PlayedGame {
     openings: OpeningCounts,
 }
 
-/// The batches so far and what they say.
-struct Looks<'a, 's> {
+/// The batches as they become complete.
+struct PlayedBatches<'a, 's> {
     ranges: &'a [PartRange],
-    rule: Option<Rule>,
+    decider: Option<Decider>,
     found: BTreeMap<usize, BatchRows>,
     played: BTreeMap<usize, BTreeMap<u64, PlayedGame>>, // by batch and game
     sink: &'a mut Sink<'s, BatchRows>,
@@ -85,9 +82,9 @@ struct Looks<'a, 's> {
     context: Context<'a>,
 }
 
-impl Looks<'_, '_> {
+impl PlayedBatches<'_, '_> {
     fn over(&self) -> bool {
-        self.outcome.decision.is_some() || self.outcome.batches == self.ranges.len()
+        self.decider.as_ref().is_some_and(Decider::is_decided) || self.outcome.batches == self.ranges.len()
     }
 
     fn add(&mut self, game: PlayedGame) -> Result<(), StageError> {
@@ -98,7 +95,7 @@ impl Looks<'_, '_> {
         self.advance()
     }
 
-    /// Looks at all batches that are complete and whose turn it is.
+    /// Takes all batches that are complete and whose turn it is.
     fn advance(&mut self) -> Result<(), StageError> {
         while !self.over() {
             let range = &self.ranges[self.outcome.batches];
@@ -117,23 +114,19 @@ impl Looks<'_, '_> {
                     batch
                 }
             };
-            self.look(batch);
+            self.take(batch);
         }
         Ok(())
     }
 
-    fn look(&mut self, batch: BatchRows) {
-        let outcome = &mut self.outcome;
-        for (total, count) in outcome.pairs.iter_mut().zip(pair_counts(&batch.rows)) {
-            *total += count;
+    fn take(&mut self, batch: BatchRows) {
+        if let Some(decider) = &mut self.decider {
+            decider.look(&batch.rows);
+            self.context.progress.note(&decider.note());
         }
-        outcome.batches += 1;
-        outcome.rows.extend(batch.rows);
-        outcome.openings = batch.openings;
-        if let Some(rule) = &self.rule {
-            outcome.decision = rule.decide(outcome.pairs);
-            self.context.progress.note(&rule.note(outcome.pairs));
-        }
+        self.outcome.batches += 1;
+        self.outcome.rows.extend(batch.rows);
+        self.outcome.openings = batch.openings;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::batches::{BatchRows, Batches};
 use super::contest::contest;
-use super::rule::Rule;
+use super::decider::Decider;
 use super::task::GateReport;
 use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::{Dataset, part_path};
@@ -38,8 +38,8 @@ pub(super) fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Re
         let stored = BatchRows { rows, openings: again.openings };
         Batches::difference(range, &stored, &again).map_or(Ok(()), |(_, reason)| Err(damaged(range, reason)))
     };
-    let rule = Some(Rule::new(task.config));
-    let play = || contest(task, &parts.kind.avoided, rule, &parts.ranges(), BTreeMap::new(), &mut compare, context);
+    let decider = Some(Decider::new(task.config));
+    let play = || contest(task, &parts.kind.avoided, decider, &parts.ranges(), BTreeMap::new(), &mut compare, context);
     let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.unit(), play)?;
     if outcome.batches != dataset.part_count() {
         let reason = format!("{} parts are needed, it lists {}", outcome.batches, dataset.part_count());

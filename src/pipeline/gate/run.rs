@@ -2,8 +2,8 @@
 
 use super::batches::{BatchRows, Batches};
 use super::contest::contest;
+use super::decider::Decider;
 use super::remake::remake;
-use super::rule::Rule;
 use super::task::{GateReport, GateTask};
 use super::verdict::{publish_verdict, verdict_of};
 use crate::artifact::dataset::folder::part_path;
@@ -47,9 +47,9 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
         entries.insert(range.index, parts.publish(range, &batch)?);
         Ok(())
     };
-    let rule = Rule::new(task.config);
+    let decider = Decider::new(task.config);
     let games = (task.config.games, played.values().map(|batch| batch.rows.len() as u64).sum());
-    let play = || contest(&task, &parts.kind.avoided, Some(rule), &ranges, played, &mut publish, context);
+    let play = || contest(&task, &parts.kind.avoided, Some(decider), &ranges, played, &mut publish, context);
     let outcome = context.observe(Stage::Gate.name(), games, Stage::Gate.unit(), play)?;
     // Machines that share a match play ahead of the look that decides it.
     for range in &ranges[outcome.batches..] {

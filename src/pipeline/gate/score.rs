@@ -7,7 +7,8 @@ use crate::statistics::pairs::{PairCounts, PairMoments};
 use crate::statistics::sprt::nelo;
 
 /// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
-pub(super) fn score(rows: &[GateGameRow], interval: f64) -> Score {
+#[must_use]
+pub fn score(rows: &[GateGameRow], interval: f64) -> Score {
     let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
     let pairs = pair_counts(rows);
     let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();

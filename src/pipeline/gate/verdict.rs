@@ -2,7 +2,7 @@
 
 use super::batches::Batches;
 use super::contest::Outcome;
-use super::rule::Rule;
+use super::decider::Decider;
 use super::score::score;
 use crate::artifact::dataset::manifest::{Part, content_of};
 use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
@@ -14,18 +14,19 @@ use crate::statistics::elo::INTERVAL;
 /// The verdict that an outcome leads to, in a dataset of these parts.
 pub(super) fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
     let Batches { task, step, contents, .. } = &parts.kind;
-    let rule = Rule::new(task.config);
+    let mut decider = Decider::new(task.config);
+    decider.look(&outcome.rows);
     VerdictFile {
         format: VerdictFormat::CURRENT,
-        verdict: outcome.decision.unwrap_or_else(|| rule.last_word(outcome.pairs)),
+        verdict: decider.verdict(),
         step: step.id,
         games_content: content_of(entries),
         candidate: task.candidate.as_reference(),
         baseline: task.baseline.as_reference(),
         pairs_asked: parts.items,
-        pairs_done: outcome.pairs.iter().sum(),
+        pairs_done: outcome.rows.len() as u64 / 2,
         score: score(&outcome.rows, INTERVAL),
-        test: rule.test(outcome.pairs),
+        test: decider.test(),
         openings: outcome.openings,
         avoided: contents.clone(),
         config: parts.recipe.origin.config.clone(),

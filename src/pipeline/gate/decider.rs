@@ -1,0 +1,125 @@
+//! The decider of a match: it looks at the score after each batch until the rule of the gate is satisfied.
+
+use super::score::pair_counts;
+use super::task::{GateConfig, GateMode, RISK};
+use crate::artifact::dataset::gate_games::GateGameRow;
+use crate::artifact::dataset::verdict::Verdict;
+use crate::statistics::elo::{INTERVAL, interval_of};
+use crate::statistics::pairs::PairCounts;
+use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
+use serde::Serialize;
+
+/// A look of a sequential test at the score.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Look {
+    /// Pairs played until then.
+    pub pairs: u64,
+    /// The log-likelihood ratio of the test.
+    pub llr: f64,
+}
+
+/// When a gate ends, and how.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    /// As soon as the test is decided.
+    Sequential(Hypotheses),
+    /// After all games, by where the Elo interval of this many standard errors lies.
+    Interval(f64),
+}
+
+/// The batches of a match so far, in order, and what they decide.
+#[derive(Clone, Debug)]
+pub struct Decider {
+    rule: Rule,
+    pairs: PairCounts,
+    decision: Option<Verdict>,
+    /// The looks so far, if the match is a sequential test.
+    pub looks: Vec<Look>,
+}
+
+impl Decider {
+    /// That of a gate before its first batch.
+    #[must_use]
+    pub const fn new(config: &GateConfig) -> Self {
+        Self::by(match config.mode {
+            GateMode::Sprt { nelo0, nelo1 } => Rule::Sequential(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
+            GateMode::Games {} => Rule::Interval(INTERVAL),
+        })
+    }
+
+    /// That of a test that a verdict records.
+    #[must_use]
+    pub const fn of_test(&SequentialTest { nelo0, nelo1, alpha, beta, .. }: &SequentialTest) -> Self {
+        Self::by(Rule::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }))
+    }
+
+    const fn by(rule: Rule) -> Self {
+        Self { rule, pairs: [0; 5], decision: None, looks: Vec::new() }
+    }
+
+    pub(super) const fn is_sequential(&self) -> bool {
+        matches!(self.rule, Rule::Sequential(_))
+    }
+
+    /// Whether no further batch is needed.
+    #[must_use]
+    pub const fn is_decided(&self) -> bool {
+        self.decision.is_some()
+    }
+
+    /// Looks at the score after another batch.
+    pub fn look(&mut self, batch: &[GateGameRow]) {
+        self.look_at(pair_counts(batch));
+    }
+
+    /// As [`Decider::look`], at the pairs of a batch.
+    pub(super) fn look_at(&mut self, batch: PairCounts) {
+        self.pairs = std::array::from_fn(|class| self.pairs[class] + batch[class]);
+        if let Rule::Sequential(test) = &self.rule {
+            self.looks.push(Look { pairs: self.pairs.iter().sum(), llr: test.llr(self.pairs) });
+            self.decision = self.decision.or_else(|| {
+                test.decide(self.pairs).map(|decision| match decision {
+                    Decision::Accepted => Verdict::Accepted,
+                    Decision::Rejected => Verdict::Rejected,
+                })
+            });
+        }
+    }
+
+    /// The verdict on a match that is over.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        match (self.decision, self.rule) {
+            (Some(verdict), _) => verdict,
+            (None, Rule::Sequential(_)) => Verdict::Inconclusive,
+            (None, Rule::Interval(errors)) => match interval_of(self.pairs, errors) {
+                [_, low, _] if 0.0 < low => Verdict::Accepted,
+                [_, _, high] if high < 0.0 => Verdict::Rejected,
+                _ => Verdict::Inconclusive,
+            },
+        }
+    }
+
+    /// The state of the test; none where there is no test.
+    #[must_use]
+    pub fn test(&self) -> Option<SequentialTest> {
+        match &self.rule {
+            Rule::Sequential(test) => Some(test.state(self.pairs)),
+            Rule::Interval(_) => None,
+        }
+    }
+
+    /// Where the match stands, for who watches.
+    pub(super) fn note(&self) -> String {
+        match &self.rule {
+            Rule::Sequential(test) => {
+                let [low, high] = test.bounds();
+                format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(self.pairs))
+            }
+            Rule::Interval(errors) => {
+                let [elo, low, high] = interval_of(self.pairs, *errors);
+                format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
+            }
+        }
+    }
+}
