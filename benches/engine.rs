@@ -4,8 +4,9 @@
 
 use divan::Bencher;
 use renma::artifact::model::builtin::Builtin;
+use renma::artifact::table::NEVER;
 use renma::engine::board::kernel::KernelChoice;
-use renma::engine::board::perft::perft_with;
+use renma::engine::board::perft::perft;
 use renma::engine::board::position::Position;
 use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
@@ -38,7 +39,7 @@ fn position(moves: u8) -> Position {
 /// Legal moves and flips: 390,216 paths.
 #[divan::bench(args = kernels())]
 fn perft_8(kernel: KernelChoice) -> u64 {
-    perft_with(kernel, Position::START, 8)
+    perft(kernel, Position::START, 8, &NEVER).unwrap_or(0)
 }
 
 /// One position after each number of moves.

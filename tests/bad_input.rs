@@ -14,6 +14,7 @@ use renma::artifact::hash::ContentHash;
 use renma::artifact::model::registry::Registry;
 use renma::artifact::model::version::Model;
 use renma::artifact::table::Footer;
+use renma::artifact::table::NEVER;
 use renma::config::load_config;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
@@ -508,7 +509,7 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
 
 /// The rows of the second part, written anew with a manifest that vouches for them.
 fn rewrite_rows(folder: &Path, change: impl Fn(&mut PositionRow)) {
-    let mut rows = Dataset::open(folder).unwrap().rows(1).unwrap();
+    let mut rows = Dataset::open(folder).unwrap().rows(1, &NEVER).unwrap();
     change(&mut rows[7]);
     let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
     let path = folder.join("positions/part-00001.parquet");

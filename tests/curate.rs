@@ -12,6 +12,7 @@ use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::seal::write_sealed;
+use renma::artifact::table::NEVER;
 use renma::artifact::table::{Footer, Table};
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::board::position::Position;
@@ -193,7 +194,7 @@ fn a_summary_of_positions_says_what_their_rows_say() {
         let Summary::Positions(found) = summary(name) else { panic!("{name} has no positions") };
         let dataset = Dataset::open(&RUN.path(name)).unwrap();
         assert_eq!(dataset.part_count(), parts);
-        let rows: Vec<PositionRow> = (0..parts).flat_map(|index| dataset.rows(index).unwrap()).collect();
+        let rows: Vec<PositionRow> = (0..parts).flat_map(|index| dataset.rows(index, &NEVER).unwrap()).collect();
         assert_eq!((found.games, found.positions), (dataset.manifest().done, rows.len() as u64));
         let boards: BTreeSet<_> = rows.iter().map(|row| (row.black, row.white, row.black_to_move)).collect();
         assert_eq!(found.duplicates, (rows.len() - boards.len()) as u64, "{name}");
@@ -244,7 +245,8 @@ fn a_summary_of_a_gate_says_what_its_games_say() {
         let Summary::Gate(found) = summary(name) else { panic!("{name} is not a gate") };
         let dataset = Dataset::open_any(&RUN.path(name)).unwrap();
         let parts = 0..dataset.part_count();
-        let rows: Vec<GateGameRow> = parts.flat_map(|index| dataset.read(&GATE_GAMES, index).unwrap()).collect();
+        let rows: Vec<GateGameRow> =
+            parts.flat_map(|index| dataset.read(&GATE_GAMES, index, &NEVER).unwrap()).collect();
         assert_eq!(found.games, rows.len() as u64, "{name}");
         for (color, summary) in [(true, found.black), (false, found.white)] {
             let results: Vec<i32> =
@@ -268,7 +270,8 @@ fn a_summary_of_samples_says_what_their_searches_say() {
         let dataset = Dataset::open_any(&RUN.path(name)).unwrap();
         let depth_max = dataset.manifest().config["depth_max"].as_u64().unwrap() as u8;
         let parts = 0..dataset.part_count();
-        let rows: Vec<MpcSampleRow> = parts.flat_map(|index| dataset.read(&MPC_SAMPLES, index).unwrap()).collect();
+        let rows: Vec<MpcSampleRow> =
+            parts.flat_map(|index| dataset.read(&MPC_SAMPLES, index, &NEVER).unwrap()).collect();
         assert_eq!((found.games, found.rows), (dataset.manifest().done, rows.len() as u64), "{name}");
         assert_eq!(found.nodes, rows.iter().map(|row| row.nodes).sum::<u64>(), "{name}");
         // A sample has one row of depth 0, and at most one of a depth beyond the deepest.
@@ -412,7 +415,7 @@ fn a_batch_after_the_deciding_one_is_refused() {
     write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
     for index in 0..manifest.parts.len() {
         let path = part_path(&folder, &GATE_GAMES, index);
-        let rows: Vec<GateGameRow> = Dataset::open_any(&folder).unwrap().read(&GATE_GAMES, index).unwrap();
+        let rows: Vec<GateGameRow> = Dataset::open_any(&folder).unwrap().read(&GATE_GAMES, index, &NEVER).unwrap();
         let mut footer = footer_of(&path);
         for (key, value) in [("alpha", "0.4"), ("beta", "0.4"), ("nelo1", "400.0")] {
             footer.insert(format!("renma.gate.{key}"), value.to_owned());

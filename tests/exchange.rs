@@ -12,6 +12,7 @@ use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::games::GameRow;
 use renma::artifact::dataset::positions::PositionRow;
+use renma::artifact::table::NEVER;
 use renma::engine::board::notation::{Black, ColoredPosition, White};
 use renma::engine::game::Game;
 use std::path::Path;
@@ -45,7 +46,7 @@ fn games(folder: &Path) -> Vec<GameRow> {
 
 fn rows(folder: &Path) -> Vec<PositionRow> {
     let dataset = Dataset::open(folder).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect()
 }
 
 /// The exit code and words of a failure that leaves nothing behind.
@@ -283,7 +284,7 @@ fn parquet_may_be_compressed_in_any_way() {
     ] {
         write_compressed(&workspace, &format!("{name}.parquet"), columns(), compression);
         workspace.done(&format!("dataset import {name}.parquet --format parquet --output {name}"));
-        let scores = Dataset::open(&workspace.path(name)).unwrap().rows(0).unwrap();
+        let scores = Dataset::open(&workspace.path(name)).unwrap().rows(0, &NEVER).unwrap();
         assert!(scores.iter().map(|row| row.score).eq((0..100).map(Some)), "{name}");
     }
 }

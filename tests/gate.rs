@@ -12,6 +12,7 @@ use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
 use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::seal::seal;
+use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::engine::board::position::Position;
 use renma::engine::game::Game;
@@ -65,7 +66,7 @@ fn refused(workspace: &Workspace, arguments: &str, code: i32, words: &[&str]) {
 
 fn games(folder: &Path) -> Vec<GateGameRow> {
     let parts = Manifest::read(folder, DatasetKind::Gate).unwrap().parts;
-    let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part), |_| Ok(1_000)).unwrap().2;
+    let read = |part| GATE_GAMES.read_unlisted(&part_path(folder, &GATE_GAMES, part), |_| Ok(1_000), &NEVER).unwrap().2;
     (0..parts.len()).flat_map(|part| GateGameRow::from_batch(&read(part)).unwrap()).collect()
 }
 
@@ -299,7 +300,7 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
         let dataset = Dataset::open(&workspace.path(folder)).unwrap();
         assert!(found.avoided.contains(&dataset.manifest().content));
         for part in 0..dataset.part_count() {
-            let rows = dataset.rows(part).unwrap();
+            let rows = dataset.rows(part, &NEVER).unwrap();
             training.extend(rows.iter().map(|row| row.position().unwrap().canonical()));
         }
     }

@@ -10,6 +10,7 @@ use renma::artifact::dataset::games::GameRow;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::lock::FolderLock;
 use renma::artifact::model::builtin::Builtin;
+use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::engine::board::notation::{Black, White};
 use renma::engine::game::Game;
@@ -115,7 +116,7 @@ fn a_part_in_the_place_of_another_is_made_again() {
     }
     let report = workspace.done(&format!("generate --config {config} --output moved --json"));
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
-    let rows = Dataset::open(&workspace.path("moved")).unwrap().rows(0).unwrap().len();
+    let rows = Dataset::open(&workspace.path("moved")).unwrap().rows(0, &NEVER).unwrap().len();
     assert_eq!((&report["skipped"], &report["games_played"]), (&false.into(), &10.into()), "{report}");
     assert_eq!(report["positions_written"], rows, "{report}");
     check_same(&workspace.path("moved"), &workspace.path("whole"), "moved and whole");
@@ -395,7 +396,7 @@ fn every_game_replays_to_its_rows() {
         let mut ids = Vec::new();
         let mut passes = 0;
         for part in 0..dataset.part_count() {
-            let rows = dataset.rows(part).unwrap();
+            let rows = dataset.rows(part, &NEVER).unwrap();
             let mut begin = 0;
             for game in dataset.game_rows(part).unwrap().unwrap() {
                 let end = begin + usize::from(game.positions);
@@ -443,7 +444,8 @@ fn games_begin_and_explore_as_the_config_says() {
     // With a low temperature the random moves are nearly as good as the best.
     let loss = |name: &str| {
         let dataset = Dataset::open(&workspace.path(name)).unwrap();
-        let rows: Vec<PositionRow> = (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect();
+        let rows: Vec<PositionRow> =
+            (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect();
         let same = rows
             .iter()
             .filter(|row| row.random_move == Some(true) && 8 <= row.ply && row.played_move == row.best_move)

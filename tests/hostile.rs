@@ -18,6 +18,7 @@ use renma::artifact::hash::ContentHash;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
+use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
 use renma::pipeline::generate::task::ALGORITHM;
@@ -185,7 +186,7 @@ fn footer_of(path: &Path) -> Footer {
 
 /// The bytes of the second part with `count` equal rows in place of its own.
 fn equal_rows(count: usize) -> Vec<u8> {
-    let row = Dataset::open(&RUN.path("data")).unwrap().rows(1).unwrap()[0];
+    let row = Dataset::open(&RUN.path("data")).unwrap().rows(1, &NEVER).unwrap()[0];
     let batch = POSITIONS.batch(PositionRow::to_columns(&vec![row; 1 << 16]));
     let footer = footer_of(&RUN.path("data/positions/part-00001.parquet"));
     let pairs = footer.into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
@@ -255,7 +256,7 @@ fn samples_that_no_search_has_found_are_searched_again() {
         copy_folder(&workspace.path("sound-mpc"), &workspace.path(what));
         std::fs::remove_file(workspace.path(what).join("manifest.json")).unwrap();
         let path = workspace.path(what).join("samples/part-00001.parquet");
-        let batch = MPC_SAMPLES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
+        let batch = MPC_SAMPLES.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
         let mut rows: Vec<MpcSampleRow> = MpcSampleRow::from_batch(&batch).unwrap();
         rows.iter_mut().for_each(change);
         MPC_SAMPLES.write_rows(&path, &rows, &footer_of(&path)).unwrap();
@@ -284,7 +285,7 @@ fn a_batch_of_a_gate_that_holds_other_games_is_played_again() {
             std::fs::remove_file(workspace.path(what).join(name)).unwrap();
         }
         let path = workspace.path(what).join("games/part-00001.parquet");
-        let batch = GATE_GAMES.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
+        let batch = GATE_GAMES.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
         let mut rows: Vec<GateGameRow> = GateGameRow::from_batch(&batch).unwrap();
         change(&mut rows);
         GATE_GAMES.write_rows(&path, &rows, &footer_of(&path)).unwrap();

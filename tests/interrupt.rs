@@ -14,6 +14,7 @@ use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::step::settings_hash;
+use renma::artifact::table::NEVER;
 use renma::engine::board::square::Squares;
 use renma::engine::game::Game;
 use renma::engine::search::depth::Depth;
@@ -204,7 +205,7 @@ fn say_depth_30(folder: &Path) {
     for (index, part) in manifest.parts.iter_mut().enumerate() {
         for table in [&GAMES, &POSITIONS] {
             let path = part_path(folder, table, index);
-            let (_, mut footer, rows) = table.read_unlisted(&path, |_| Ok(1_000)).unwrap();
+            let (_, mut footer, rows) = table.read_unlisted(&path, |_| Ok(1_000), &NEVER).unwrap();
             footer.retain(|key, _| key.starts_with("renma."));
             footer.insert("renma.recipe".into(), manifest.recipe.to_string());
             footer.insert("renma.generate.label_depth".into(), "30".into());

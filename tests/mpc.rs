@@ -9,6 +9,7 @@ use renma::artifact::dataset::folder::{file_entry, part_path};
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
 use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::model::reference::LoadedModel;
+use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::engine::score::Score;
 use renma::engine::search::depth::Depth;
@@ -44,7 +45,7 @@ fn rows(folder: &Path) -> Vec<MpcSampleRow> {
     let mut rows = Vec::new();
     for (index, part) in manifest.parts.iter().enumerate() {
         let entry = file_entry(folder, part, &MPC_SAMPLES).unwrap();
-        let batch = MPC_SAMPLES.read(&part_path(folder, &MPC_SAMPLES, index), entry).unwrap();
+        let batch = MPC_SAMPLES.read(&part_path(folder, &MPC_SAMPLES, index), entry, &NEVER).unwrap();
         rows.extend(MpcSampleRow::from_batch(&batch).unwrap());
     }
     rows

@@ -12,6 +12,7 @@ use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::seal::write_sealed;
 use renma::artifact::table::Footer;
+use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -232,7 +233,7 @@ fn change_game(gate: &Path, change: impl Fn(&mut Vec<GateGameRow>)) {
     let mut verdict = read_verdict(gate).unwrap();
     let mut manifest = Manifest::read(gate, DatasetKind::Gate).unwrap();
     let path = part_path(gate, &GATE_GAMES, 0);
-    let batch = GATE_GAMES.read(&path, file_entry(gate, &manifest.parts[0], &GATE_GAMES).unwrap()).unwrap();
+    let batch = GATE_GAMES.read(&path, file_entry(gate, &manifest.parts[0], &GATE_GAMES).unwrap(), &NEVER).unwrap();
     let mut rows: Vec<GateGameRow> = GateGameRow::from_batch(&batch).unwrap();
     change(&mut rows);
     let entry = GATE_GAMES.write_rows(&path, &rows, &Footer::new()).unwrap();

@@ -7,6 +7,7 @@ mod workspace;
 
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::positions::PositionRow;
+use renma::artifact::table::NEVER;
 use serde_json::Value;
 use std::path::Path;
 use workspace::{Workspace, check_same, shipped, with_keys};
@@ -34,7 +35,7 @@ fn sealed(path: &Path) -> Value {
 fn generate(workspace: &Workspace, config: &str, output: &str) -> Vec<PositionRow> {
     workspace.done(&format!("generate --config {config} --model builtin:square-weights --output {output}"));
     let dataset = Dataset::open(&workspace.path(output)).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect()
 }
 
 /// Plays a gate to any verdict.

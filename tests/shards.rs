@@ -8,6 +8,7 @@ mod workspace;
 
 use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use renma::artifact::table::NEVER;
 use renma::artifact::table::Table;
 use renma::artifact::table::row::TableRow;
 use renma::pipeline::item_sample::ItemSample;
@@ -248,7 +249,7 @@ fn fewer_shards_than_parts_keep_the_rounds_apart() {
 /// Changes the rows of a part and writes it as sound as before.
 fn falsify<R: TableRow>(table: &Table, path: &Path, change: impl Fn(&mut R)) {
     let footer = Table::read_footer(path).unwrap();
-    let (_, _, batch) = table.read_unlisted(path, |_| Ok(1 << 20)).unwrap();
+    let (_, _, batch) = table.read_unlisted(path, |_| Ok(1 << 20), &NEVER).unwrap();
     let mut rows = R::from_batch(&batch).unwrap();
     rows.iter_mut().for_each(change);
     let kept = |(key, _): &(&String, &String)| *key != "renma.content" && key.starts_with("renma.");

@@ -11,6 +11,7 @@ use es_cube::{PARITY, PlainInstance, WEIGHT_COUNT, configuration, instances};
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::model::registry::Registry;
+use renma::artifact::table::NEVER;
 use renma::config::load_config;
 use renma::engine::board::position::{Opponent, Player, Position};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
@@ -68,7 +69,7 @@ fn plain_training(lessons: &[Lesson], ratio: f64, clip: i32) -> (Vec<i32>, u64) 
 
 fn rows(dataset: &Path) -> Vec<PositionRow> {
     let dataset = Dataset::open(dataset).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect()
 }
 
 fn lesson(row: &PositionRow) -> Lesson {

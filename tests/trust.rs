@@ -8,6 +8,7 @@ mod workspace;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
 use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
+use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
 use renma::random::{Stream, belongs};
@@ -50,7 +51,7 @@ fn footer_of(path: &Path) -> Footer {
 /// Changes rows and footer of a part's positions, and the manifest with them if there is one.
 fn rewrite(folder: &Path, part: usize, rows: impl Fn(&mut PositionRow), footer: impl Fn(&mut Footer)) {
     let path = folder.join(format!("positions/part-{part:05}.parquet"));
-    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000)).unwrap().2;
+    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
     let mut changed: Vec<PositionRow> = PositionRow::from_batch(&batch).unwrap();
     changed.iter_mut().for_each(rows);
     let mut keys = footer_of(&path);
@@ -117,7 +118,7 @@ fn a_check_by_sample_draws_another_one_each_time_and_says_which_and_what_it_is_w
     assert_ne!(first["rows_resolved"], report("--resolve 30% --seed 8")["rows_resolved"]);
     assert_eq!(first["games_remade"], 9);
     let dataset = Dataset::open(&workspace.path("data")).unwrap();
-    let rows = (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap());
+    let rows = (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap());
     assert_eq!(report("--resolve 100%")["rows_resolved"], rows.filter(|row| row.exact == Some(true)).count());
     // 1 - (1 - q)^9 = 0.95.
     let share = first["share_found"]["games"].as_f64().unwrap();

@@ -9,6 +9,7 @@ use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::model::builtin::Builtin;
 use renma::artifact::model::reference::load_model;
+use renma::artifact::table::NEVER;
 use renma::engine::board::symmetry::Symmetry;
 use renma::engine::search::searcher::Searcher;
 use serde_json::Value;
@@ -25,7 +26,7 @@ fn folder() -> PathBuf {
 
 fn rows() -> Vec<PositionRow> {
     let dataset = Dataset::open_any(&folder()).unwrap();
-    (0..dataset.part_count()).flat_map(|part| dataset.rows(part).unwrap()).collect()
+    (0..dataset.part_count()).flat_map(|part| dataset.rows(part, &NEVER).unwrap()).collect()
 }
 
 #[test]

@@ -12,6 +12,7 @@ pub mod part_range;
 pub mod positions;
 pub mod reading;
 pub mod recipe;
+pub mod tables;
 pub mod verdict;
 pub mod verify;
 pub mod writer;

@@ -40,7 +40,7 @@ const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
 
 /// The stop flag of what is read to the end.
-pub(super) static NEVER: AtomicBool = AtomicBool::new(false);
+pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How the values of a column are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,8 +167,13 @@ impl Table {
     /// # Errors
     ///
     /// Anything that is not as the manifest says, or a value that no row can have.
-    pub fn read_rows<R: TableRow>(&self, path: &Path, entry: &FileEntry) -> Result<Vec<R>, ArtifactError> {
-        R::from_batch(&self.read(path, entry)?).map_err(|reason| ArtifactError::damaged(path, reason))
+    pub fn read_rows<R: TableRow>(
+        &self,
+        path: &Path,
+        entry: &FileEntry,
+        stop: &AtomicBool,
+    ) -> Result<Vec<R>, ArtifactError> {
+        R::from_batch(&self.read(path, entry, stop)?).map_err(|reason| ArtifactError::damaged(path, reason))
     }
 
     /// Publishes a part.
@@ -244,21 +249,12 @@ impl Table {
         properties.build()
     }
 
-    /// Reads a part that a manifest lists: size, hash, schema, rows and content are checked.
+    /// Reads a part that a manifest lists, unless `stop` is raised: size, hash, schema, rows and content are checked.
     ///
     /// # Errors
     ///
-    /// Anything that is not as the manifest says.
-    pub fn read(&self, path: &Path, entry: &FileEntry) -> Result<RecordBatch, ArtifactError> {
-        self.read_until(path, entry, &NEVER)
-    }
-
-    /// As [`Table::read`], unless `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// As [`Table::read`], or [`ArtifactError::Interrupted`].
-    pub fn read_until(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
+    /// Anything that is not as the manifest says, or [`ArtifactError::Interrupted`].
+    pub fn read(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let part = self.open(path, read_listed(path, entry)?)?;
         if part.rows != entry.rows {
@@ -296,21 +292,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Damage of any kind, or an error of `rows_max`.
+    /// Damage of any kind, an error of `rows_max`, or [`ArtifactError::Interrupted`] once `stop` is raised.
     pub fn read_unlisted(
-        &self,
-        path: &Path,
-        rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
-    ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
-        self.read_unlisted_until(path, rows_max, &NEVER)
-    }
-
-    /// As [`Table::read_unlisted`], unless `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// As [`Table::read_unlisted`], or [`ArtifactError::Interrupted`].
-    pub fn read_unlisted_until(
         &self,
         path: &Path,
         rows_max: impl FnOnce(&Footer) -> Result<u64, ArtifactError>,
@@ -543,9 +526,9 @@ mod tests {
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));
         assert!(batches.next().is_none());
-        assert!(matches!(table.read_until(&path, &entry, &stop), Err(ArtifactError::Interrupted)));
-        let unlisted = table.read_unlisted_until(&path, |_| Ok(entry.rows), &stop);
+        assert!(matches!(table.read(&path, &entry, &stop), Err(ArtifactError::Interrupted)));
+        let unlisted = table.read_unlisted(&path, |_| Ok(entry.rows), &stop);
         assert!(matches!(unlisted, Err(ArtifactError::Interrupted)));
-        assert_eq!(table.read(&path, &entry).unwrap().num_rows() as u64, entry.rows);
+        assert_eq!(table.read(&path, &entry, &NEVER).unwrap().num_rows() as u64, entry.rows);
     }
 }

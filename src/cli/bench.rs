@@ -7,7 +7,8 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
 use crate::config::load_config_with;
-use crate::engine::board::perft::perft_until;
+use crate::engine::board::kernel::KernelChoice;
+use crate::engine::board::perft::perft;
 use crate::engine::board::position::Position;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
@@ -37,7 +38,8 @@ pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()
 
 fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
     let stopwatch = Stopwatch::start();
-    let nodes = perft_until(Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
+    let nodes =
+        perft(KernelChoice::detect(), Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     say(&format!(
         "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass is a ply, the last ply is counted in bulk",

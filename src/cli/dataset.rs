@@ -9,7 +9,6 @@ use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_default};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::{ExportFormat, export};
@@ -74,7 +73,7 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
         "bad_records": counts.map(|counts| counts.bad),
         "records_without_move": counts.map(|counts| counts.without_move),
         "positions_labeled": counts.map(|counts| counts.labeled),
-        "bytes": bytes_of(&manifest),
+        "bytes": manifest.total_bytes(),
         "content": manifest.content,
     }))
 }
@@ -143,12 +142,8 @@ fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::
         "output": output.to_string_lossy(),
         "games": manifest.done,
         "positions": manifest.rows(POSITIONS.name),
-        "bytes": bytes_of(&manifest),
+        "bytes": manifest.total_bytes(),
         "parents": manifest.parents,
         "content": manifest.content,
     }))
-}
-
-fn bytes_of(manifest: &Manifest) -> u64 {
-    manifest.bytes(GAMES.name) + manifest.bytes(POSITIONS.name)
 }

@@ -1,10 +1,6 @@
 //! The card of a dataset: a README.md with the header in YAML that Hugging Face reads.
 
-use crate::artifact::dataset::games::games_table;
-use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
-use crate::artifact::dataset::positions::positions_table;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::table::{Column, Table};
 use arrow::datatypes::DataType;
@@ -51,13 +47,8 @@ pub fn card(manifest: &Manifest) -> String {
 
 /// The tables that a dataset has, the main one first.
 fn tables(manifest: &Manifest) -> Vec<&'static Table> {
-    let of_kind = match manifest.kind {
-        kind @ (DatasetKind::Selfplay | DatasetKind::Imported) => vec![positions_table(kind), games_table(kind)],
-        DatasetKind::Mpc => vec![&MPC_SAMPLES],
-        DatasetKind::Gate => vec![&GATE_GAMES],
-    };
     let is_there = |table: &&Table| manifest.parts.iter().any(|part| part.files.contains_key(table.name));
-    of_kind.into_iter().filter(is_there).collect()
+    manifest.kind.tables().iter().rev().copied().filter(is_there).collect()
 }
 
 fn write_card(text: &mut String, manifest: &Manifest) -> std::fmt::Result {
@@ -194,6 +185,8 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::artifact::dataset::games::GAMES;
+    use crate::artifact::dataset::gate_games::GATE_GAMES;
+    use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
     use crate::artifact::dataset::positions::POSITIONS;
 
     #[test]

@@ -2,8 +2,7 @@
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::positions::{PositionRow, positions_table};
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::FileKind;
 use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
@@ -133,10 +132,10 @@ impl Encoder {
 /// The rows of a part, each checked: a bad one is the dataset's fault, not that of the output.
 fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<PositionRow>, StageError> {
     context.check()?;
-    let rows = dataset.rows_until(index, context.stop)?;
+    let rows = dataset.rows(index, context.stop)?;
     for (number, row) in rows.iter().enumerate() {
         row.position().map_err(|reason| {
-            let path = part_path(dataset.folder(), positions_table(dataset.manifest().kind), index);
+            let path = part_path(dataset.folder(), &POSITIONS, index);
             ArtifactError::damaged(&path, format!("row {number}: {reason}"))
         })?;
     }

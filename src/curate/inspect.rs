@@ -8,13 +8,8 @@ use self::gate::GateSummary;
 use self::mpc::MpcSummary;
 use self::positions::PositionsSummary;
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
-use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::table::Table;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -61,19 +56,14 @@ pub fn inspect(folder: &Path, context: Context<'_>) -> Result<Inspection, StageE
         DatasetKind::Mpc => mpc::inspect(&dataset, context).map(Summary::Mpc),
     };
     context.progress.end();
-    let tables: &[&Table] = match kind {
-        DatasetKind::Selfplay | DatasetKind::Imported => &[&GAMES, &POSITIONS],
-        DatasetKind::Gate => &[&GATE_GAMES],
-        DatasetKind::Mpc => &[&MPC_SAMPLES],
-    };
-    let bytes = tables.iter().map(|table| dataset.manifest().bytes(table.name)).sum();
-    Ok(Inspection { kind, bytes, summary: summary?, column_bytes: column_bytes(&dataset, tables)? })
+    let bytes = dataset.manifest().total_bytes();
+    Ok(Inspection { kind, bytes, summary: summary?, column_bytes: column_bytes(&dataset)? })
 }
 
-fn column_bytes(dataset: &Dataset, tables: &[&Table]) -> Result<BTreeMap<String, u64>, ArtifactError> {
+fn column_bytes(dataset: &Dataset) -> Result<BTreeMap<String, u64>, ArtifactError> {
     let mut column_bytes = BTreeMap::new();
     for (index, part) in dataset.manifest().parts.iter().enumerate() {
-        for table in tables.iter().filter(|table| part.files.contains_key(table.name)) {
+        for table in dataset.manifest().kind.tables().iter().filter(|table| part.files.contains_key(table.name)) {
             for (column, bytes) in table.column_bytes(&part_path(dataset.folder(), table, index))? {
                 *column_bytes.entry(format!("{}.{column}", table.name)).or_insert(0) += bytes;
             }

@@ -69,7 +69,7 @@ fn add_part(
     context: Context<'_>,
 ) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows_until(index, context.stop)?);
+    let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index, context.stop)?);
     let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
     if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
         let path = part_path(dataset.folder(), &POSITIONS, index);

@@ -4,7 +4,7 @@
 use super::columns::{BadValue, Games, SourceRow, Values, check_columns, is_column};
 use super::records::{RecordNumber, Records, SIZE_MAX};
 use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow, positions_table};
+use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -165,7 +165,7 @@ impl ParquetWriter {
     /// None that is expected.
     pub fn new(kind: DatasetKind, recipe: ContentHash) -> io::Result<Self> {
         let writer =
-            positions_table(kind).writer(Vec::new(), &base_footer(kind.format(), recipe)).map_err(io::Error::other)?;
+            kind.table(&POSITIONS).writer(Vec::new(), &base_footer(kind.format(), recipe)).map_err(io::Error::other)?;
         Ok(Self { kind, writer })
     }
 
@@ -176,7 +176,7 @@ impl ParquetWriter {
     /// Whatever the system refuses.
     pub fn write(&mut self, rows: &[PositionRow], output: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.writer
-            .write(&positions_table(self.kind).batch(PositionRow::to_columns(rows)))
+            .write(&self.kind.table(&POSITIONS).batch(PositionRow::to_columns(rows)))
             .map_err(io::Error::other)?;
         output.write_all(&std::mem::take(self.writer.inner_mut()))
     }

@@ -1,11 +1,7 @@
 //! The stages of the loop and what everyone else asks of them.
 
 use super::{fit_mpc, gate, generate, train};
-use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
-use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::lock::LOCK_NAME;
 use crate::artifact::step::Step;
 use crate::artifact::table::Table;
@@ -32,8 +28,8 @@ struct Facts {
     config_table: &'static str,
     algorithm: u32,
     unit: &'static str,
-    /// Of the dataset that it makes, if it makes one: kind, folder and tables, in the order in which they are published.
-    dataset: Option<(DatasetKind, &'static str, &'static [&'static Table])>,
+    /// Of the dataset that it makes, if it makes one: kind and folder.
+    dataset: Option<(DatasetKind, &'static str)>,
     /// The lock in the registry, of a stage that makes versions.
     registry_lock: Option<&'static str>,
 }
@@ -49,7 +45,7 @@ impl Stage {
                 config_table: "generate",
                 algorithm: generate::task::ALGORITHM,
                 unit: "games",
-                dataset: Some((DatasetKind::Selfplay, "selfplay", const { &[&GAMES, &POSITIONS] })),
+                dataset: Some((DatasetKind::Selfplay, "selfplay")),
                 registry_lock: None,
             },
             Self::Train => Facts {
@@ -65,7 +61,7 @@ impl Stage {
                 config_table: "fit_mpc",
                 algorithm: fit_mpc::task::ALGORITHM,
                 unit: "games",
-                dataset: Some((DatasetKind::Mpc, "mpc", const { &[&MPC_SAMPLES] })),
+                dataset: Some((DatasetKind::Mpc, "mpc")),
                 registry_lock: Some(".fit-mpc.lock"),
             },
             Self::Gate => Facts {
@@ -73,7 +69,7 @@ impl Stage {
                 config_table: "gate",
                 algorithm: gate::task::ALGORITHM,
                 unit: "games",
-                dataset: Some((DatasetKind::Gate, "gate", const { &[&GATE_GAMES] })),
+                dataset: Some((DatasetKind::Gate, "gate")),
                 registry_lock: None,
             },
         }
@@ -112,19 +108,19 @@ impl Stage {
     /// What the dataset that it makes holds, if it makes one.
     #[must_use]
     pub fn dataset(self) -> Option<DatasetKind> {
-        self.facts().dataset.map(|(kind, ..)| kind)
+        self.facts().dataset.map(|(kind, _)| kind)
     }
 
     /// The folder of that dataset's generations among the datasets of a run.
     #[must_use]
     pub fn folder(self) -> Option<&'static str> {
-        self.facts().dataset.map(|(_, folder, _)| folder)
+        self.facts().dataset.map(|(_, folder)| folder)
     }
 
     /// The tables of that dataset, in the order in which they are published.
     #[must_use]
     pub fn tables(self) -> &'static [&'static Table] {
-        self.facts().dataset.map_or(&[], |(.., tables)| tables)
+        self.dataset().map_or(&[], DatasetKind::tables)
     }
 
     /// One run of the stage: its inputs' contents, its config table and the version of its algorithm.

@@ -191,21 +191,12 @@ impl<'m> Session<'m> {
         self.search_position(self.game.latest().position, limits)
     }
 
-    /// The values of all legal moves, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).
+    /// The values of all legal moves within limits, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).
     ///
     /// # Errors
     ///
     /// [`Stopped`].
-    pub fn move_values(&mut self) -> Result<(Vec<MoveValue>, u64), Stopped> {
-        self.move_values_within(self.settings.limits)
-    }
-
-    /// As [`Session::move_values`], within other limits.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
-    pub fn move_values_within(&mut self, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
+    pub fn move_values(&mut self, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let (searcher, _) = self.team.members();
         let values = searcher.move_values(self.game.latest().position, limits);
         if values.is_err() {
@@ -271,7 +262,7 @@ mod tests {
         let (model, stop) = (model(), AtomicBool::new(true));
         let mut stopped = Session::new(&model, LIMITS, &stop);
         play(&mut stopped, "f5d6");
-        assert_eq!(stopped.move_values(), Err(Stopped));
+        assert_eq!(stopped.move_values(LIMITS), Err(Stopped));
         assert_eq!(stopped.review(), Err(Stopped));
         let result = stopped.search();
         assert!(result.stopped && result.best_move.is_some());
@@ -287,7 +278,7 @@ mod tests {
         let mut session = Session::new(&model, LIMITS, &NEVER);
         session.set_limits(Limits { depth: Depth(2), ..LIMITS });
         assert_eq!((session.search().depth, session.limits().depth), (Depth(2), Depth(2)));
-        let (values, _) = session.move_values().unwrap();
+        let (values, _) = session.move_values(session.limits()).unwrap();
         assert_eq!(values.len(), 4);
         assert_eq!(values[0].score, session.search().score);
     }

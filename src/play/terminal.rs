@@ -225,7 +225,7 @@ impl Terminal<'_> {
 
     fn values(&mut self) -> Result<(), Problem> {
         self.check_not_over()?;
-        let (values, _) = self.session.move_values()?;
+        let (values, _) = self.session.move_values(self.session.limits())?;
         let cells: Vec<String> =
             values.iter().map(|value| format!("{} {:>6}", value.square, discs_text(value.score))).collect();
         let rows: Vec<String> = cells.chunks(3).map(|row| row.join("   ")).collect();

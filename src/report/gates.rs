@@ -4,6 +4,7 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::table::NEVER;
 use crate::pipeline::gate::decider::{Decider, Look};
 use crate::run::folders::RunGate;
 use crate::statistics::sprt::SequentialTest;
@@ -29,7 +30,7 @@ fn path(gate: &RunGate) -> Result<Option<GatePath>, ArtifactError> {
     let dataset = Dataset::open_any(&gate.folder)?;
     let mut decider = Decider::of_test(&test);
     for index in 0..dataset.part_count() {
-        decider.look(&dataset.read::<GateGameRow>(&GATE_GAMES, index)?);
+        decider.look(&dataset.read::<GateGameRow>(&GATE_GAMES, index, &NEVER)?);
     }
     Ok(Some(GatePath { generation: gate.generation, verdict: gate.verdict.verdict, test, looks: decider.looks }))
 }

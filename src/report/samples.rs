@@ -4,6 +4,7 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
+use crate::artifact::table::NEVER;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::metrics::{DepthFit, FitMpcMetrics};
 use crate::pipeline::stage::Stage;
@@ -44,7 +45,7 @@ pub(super) fn scatter(
     let dataset = Dataset::open_any(&folder)?;
     let (mut points, mut index) = (Vec::new(), 0);
     while index < dataset.part_count() && points.len() < POINTS_MAX {
-        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index)?;
+        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, &NEVER)?;
         points.extend(points_of(fit, &rows));
         index += 1;
     }

@@ -147,7 +147,7 @@ impl CheckedRequest {
         let mut answer = AnalysisAnswer { values: Vec::new(), line: Vec::new(), depth: 0, exact: false };
         for level in self.level.up_to() {
             let limits = level.limits();
-            let Ok((values, _)) = session.move_values_within(limits) else { break };
+            let Ok((values, _)) = session.move_values(limits) else { break };
             let result = session.search_within(limits);
             if result.stopped {
                 break;

@@ -1,8 +1,8 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
-use super::games::{GAMES, GameRow, games_table};
+use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, Manifest, Part, part_name};
-use super::positions::{PositionRow, positions_table};
+use super::positions::{POSITIONS, PositionRow};
 use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::is_folder;
@@ -116,22 +116,13 @@ impl Dataset {
         self.manifest.parts.len()
     }
 
-    /// The positions of a part, checked against the manifest.
+    /// The positions of a part, checked against the manifest, unless `stop` is raised.
     ///
     /// # Errors
     ///
-    /// Damage of any kind.
-    pub fn rows(&self, index: usize) -> Result<Vec<PositionRow>, ArtifactError> {
-        self.rows_until(index, &NEVER)
-    }
-
-    /// As [`Dataset::rows`], unless `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dataset::rows`], or [`ArtifactError::Interrupted`].
-    pub fn rows_until(&self, index: usize, stop: &AtomicBool) -> Result<Vec<PositionRow>, ArtifactError> {
-        self.read_until(positions_table(self.manifest.kind), index, stop)
+    /// Damage of any kind, or [`ArtifactError::Interrupted`].
+    pub fn rows(&self, index: usize, stop: &AtomicBool) -> Result<Vec<PositionRow>, ArtifactError> {
+        self.read(self.manifest.kind.table(&POSITIONS), index, stop)
     }
 
     /// The games of a part, checked against the manifest; `None` if the source had positions only.
@@ -144,7 +135,7 @@ impl Dataset {
         if kind == DatasetKind::Imported && !self.manifest.parts[index].files.contains_key(GAMES.name) {
             return Ok(None);
         }
-        self.read(games_table(kind), index).map(Some)
+        self.read(kind.table(&GAMES), index, &NEVER).map(Some)
     }
 
     /// Checks that the file of a part's games, if there is one, is the one that the manifest lists, without decoding it.
@@ -159,29 +150,14 @@ impl Dataset {
         }
     }
 
-    /// The rows of a part of a table, checked against the manifest.
+    /// The rows of a part of a table, checked against the manifest, unless `stop` is raised.
     ///
     /// # Errors
     ///
-    /// Damage of any kind.
-    pub fn read<R: TableRow>(&self, table: &Table, index: usize) -> Result<Vec<R>, ArtifactError> {
-        self.read_until(table, index, &NEVER)
-    }
-
-    /// As [`Dataset::read`], unless `stop` is raised.
-    ///
-    /// # Errors
-    ///
-    /// As [`Dataset::read`], or [`ArtifactError::Interrupted`].
-    pub fn read_until<R: TableRow>(
-        &self,
-        table: &Table,
-        index: usize,
-        stop: &AtomicBool,
-    ) -> Result<Vec<R>, ArtifactError> {
+    /// Damage of any kind, or [`ArtifactError::Interrupted`].
+    pub fn read<R: TableRow>(&self, table: &Table, index: usize, stop: &AtomicBool) -> Result<Vec<R>, ArtifactError> {
         let path = part_path(&self.folder, table, index);
-        let entry = file_entry(&self.folder, &self.manifest.parts[index], table)?;
-        R::from_batch(&table.read_until(&path, entry, stop)?).map_err(|reason| ArtifactError::damaged(&path, reason))
+        table.read_rows(&path, file_entry(&self.folder, &self.manifest.parts[index], table)?, stop)
     }
 }
 

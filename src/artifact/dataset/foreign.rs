@@ -1,8 +1,6 @@
 //! Files in a dataset folder that no stage wrote: they are never removed or replaced.
 
-use super::games::GAMES;
-use super::mpc_samples::MPC_SAMPLES;
-use super::positions::POSITIONS;
+use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
 use crate::artifact::publish::is_folder;
@@ -20,14 +18,13 @@ const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 ///
 /// Whatever the system refuses.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    let tables = [POSITIONS.name, GAMES.name, MPC_SAMPLES.name];
     for entry in sorted_entries(folder)? {
         let name = entry.file_name().to_string_lossy().into_owned();
         let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
         if name.starts_with(TEMPORARY_PREFIX) || file_type.is_file() && FILES.contains(&name.as_str()) {
             continue;
         }
-        if !file_type.is_dir() || !tables.contains(&name.as_str()) {
+        if !file_type.is_dir() || !TABLE_NAMES.contains(&name.as_str()) {
             return Ok(Some(entry.path()));
         }
         if let Some(foreign) = first_foreign_part(&entry.path())? {

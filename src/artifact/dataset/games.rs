@@ -1,6 +1,5 @@
 //! The games table: one row per game.
 
-use super::manifest::DatasetKind;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 
@@ -26,9 +25,3 @@ pub static GAMES: Table = Table { name: "games", columns: GameRow::COLUMNS, null
 
 /// The same of an imported dataset, where values may be missing.
 pub static IMPORTED_GAMES: Table = Table { nullable: true, ..GAMES };
-
-/// The games table of a kind of dataset.
-#[must_use]
-pub fn games_table(kind: DatasetKind) -> &'static Table {
-    if kind == DatasetKind::Imported { &IMPORTED_GAMES } else { &GAMES }
-}

@@ -91,6 +91,12 @@ impl Manifest {
         self.files(table).map(|file| file.bytes).sum()
     }
 
+    /// Bytes of all tables.
+    #[must_use]
+    pub fn total_bytes(&self) -> u64 {
+        self.parts.iter().flat_map(|part| part.files.values()).map(|file| file.bytes).sum()
+    }
+
     fn files(&self, table: &str) -> impl Iterator<Item = &FileEntry> {
         self.parts.iter().filter_map(move |part| part.files.get(table))
     }

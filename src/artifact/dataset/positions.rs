@@ -1,6 +1,5 @@
 //! The positions table: one row for each position with a legal move.
 
-use super::manifest::DatasetKind;
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
 use crate::engine::board::notation::{Black, ColoredPosition, White};
@@ -48,12 +47,6 @@ pub static POSITIONS: Table = Table { name: "positions", columns: PositionRow::C
 
 /// The same of an imported dataset, whose labels may be missing.
 pub static IMPORTED_POSITIONS: Table = Table { nullable: true, ..POSITIONS };
-
-/// The positions table of a kind of dataset.
-#[must_use]
-pub fn positions_table(kind: DatasetKind) -> &'static Table {
-    if kind == DatasetKind::Imported { &IMPORTED_POSITIONS } else { &POSITIONS }
-}
 
 impl PositionRow {
     /// A position without any label; its game is numbered when it is written.
@@ -136,7 +129,7 @@ impl PositionRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::table::Footer;
+    use crate::artifact::table::{Footer, NEVER};
     use arrow::array::{ArrayRef, RecordBatch};
     use std::sync::Arc;
 
@@ -148,8 +141,8 @@ mod tests {
         let zero = PositionRow { score: Some(0), exact: Some(false), result: Some(0), ..bare };
         let content = |rows: &[PositionRow]| {
             let entry = IMPORTED_POSITIONS.write_rows(&path, rows, &Footer::new()).unwrap();
-            assert_eq!(IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry).unwrap(), rows);
-            assert!(POSITIONS.read(&path, &entry).is_err(), "self-play has no missing labels");
+            assert_eq!(IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap(), rows);
+            assert!(POSITIONS.read(&path, &entry, &NEVER).is_err(), "self-play has no missing labels");
             entry.content
         };
         assert_ne!(content(&[bare, zero]), content(&[zero, bare]));
@@ -177,7 +170,7 @@ mod tests {
         };
         let ours = PositionRow::to_columns(&[row]);
         let (entry, _) = bytes_of(&POSITIONS, ours.clone());
-        assert_eq!(POSITIONS.read_rows::<PositionRow>(&path, &entry).unwrap(), [row]);
+        assert_eq!(POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap(), [row]);
         let count = PositionRow::COLUMNS.len();
         for (first, second) in (0..count).flat_map(|first| (0..first).map(move |second| (first, second))) {
             let (mut columns, mut values) = (PositionRow::COLUMNS.to_vec(), ours.clone());
@@ -188,7 +181,7 @@ mod tests {
             let batch = POSITIONS.decode(&path, bytes, 1).unwrap();
             assert_eq!(PositionRow::from_batch(&batch).unwrap(), [row], "{first} and {second}");
             // The hash that another writer made in its own order is not the one of the table.
-            assert!(POSITIONS.read(&path, &entry).is_err(), "{first} and {second}");
+            assert!(POSITIONS.read(&path, &entry, &NEVER).is_err(), "{first} and {second}");
             assert_eq!(PositionRow::from_batch(&swapped.batch(batch_in(&swapped, &batch))).unwrap(), [row]);
         }
     }

@@ -139,7 +139,7 @@ impl Recipe {
                 true => Ok(rows_max),
                 false => Err(self.conflict(folder, footer)),
             };
-            let found = match table.read_unlisted_until(&part_path(folder, table, range.index), of_recipe, stop) {
+            let found = match table.read_unlisted(&part_path(folder, table, range.index), of_recipe, stop) {
                 Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
                 other => other?,
             };

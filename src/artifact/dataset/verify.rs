@@ -3,8 +3,8 @@
 use super::folder::{Dataset, part_path};
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, part_name};
-use super::mpc_samples::MPC_SAMPLES;
 use super::positions::{POSITIONS, PositionRow};
+use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::engine::board::notation::{Black, ColoredPosition, White};
@@ -35,7 +35,7 @@ type Finding = ArtifactError;
 /// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after `stop` is raised.
 pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<Verified, Finding> {
     let games = dataset.game_rows(index)?;
-    let rows = dataset.rows_until(index, stop)?;
+    let rows = dataset.rows(index, stop)?;
     let path = part_path(dataset.folder(), &POSITIONS, index);
     for (number, row) in rows.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
@@ -176,10 +176,10 @@ fn text(number: Option<impl ToString>) -> String {
 /// Whatever the system refuses.
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
-    for table in [&GAMES, &POSITIONS, &MPC_SAMPLES] {
-        let folder = dataset.folder().join(table.name);
+    for table in TABLE_NAMES {
+        let folder = dataset.folder().join(table);
         let parts = dataset.manifest().parts.iter().enumerate();
-        let listed = parts.filter(|(_, part)| part.files.contains_key(table.name));
+        let listed = parts.filter(|(_, part)| part.files.contains_key(table));
         let known: HashSet<OsString> = listed.map(|(index, _)| part_name(index).into()).collect();
         if known.is_empty() && !exists(&folder)? {
             continue;

@@ -1,9 +1,9 @@
 //! Writes a dataset whose content comes from elsewhere: the folder appears whole, with its manifest, or not at all.
 
 use super::folder::part_path;
-use super::games::{GameRow, games_table};
+use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, Manifest, Part, RULES, check_part_count, content_of};
-use super::positions::{PositionRow, positions_table};
+use super::positions::{POSITIONS, PositionRow};
 use super::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -155,12 +155,12 @@ impl DatasetWriter {
         let mut files = BTreeMap::new();
         if let Some(mut games) = games {
             games.iter_mut().for_each(|game| game.game_id += first);
-            let table = games_table(self.kind);
+            let table = self.kind.table(&GAMES);
             let path = part_path(self.draft.path(), table, index);
             files.insert(table.name.to_owned(), table.write_rows(&path, &games, &footer)?);
         }
         rows.iter_mut().for_each(|row| row.game_id += first);
-        let table = positions_table(self.kind);
+        let table = self.kind.table(&POSITIONS);
         let path = part_path(self.draft.path(), table, index);
         files.insert(table.name.to_owned(), table.write_rows(&path, &rows, &footer)?);
         self.parts.push(Part { first, count, files });

@@ -71,7 +71,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
     let mut decider = verdict.test.as_ref().map(Decider::of_test);
     for index in 0..dataset.part_count() {
         context.check()?;
-        let batch: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index)?;
+        let batch: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, context.stop)?;
         decider.iter_mut().for_each(|decider| decider.look(&batch));
         for GateGameRow { candidate_black, moves: text, result, .. } in batch {
             let result = i32::from(result);

@@ -75,7 +75,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
     let mut by_depth: BTreeMap<u8, DepthSums> = BTreeMap::new();
     for index in 0..dataset.part_count() {
         context.check()?;
-        let rows: Vec<MpcSampleRow> = dataset.read_until(&MPC_SAMPLES, index, context.stop)?;
+        let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
         rows_total += rows.len() as u64;
         nodes += rows.iter().map(|row| row.nodes).sum::<u64>();
         for sample in rows.chunk_by(|left, right| left.sample_id == right.sample_id) {

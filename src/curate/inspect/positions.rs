@@ -132,7 +132,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<Positio
     let mut inspector = Inspector::default();
     for index in 0..dataset.part_count() {
         inspector.games += dataset.manifest().parts[index].count;
-        for row in dataset.rows_until(index, context.stop)? {
+        for row in dataset.rows(index, context.stop)? {
             context.check()?;
             inspector.add_row(&row);
         }

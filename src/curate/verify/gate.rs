@@ -68,7 +68,7 @@ struct Batch {
 
 fn verify_part(dataset: &Dataset, index: usize, fast: bool, context: Context<'_>) -> Result<Batch, StageError> {
     let part = &dataset.manifest().parts[index];
-    let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index)?;
+    let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, context.stop)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason);
     if rows.len() as u64 != 2 * part.count {
         return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)).into());

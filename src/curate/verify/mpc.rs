@@ -49,7 +49,7 @@ fn verify_part(
     context: Context<'_>,
 ) -> Result<MpcVerified, ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let rows: Vec<MpcSampleRow> = dataset.read_until(&MPC_SAMPLES, index, context.stop)?;
+    let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
     let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
     check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;

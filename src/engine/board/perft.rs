@@ -5,40 +5,29 @@ use super::position::Position;
 use super::square::Squares;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The number of paths of `depth` plies. A pass is a ply; a game that has ended counts once.
+/// Depths up to this are counted without checking the stop flag: a few milliseconds of work.
+const DEPTH_UNSTOPPED: u8 = 6;
+
+/// The number of paths of `depth` plies, or `None` if `stop` is raised before the end. A pass is a ply; a game that has ended
+/// counts once.
 ///
 /// The last ply is counted without being played. From the start: 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288,
 /// 24571284, 212258800.
 #[must_use]
-pub fn perft(position: Position, depth: u8) -> u64 {
-    perft_with(KernelChoice::detect(), position, depth)
-}
-
-/// Depths up to this are counted without checking the stop flag: a few milliseconds of work.
-const DEPTH_UNSTOPPED: u8 = 6;
-
-/// As [`perft`]; `None` if `stop` is raised before the end.
-#[must_use]
-pub fn perft_until(position: Position, depth: u8, stop: &AtomicBool) -> Option<u64> {
+pub fn perft(kernel: KernelChoice, position: Position, depth: u8, stop: &AtomicBool) -> Option<u64> {
     if stop.load(Ordering::Relaxed) {
         return None;
     }
-    if depth <= DEPTH_UNSTOPPED || position.is_over() {
-        return Some(perft(position, depth));
+    if depth == 0 || position.is_over() {
+        return Some(1);
+    }
+    if depth <= DEPTH_UNSTOPPED {
+        return Some(with_kernel!(kernel, paths(position, depth)));
     }
     if position.legal_moves() == 0 {
-        return perft_until(position.pass(), depth - 1, stop);
+        return perft(kernel, position.pass(), depth - 1, stop);
     }
-    position.children().map(|(_, next)| perft_until(next, depth - 1, stop)).sum()
-}
-
-/// As [`perft`], with the given kernel.
-#[must_use]
-pub fn perft_with(kernel: KernelChoice, position: Position, depth: u8) -> u64 {
-    match depth {
-        0 => 1,
-        depth => with_kernel!(kernel, paths(position, depth)),
-    }
+    position.children().map(|(_, next)| perft(kernel, next, depth - 1, stop)).sum()
 }
 
 kernel_entry! {
@@ -83,13 +72,13 @@ mod tests {
     #[test]
     fn the_counts_from_the_start_are_the_known_ones() {
         let known = [1, 4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288, 24_571_284];
+        let [never, raised] = [false, true].map(AtomicBool::new);
         for kernel in KernelChoice::all() {
             for (depth, &count) in (0..).zip(&known) {
-                assert_eq!(perft_with(kernel, Position::START, depth), count, "{} depth {depth}", kernel.name());
+                let found = perft(kernel, Position::START, depth, &never);
+                assert_eq!(found, Some(count), "{} depth {depth}", kernel.name());
             }
         }
-        let never = AtomicBool::new(false);
-        assert_eq!(perft_until(Position::START, 10, &never), Some(known[10]));
-        assert_eq!(perft_until(Position::START, 60, &AtomicBool::new(true)), None);
+        assert_eq!(perft(KernelChoice::detect(), Position::START, 60, &raised), None);
     }
 }

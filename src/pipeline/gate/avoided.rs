@@ -62,7 +62,7 @@ fn read_part(
     empties: u8,
     context: Context<'_>,
 ) -> Result<Vec<Position>, ArtifactError> {
-    let rows = dataset.rows_until(part, context.stop)?;
+    let rows = dataset.rows(part, context.stop)?;
     let rows = rows.iter().enumerate().filter(|(_, row)| row.empties == empties);
     rows.map(|(number, row)| {
         let position = row.position().map_err(|reason| {

@@ -21,6 +21,7 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 /// The key of a footer with what became of all openings drawn up to the last pair of the file.
 const OPENINGS_KEY: &str = "renma.openings";
@@ -85,9 +86,14 @@ impl<'a> Batches<'a> {
     }
 
     /// Refuses a folder with a batch after the last one that is asked for.
-    pub(super) fn check_no_more(&self, parts: &Parts<'_, Self>, batches: usize) -> Result<(), ArtifactError> {
+    pub(super) fn check_no_more(
+        &self,
+        parts: &Parts<'_, Self>,
+        batches: usize,
+        stop: &AtomicBool,
+    ) -> Result<(), ArtifactError> {
         let beyond = part_path(parts.folder, &GATE_GAMES, batches);
-        match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS)) {
+        match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS), stop) {
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(()),
             Err(error) => Err(error),
             Ok((entry, ..)) => parts.recipe.check_count(parts.folder, parts.items + entry.rows / 2, parts.items),

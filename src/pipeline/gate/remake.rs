@@ -34,7 +34,7 @@ pub(super) fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Re
         if dataset.part_count() <= range.index {
             return Err(damaged(range, "the manifest does not list it, and the verdict needs it".into()));
         }
-        let rows: Vec<GateGameRow> = dataset.read_until(&GATE_GAMES, range.index, context.stop)?;
+        let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, range.index, context.stop)?;
         let stored = BatchRows { rows, openings: again.openings };
         Batches::difference(range, &stored, &again).map_or(Ok(()), |(_, reason)| Err(damaged(range, reason)))
     };

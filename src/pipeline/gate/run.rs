@@ -35,7 +35,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     context.check_budget()?;
     let ranges = parts.ranges();
     let (found, _) = parts.sort(&ranges, |part, rows| (part, rows), context)?;
-    parts.kind.check_no_more(&parts, ranges.len())?;
+    parts.kind.check_no_more(&parts, ranges.len(), context.stop)?;
     // More games may change a verdict.
     ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&task.output.join(name)))?;
     let (mut entries, mut played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = Default::default();

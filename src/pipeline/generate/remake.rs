@@ -92,7 +92,7 @@ impl<'a> Remake<'a> {
         };
         let mut player =
             Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
-        let positions = self.dataset.rows_until(index, context.stop)?;
+        let positions = self.dataset.rows(index, context.stop)?;
         let mut rest = &positions[..];
         let mut count = 0;
         for game in &games {
@@ -151,7 +151,7 @@ pub fn resolve_part(
     let path = part_path(dataset.folder(), &POSITIONS, index);
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let mut count = 0;
-    for (number, row) in (0_u64..).zip(dataset.rows_until(index, context.stop)?) {
+    for (number, row) in (0_u64..).zip(dataset.rows(index, context.stop)?) {
         let name = [row.game_id.to_le_bytes(), u64::from(row.ply).to_le_bytes()].concat();
         if row.exact != Some(true) || !belongs(seed, Stream::Remake, &name, share) {
             continue;

@@ -4,7 +4,6 @@ use super::openings::Openings;
 use super::parts::Games;
 use super::play::Player;
 use super::task::{GenerateReport, GenerateTask};
-use crate::artifact::dataset::games::GAMES;
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::lock::FolderLock;
@@ -69,7 +68,7 @@ fn report(manifest: &Manifest, PartsReport { skipped, made }: &PartsReport) -> G
         positions: manifest.rows(POSITIONS.name),
         positions_written: made("positions_written"),
         nodes: made("nodes"),
-        bytes: manifest.bytes(POSITIONS.name) + manifest.bytes(GAMES.name),
+        bytes: manifest.total_bytes(),
         content: manifest.content,
     }
 }

@@ -236,7 +236,7 @@ fn read_part(
     dataset.check_games(part)?;
     context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
-    let rows = dataset.rows_until(part, context.stop)?;
+    let rows = dataset.rows(part, context.stop)?;
     let (mut result, mut game, mut first) = (PartRows::default(), Vec::new(), 0);
     for rows in rows.chunk_by(|left, right| left.game_id == right.game_id) {
         context.check()?;

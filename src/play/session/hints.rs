@@ -45,7 +45,7 @@ impl Session<'_> {
             let hint = Hint { square: result.best_move, line: line_after(&result), score: result.score };
             return Ok(Hints { hints: vec![hint], depth: result.depth, exact: result.exact, nodes: result.nodes });
         }
-        let (values, nodes) = self.move_values_within(limits)?;
+        let (values, nodes) = self.move_values(limits)?;
         let hint = |value: &MoveValue| Hint { square: Some(value.square), line: Vec::new(), score: value.score };
         let hints = values.iter().take(count).map(hint).collect();
         Ok(Hints { hints, depth: limits.depth, exact: position.empties() <= limits.exact_empties, nodes })

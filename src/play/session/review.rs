@@ -137,7 +137,7 @@ mod tests {
             // Full-width searches agree with the values of all moves.
             let mut plain = Session::new(&model, limits, &NEVER);
             plain.set_game(Game::new(colored));
-            let (values, _) = plain.move_values().unwrap();
+            let (values, _) = plain.move_values(limits).unwrap();
             let value = values.iter().find(|value| value.square == reviewed.square).unwrap();
             assert_eq!((reviewed.best_score, reviewed.score), (values[0].score, value.score), "{reviewed:?}");
             let best = values.iter().find(|value| value.square == reviewed.best).unwrap();

@@ -14,6 +14,7 @@ use crate::artifact::model::document::{ModelDocument, ModelReference};
 use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::reference::{LoadedModel, load_champion};
 use crate::artifact::model::registry::Registry;
+use crate::artifact::table::NEVER;
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::{Context, StageError};
 use crate::run::folders::{RunGate, gates};
@@ -126,8 +127,11 @@ fn verify_gate(gate: &RunGate, documents: &[ModelDocument]) -> Result<(), Artifa
     let manifest = Manifest::read(&gate.folder, DatasetKind::Gate)?;
     let mut games = 0;
     for (index, part) in manifest.parts.iter().enumerate() {
-        let batch = GATE_GAMES
-            .read(&part_path(&gate.folder, &GATE_GAMES, index), file_entry(&gate.folder, part, &GATE_GAMES)?)?;
+        let batch = GATE_GAMES.read(
+            &part_path(&gate.folder, &GATE_GAMES, index),
+            file_entry(&gate.folder, part, &GATE_GAMES)?,
+            &NEVER,
+        )?;
         games += batch.num_rows() as u64;
     }
     let counted = 2 * verdict.score.pairs.iter().sum::<u64>();
