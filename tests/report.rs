@@ -8,6 +8,7 @@ mod workspace;
 use renma::artifact::dataset::folder::Dataset;
 use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::seal::{read_sealed, write_sealed};
+use renma::artifact::table::NEVER;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -137,7 +138,7 @@ fn the_figures_of_models_are_those_of_the_champion_and_not_of_the_latest() {
     assert!(scatter.starts_with("v0002: ") && (33.0_f64).clamp(min, max) == 33.0, "{scatter}");
     assert!((sigma - real(&line["sigma"]) / 1000.0).abs() <= 0.05 + 1e-9, "{line}");
     let dataset = Dataset::open_any(&workspace.path("datasets/smoke/mpc/generation=0001")).unwrap();
-    let parts = (0..dataset.part_count()).map(|part| dataset.read::<MpcSampleRow>(&MPC_SAMPLES, part).unwrap());
+    let parts = (0..dataset.part_count()).map(|part| dataset.read::<MpcSampleRow>(&MPC_SAMPLES, part, &NEVER).unwrap());
     let is_shown = |row: &MpcSampleRow| f64::from(row.depth) == deep && (min..=max).contains(&f64::from(row.empties));
     assert_eq!(samples, parts.flatten().filter(is_shown).count() as f64, "{scatter}");
 }

@@ -157,11 +157,7 @@ fn check_openings(dataset: &Dataset, verdict: &VerdictFile) -> Result<(), Artifa
 }
 
 /// Checks that the games lead to the verdict, and that none came after the game that decided.
-fn check_verdict(
-    config: &GateConfig,
-    batches: &[Vec<GateGameRow>],
-    verdict: &VerdictFile,
-) -> Result<(), String> {
+fn check_verdict(config: &GateConfig, batches: &[Vec<GateGameRow>], verdict: &VerdictFile) -> Result<(), String> {
     let mut decider = Decider::new(config);
     for (count, batch) in batches.iter().enumerate() {
         if decider.is_decided() {
