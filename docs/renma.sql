@@ -27,8 +27,7 @@ WHERE regexp_replace(file, '[^/\\]+[/\\][^/\\]+$', 'manifest.json')
 SET VARIABLE position_files = (SELECT list(file ORDER BY file) FROM finished_files('positions/*.parquet'));
 SET VARIABLE game_files = (SELECT list(file ORDER BY file) FROM finished_files('games/*.parquet'));
 
--- Tables. A game is named by run, generation and game_id. Files of format 1 have narrower integers: `union_by_name` widens
--- them.
+-- Tables. A game is named by run, generation and game_id.
 
 CREATE OR REPLACE VIEW positions AS
 SELECT regexp_extract(filename, '([^/\\]+)[/\\]selfplay[/\\]', 1) AS run, * EXCLUDE (filename)

@@ -314,7 +314,7 @@ fn an_import_never_takes_the_place_of_another_version() {
     assert!(outcome.stderr.contains(words), "{}", outcome.stderr);
     assert!(before == files(&workspace.path("models")));
     // An id that was removed stays taken.
-    let closed = json!({"format": 3, "generation": 1, "champion": null, "version_last": 5});
+    let closed = json!({"format": 1, "generation": 1, "champion": null, "version_last": 5});
     workspace.write("models/b/closed.json", seal(&closed));
     let outcome = workspace.run("model import draft.renma --models models/b");
     assert_eq!(outcome.code, Some(2));

@@ -318,7 +318,7 @@ fn copy_with<R: renma::artifact::table::row::TableRow>(
     let folder = workspace.path("data");
     copy_folder(&RUN.path(name), &folder);
     let path = part_path(&folder, table, part);
-    let mut rows: Vec<R> = Dataset::open_any(&folder).unwrap().read(table, part).unwrap();
+    let mut rows: Vec<R> = Dataset::open_any(&folder).unwrap().read(table, part, &NEVER).unwrap();
     let mut footer = footer_of(&path);
     change(&mut rows, &mut footer);
     let entry = table.write_rows(&path, &rows, &footer).unwrap();

@@ -7,7 +7,7 @@ mod workspace;
 
 use renma::artifact::dataset::bounds::PARTS_MAX;
 use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest, Part, RULES, content_of, part_name};
+use renma::artifact::dataset::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
 use renma::artifact::hash::ContentHash;
 use renma::artifact::table::FileEntry;
@@ -41,7 +41,7 @@ fn manifest(parts: usize, tables: &[&str], seed: u64) -> Manifest {
     let part = |index: u64| Part { first: index * games, count: games, files: files.clone() };
     let parts: Vec<Part> = (0..parts as u64).map(part).collect();
     Manifest {
-        format: DatasetKind::Imported.format(),
+        format: DatasetFormat::CURRENT,
         kind: DatasetKind::Imported,
         rules: RULES.to_owned(),
         recipe: ContentHash::of(b"recipe"),

@@ -378,7 +378,7 @@ fn a_verdict_that_the_games_do_not_lead_to_fails_the_remake() {
     let mut older = serde_json::to_value(&verdict).unwrap();
     older.as_object_mut().unwrap().remove("format");
     workspace.write("gate/verdict.json", seal(&older));
-    let words = ["gate/verdict.json", "it has no format version, this renma reads format 2"];
+    let words = ["gate/verdict.json", "it has no format version, this renma reads format 1"];
     refused(&workspace, &format!("{arguments} --output gate"), 65, &words);
     let mut other = verdict.clone();
     other.games_content = other.step;

@@ -368,7 +368,7 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
     let plan = workspace.path("plan.json");
     let sound = std::fs::read(&plan).unwrap();
     let changes: [(&str, Change); 19] = [
-        ("format 2, this renma reads format 3\nmake it again", |plan| plan["format"] = json!(2)),
+        ("format 2, this renma reads format 1\nmake it again", |plan| plan["format"] = json!(2)),
         ("no format version", |plan| *plan = json!({"stage": "generate"})),
         ("a plan of \"promote\"", |plan| plan["stage"] = json!("promote")),
         ("algorithm 7 of generate, this renma has 2\nmake it again", |plan| plan["algorithm"] = json!(7)),

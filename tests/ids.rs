@@ -73,12 +73,12 @@ fn step_and_recipe_ids_stay_what_they_are() {
     ];
     let expected = [
         ("generate step", "f927f560299af98436a498b189229b1275cf93111aac3552a2a9c2203fb599fc"),
-        ("generate recipe", "f46fa385064ffc67b8f5111de8fb3e171404c53ad0a900ecc567e7d84005d437"),
-        ("train step", "1af2d23cf6172f1856c725e1c90ec5cfa0fb3484a6a4bfeb6c3e087c7dbf5f98"),
+        ("generate recipe", "98875cd18bb45ab5d996d194c07a32f5c84ad52d7ac0109c63ea8f3c107cb8bc"),
+        ("train step", "7c33110e588c09cda40e59dc163acdc0772429d678fa9a45cccb19c39d5dc396"),
         ("fit-mpc step", "469a794e927e440b142d4f945def5d3c3cc1f3bb0f1ab2967088f81aed9063ae"),
-        ("fit-mpc recipe", "d08573a92cd9ebfbe618bad88ab186d3ba0a80fd24d1d75c180c07a26708ab2b"),
-        ("gate step", "6823979e47b746810f35661f5b8ce5e1ebe0c481234cd78064efa64d5b31660e"),
-        ("gate recipe", "2107f1dc107ca81ff49c6c367771ad952752520139aebe1ea4c18ec308123190"),
+        ("fit-mpc recipe", "9b6807b54fa98d4fd2329cd3e4fac8a538ba7cd2dc984832abfb54b43f68d71b"),
+        ("gate step", "689c4603735b5840292fef709083ada73b65ea6089471ab09558c2256930a67c"),
+        ("gate recipe", "6cc25877189221e8f9262984e21a078d64a1face851bdc9e442814763b7adb33"),
     ];
     assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
 }

@@ -193,8 +193,11 @@ fn say_depth_30(folder: &Path) {
     let mut manifest = Manifest::read(folder, DatasetKind::Selfplay).unwrap();
     manifest.config["label_depth"] = 30.into();
     let text = |text: &dyn ToString| text.to_string();
-    let mut settings =
-        vec![("format", text(&manifest.format)), ("algorithm", text(&ALGORITHM)), ("rules", text(&manifest.rules))];
+    let mut settings = vec![
+        ("format", text(&manifest.format.number())),
+        ("algorithm", text(&ALGORITHM)),
+        ("rules", text(&manifest.rules)),
+    ];
     settings.extend([("seed", text(&manifest.seed)), ("generation", text(&manifest.generation))]);
     settings.push(("model", text(&manifest.models["player"])));
     let mut settings: Vec<(String, String)> =

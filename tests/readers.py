@@ -17,7 +17,7 @@ import blake3, duckdb, pandas, polars, pyarrow, pyarrow.compute, pyarrow.parquet
 
 PROJECT = Path(__file__).resolve().parent.parent
 WORD = 1 << 64
-CODES = {"bool": "?", "uint8": "B", "int16": "h", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
+CODES = {"bool": "?", "int16": "h", "int32": "i", "uint64": "Q"}  # of the struct module, by Arrow type
 counts = {"passed": 0, "failed": 0}
 
 
@@ -111,23 +111,36 @@ def sums_of_duckdb(path):
 
 def check_arithmetic(path, table):
     """Compare arithmetic with columns as they are, in all readers, with that of Python's integers."""
-    rows = table.select(["ply", "empties", "result"]).to_pylist()
+    rows = table.select(["ply", "empties", "depth", "best_move", "played_move", "result"]).to_pylist()
     expected = (
         max(row["result"] * 1000 for row in rows),
         min(row["ply"] - row["empties"] for row in rows),
-        max(abs(row["result"] * 1000) for row in rows))
-    query = "SELECT max(result * 1000), min(ply - empties), max(abs(result * 1000)) FROM read_parquet(?)"
+        max(abs(row["result"] * 1000) for row in rows),
+        max(row["depth"] * 100 for row in rows),
+        min(row["best_move"] - row["played_move"] for row in rows))
+    query = """
+        SELECT max(result * 1000), min(ply - empties), max(abs(result * 1000)), max(depth * 100),
+            min(best_move - played_move)
+        FROM read_parquet(?)"""
     equal(duckdb.execute(query, [str(path)]).fetchall(), [expected], "arithmetic of DuckDB")
     result, difference = polars.col("result") * 1000, polars.col("ply") - polars.col("empties")
+    depth, moves = polars.col("depth") * 100, polars.col("best_move") - polars.col("played_move")
     frame = polars.read_parquet(path, hive_partitioning=False)
-    found = frame.select(result.max().alias("a"), difference.min().alias("b"), result.abs().max().alias("c")).row(0)
+    found = frame.select(
+        a=result.max(), b=difference.min(), c=result.abs().max(), d=depth.max(), e=moves.min()).row(0)
     equal(found, expected, "arithmetic of Polars")
-    frame = pandas.read_parquet(path, engine="pyarrow", columns=["ply", "empties", "result"])
-    found = ((frame.result * 1000).max(), (frame.ply - frame.empties).min(), (frame.result * 1000).abs().max())
+    frame = pandas.read_parquet(path, engine="pyarrow", columns=list(rows[0]))
+    found = (
+        (frame.result * 1000).max(), (frame.ply - frame.empties).min(), (frame.result * 1000).abs().max(),
+        (frame.depth * 100).max(), (frame.best_move - frame.played_move).min())
     equal(found, expected, "arithmetic of pandas")
     result = pyarrow.compute.multiply(table["result"], 1000)
     difference = pyarrow.compute.subtract(table["ply"], table["empties"])
-    found = (pyarrow.compute.max(result), pyarrow.compute.min(difference), pyarrow.compute.max(pyarrow.compute.abs(result)))
+    depth = pyarrow.compute.multiply(table["depth"], 100)
+    moves = pyarrow.compute.subtract(table["best_move"], table["played_move"])
+    found = (
+        pyarrow.compute.max(result), pyarrow.compute.min(difference), pyarrow.compute.max(pyarrow.compute.abs(result)),
+        pyarrow.compute.max(depth), pyarrow.compute.min(moves))
     equal(tuple(value.as_py() for value in found), expected, "arithmetic of pyarrow")
 
 

@@ -3,7 +3,6 @@
 pub mod bounds;
 pub mod folder;
 pub mod foreign;
-pub mod formats;
 pub mod games;
 pub mod gate_games;
 pub mod manifest;

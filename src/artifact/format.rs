@@ -4,14 +4,14 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The format version of a kind of file: `CURRENT` is written, and everything from `OLDEST` on is read.
+/// The format version of a kind of file: `CURRENT` is written, and every version from 1 on is read.
 ///
-/// A number outside that range cannot be represented, so a file of an unknown version is an error where its number is read.
+/// Another number cannot be represented, so a file of an unknown version is an error where its number is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "u32", try_from = "Option<u32>")]
-pub struct FormatVersion<const OLDEST: u32, const CURRENT: u32>(u32);
+pub struct FormatVersion<const CURRENT: u32>(u32);
 
-impl<const OLDEST: u32, const CURRENT: u32> FormatVersion<OLDEST, CURRENT> {
+impl<const CURRENT: u32> FormatVersion<CURRENT> {
     /// The version that this renma writes.
     pub const CURRENT: Self = Self(CURRENT);
 
@@ -30,26 +30,22 @@ pub struct FormatError {
     readable: String,
 }
 
-impl<const OLDEST: u32, const CURRENT: u32> TryFrom<Option<u32>> for FormatVersion<OLDEST, CURRENT> {
+impl<const CURRENT: u32> TryFrom<Option<u32>> for FormatVersion<CURRENT> {
     type Error = FormatError;
 
     fn try_from(number: Option<u32>) -> Result<Self, FormatError> {
         match number {
-            Some(number) if OLDEST <= number && number <= CURRENT => Ok(Self(number)),
+            Some(number) if (1..=CURRENT).contains(&number) => Ok(Self(number)),
             other => Err(FormatError {
                 found: other.map_or("it has no format version".to_owned(), |number| format!("it has format {number}")),
-                readable: if OLDEST == CURRENT {
-                    format!("format {CURRENT}")
-                } else {
-                    format!("formats {OLDEST} to {CURRENT}")
-                },
+                readable: if CURRENT == 1 { "format 1".to_owned() } else { format!("formats 1 to {CURRENT}") },
             }),
         }
     }
 }
 
-impl<const OLDEST: u32, const CURRENT: u32> From<FormatVersion<OLDEST, CURRENT>> for u32 {
-    fn from(version: FormatVersion<OLDEST, CURRENT>) -> Self {
+impl<const CURRENT: u32> From<FormatVersion<CURRENT>> for u32 {
+    fn from(version: FormatVersion<CURRENT>) -> Self {
         version.0
     }
 }
@@ -77,17 +73,17 @@ mod tests {
     #[test]
     fn versions_outside_the_range_are_refused_with_both_versions() {
         let check = |format: Value, expected: Result<u32, &str>| {
-            let found = format_of::<FormatVersion<2, 3>>(&json!({ "format": format }));
+            let found = format_of::<FormatVersion<2>>(&json!({ "format": format }));
             assert_eq!(found.as_ref().map(|version| version.number()).map_err(String::as_str), expected);
         };
+        check(1.into(), Ok(1));
         check(2.into(), Ok(2));
-        check(3.into(), Ok(3));
-        check(1.into(), Err("it has format 1, this renma reads formats 2 to 3"));
-        check(4.into(), Err("it has format 4, this renma reads formats 2 to 3"));
-        check(Value::Null, Err("it has no format version, this renma reads formats 2 to 3"));
-        assert!(format_of::<FormatVersion<2, 3>>(&json!({"format": "3"})).is_err());
-        let error = format_of::<FormatVersion<1, 1>>(&json!({})).unwrap_err();
+        check(0.into(), Err("it has format 0, this renma reads formats 1 to 2"));
+        check(3.into(), Err("it has format 3, this renma reads formats 1 to 2"));
+        check(Value::Null, Err("it has no format version, this renma reads formats 1 to 2"));
+        assert!(format_of::<FormatVersion<2>>(&json!({"format": "2"})).is_err());
+        let error = format_of::<FormatVersion<1>>(&json!({})).unwrap_err();
         assert_eq!(error, "it has no format version, this renma reads format 1");
-        assert_eq!(json!(FormatVersion::<2, 3>::CURRENT), 3);
+        assert_eq!(json!(FormatVersion::<2>::CURRENT), 2);
     }
 }

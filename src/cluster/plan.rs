@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The format version of a plan.
-pub type PlanFormat = FormatVersion<3, 3>;
+pub type PlanFormat = FormatVersion<1>;
 
 /// A sealed plan, of this format or another.
 pub const PLAN_FILE: FileKind = FileKind {

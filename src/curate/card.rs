@@ -107,7 +107,7 @@ fn write_header(text: &mut String, manifest: &Manifest, tables: &[&Table]) -> st
     }
     let Manifest { format, seed, generation, recipe, content, .. } = manifest;
     let kind = format!("{:?}", manifest.kind).to_lowercase();
-    writeln!(text, "renma:\n  kind: {kind}\n  format: {format}\n  rules: {}", quoted(&manifest.rules))?;
+    writeln!(text, "renma:\n  kind: {kind}\n  format: {}\n  rules: {}", format.number(), quoted(&manifest.rules))?;
     writeln!(text, "  seed: {seed}\n  generation: {generation}")?;
     writeln!(text, "  asked: {}\n  done: {}", manifest.asked, manifest.done)?;
     writeln!(text, "  recipe: \"{recipe}\"\n  content: \"{content}\"")?;

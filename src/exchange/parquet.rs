@@ -3,7 +3,7 @@
 
 use super::columns::{BadValue, Games, SourceRow, Values, check_columns, is_column};
 use super::records::{RecordNumber, Records, SIZE_MAX};
-use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
@@ -164,8 +164,10 @@ impl ParquetWriter {
     ///
     /// None that is expected.
     pub fn new(kind: DatasetKind, recipe: ContentHash) -> io::Result<Self> {
-        let writer =
-            kind.table(&POSITIONS).writer(Vec::new(), &base_footer(kind.format(), recipe)).map_err(io::Error::other)?;
+        let writer = kind
+            .table(&POSITIONS)
+            .writer(Vec::new(), &base_footer(DatasetFormat::CURRENT, recipe))
+            .map_err(io::Error::other)?;
         Ok(Self { kind, writer })
     }
 

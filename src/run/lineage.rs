@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::Path;
 
-type LineageFormat = FormatVersion<2, 2>;
+type LineageFormat = FormatVersion<1>;
 
 /// The record's name in the folder of the registry.
 const NAME: &str = "lineage.json";

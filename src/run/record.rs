@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const RUN_RECORD_NAME: &str = "run.json";
 
 /// Its format version. The page shows it, and the report takes three values from it; no stage reads it.
-type RunFormat = FormatVersion<2, 2>;
+type RunFormat = FormatVersion<1>;
 
 /// One call of the pipeline; times are in seconds since 1970, UTC.
 #[derive(Clone, Copy, Debug)]

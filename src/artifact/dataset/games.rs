@@ -12,11 +12,11 @@ table_rows! {
         /// the moves as f5d6c3..., passes left out
         moves: String as Utf8Type, Plain;
         /// opening plies played at random
-        random_plies: Option<u8> as UInt8Type, Dictionary;
+        random_plies: Option<u8> as Int16Type, Dictionary;
         /// final disc difference in discs, black, empties to the winner
         result: Option<i8> as Int32Type, Dictionary;
         /// rows of this game in the positions table
-        positions: u8 as UInt8Type, Dictionary;
+        positions: u8 as Int16Type, Dictionary;
     }
 }
 

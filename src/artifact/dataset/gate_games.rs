@@ -14,7 +14,7 @@ table_rows! {
         /// whether the candidate plays black
         candidate_black: bool as BooleanType, Plain;
         /// moves of the opening, which neither side chose
-        opening_plies: u8 as UInt8Type, Dictionary;
+        opening_plies: u8 as Int16Type, Dictionary;
         /// the moves as f5d6c3..., passes left out
         moves: String as Utf8Type, Plain;
         /// final disc difference in discs, candidate, empties to the winner

@@ -2,6 +2,7 @@
 
 use super::bounds::PARTS_MAX;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::{Settings, table_settings};
@@ -9,6 +10,9 @@ use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// The format version of datasets of every kind.
+pub type DatasetFormat = FormatVersion<1>;
 
 /// The rules the games were played by.
 pub const RULES: &str = "othello; score counts empties for the winner; a pass is a ply";
@@ -43,8 +47,8 @@ pub struct Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The format version, by kind.
-    pub format: u32,
+    /// The format version.
+    pub format: DatasetFormat,
     /// What the dataset holds.
     pub kind: DatasetKind,
     /// The rules of the games: [`RULES`].
@@ -70,6 +74,10 @@ pub struct Manifest {
     pub parents: Vec<ContentHash>,
     /// The hash of all values, in order.
     pub content: ContentHash,
+}
+
+impl Versioned for Manifest {
+    type Format = DatasetFormat;
 }
 
 /// The name of part `index`.
@@ -146,4 +154,55 @@ pub fn content_of(parts: &[Part]) -> ContentHash {
         }
     }
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::dataset::games::GameRow;
+    use crate::artifact::dataset::gate_games::GateGameRow;
+    use crate::artifact::dataset::mpc_samples::MpcSampleRow;
+    use crate::artifact::dataset::positions::PositionRow;
+    use crate::artifact::table::Column;
+    use crate::artifact::table::row::TableRow;
+
+    const PAGE: &str = include_str!("../../../docs/datasets.md");
+
+    /// The cells of the rows of the table on the page that comes after this text, without its head.
+    fn table_after(text: &str) -> Vec<Vec<&'static str>> {
+        let (_, rest) = PAGE.split_once(text).unwrap();
+        let rows = rest.lines().skip_while(|line| !line.starts_with("|--")).skip(1);
+        let rows = rows.take_while(|line| line.starts_with('|'));
+        rows.map(|row| row.split('|').map(str::trim).skip(1).collect()).collect()
+    }
+
+    fn check_columns(text: &str, columns: &[Column]) {
+        let found = table_after(text).into_iter().flat_map(|cells| {
+            // What is said of missing values is not checked.
+            let data_type = cells[1].split(", null").next().unwrap_or_default();
+            cells[0].split(", ").map(|name| (name.to_owned(), data_type.to_owned())).collect::<Vec<_>>()
+        });
+        let expected = columns.iter().map(|column| (format!("`{}`", column.name), column.data_type.to_string()));
+        let (found, expected): (Vec<_>, Vec<_>) = (found.collect(), expected.collect());
+        assert_eq!(found, expected, "{text}: docs/datasets.md on the left, the declaration on the right");
+    }
+
+    #[test]
+    fn the_page_lists_every_column_in_order() {
+        check_columns("\n## positions\n", PositionRow::COLUMNS);
+        check_columns("\n## games\n", GameRow::COLUMNS);
+        check_columns("\n## samples (mpc) and games (gate)\n", MpcSampleRow::COLUMNS);
+        check_columns("| column of a gate's `games` ", GateGameRow::COLUMNS);
+        let labels = PositionRow::COLUMNS.iter().skip_while(|column| column.name != "score");
+        let optional = PositionRow::COLUMNS.iter().filter(|column| column.is_optional);
+        let names = |column: &Column| column.name;
+        assert!(optional.map(names).eq(labels.map(names)), "the page says that labels begin with `score`");
+    }
+
+    #[test]
+    fn the_page_lists_the_format() {
+        let rows = table_after("\n## Formats\n");
+        let row = rows.iter().find(|cells| cells[0] == "datasets of every kind").unwrap();
+        assert_eq!(row[1], DatasetFormat::CURRENT.number().to_string(), "docs/datasets.md");
+    }
 }

@@ -18,11 +18,11 @@ table_rows! {
         /// discs of the other side, bit i for square i
         opponent: u64 as UInt64Type, Plain;
         /// remaining depth at which a search met it in a null window; 0: a position of the game
-        met_depth: u8 as UInt8Type, Dictionary;
+        met_depth: u8 as Int16Type, Dictionary;
         /// the lower bound of that window in millidiscs, side to move; null: a position of the game
         alpha: Option<i32> as Int32Type, Delta;
         /// depth of the search; equal to empties, the end of the game
-        depth: u8 as UInt8Type, Dictionary;
+        depth: u8 as Int16Type, Dictionary;
         /// its score in millidiscs, side to move
         score: i32 as Int32Type, Delta;
         /// nodes that it took

@@ -28,13 +28,13 @@ table_rows! {
         /// evaluation without search in millidiscs, side to move
         static_score: Option<i32> as Int32Type, Delta;
         /// nominal depth of score; equals empties when exact
-        depth: Option<u8> as UInt8Type, Dictionary;
+        depth: Option<u8> as Int16Type, Dictionary;
         /// whether score was solved to the end
         exact: Option<bool> as BooleanType, Plain;
         /// the square the search prefers
-        best_move: Option<u8> as UInt8Type, Dictionary;
+        best_move: Option<u8> as Int16Type, Dictionary;
         /// the square that was played
-        played_move: Option<u8> as UInt8Type, Dictionary;
+        played_move: Option<u8> as Int16Type, Dictionary;
         /// whether the played move was a random opening ply or exploration
         random_move: Option<bool> as BooleanType, Plain;
         /// final disc difference in discs, side to move, empties to the winner
@@ -129,8 +129,14 @@ impl PositionRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::dataset::games::GAMES;
+    use crate::artifact::dataset::gate_games::GATE_GAMES;
+    use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
+    use crate::artifact::model::mpc_file::MPC;
+    use crate::artifact::model::weights_file::WEIGHTS;
     use crate::artifact::table::{Footer, NEVER};
-    use arrow::array::{ArrayRef, RecordBatch};
+    use arrow::array::{ArrayRef, Int16Array, RecordBatch};
+    use arrow::datatypes::DataType;
     use std::sync::Arc;
 
     #[test]
@@ -183,6 +189,33 @@ mod tests {
             // The hash that another writer made in its own order is not the one of the table.
             assert!(POSITIONS.read(&path, &entry, &NEVER).is_err(), "{first} and {second}");
             assert_eq!(PositionRow::from_batch(&swapped.batch(batch_in(&swapped, &batch))).unwrap(), [row]);
+        }
+    }
+
+    #[test]
+    fn a_number_that_no_row_can_have_is_an_error_with_its_column() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("part.parquet");
+        let row = PositionRow::unlabeled(ColoredPosition::START, Ply(0));
+        for (index, name) in [(1, "ply"), (2, "empties"), (8, "depth"), (10, "best_move"), (11, "played_move")] {
+            for value in [-5, 300] {
+                let mut columns = PositionRow::to_columns(&[row]);
+                columns[index] = Arc::new(Int16Array::from(vec![value]));
+                let batch = IMPORTED_POSITIONS.batch(columns);
+                let entry = IMPORTED_POSITIONS.write(&path, &batch, &Footer::new()).unwrap();
+                let error = IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry).unwrap_err().to_string();
+                let expected = format!("part.parquet: column {name} holds {value}, which is out of range");
+                assert!(error.ends_with(&expected), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_column_of_any_table_wraps_in_8_bits() {
+        let tables = [&POSITIONS, &GAMES, &GATE_GAMES, &MPC_SAMPLES, &WEIGHTS, &MPC];
+        for (table, column) in tables.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column))) {
+            let narrow = [DataType::Int8, DataType::UInt8];
+            assert!(!narrow.contains(&column.data_type), "{}: {}", table.name, column.name);
         }
     }
 

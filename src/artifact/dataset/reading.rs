@@ -42,7 +42,6 @@ impl Manifest {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
         }
         let manifest: Self = read_versioned(&path)?;
-        manifest.kind.check_format(manifest.format).map_err(|reason| ArtifactError::unfit(&path, reason))?;
         if manifest.content != content_of(&manifest.parts) {
             return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
         }

@@ -2,7 +2,7 @@
 //! told apart by it.
 
 use super::folder::{Dataset, part_name_path, part_path};
-use super::manifest::{DatasetKind, Manifest, Part, RULES, content_of};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, content_of};
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -174,7 +174,7 @@ impl Recipe {
     #[must_use]
     pub fn footer(&self, range: &PartRange) -> Footer {
         let Origin { kind, .. } = self.origin;
-        part_footer(kind, base_footer(kind.format(), self.hash), &self.settings, [range.first, range.count])
+        part_footer(kind, base_footer(DatasetFormat::CURRENT, self.hash), &self.settings, [range.first, range.count])
     }
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.
@@ -182,7 +182,7 @@ impl Recipe {
     pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
         let Origin { kind, seed, generation, models, config, .. } = self.origin.clone();
         Manifest {
-            format: kind.format(),
+            format: DatasetFormat::CURRENT,
             kind,
             rules: RULES.to_owned(),
             recipe: self.hash,
@@ -212,9 +212,9 @@ impl Recipe {
 
 /// What the footer of every file of a dataset says of itself.
 #[must_use]
-pub fn base_footer(format: u32, recipe: ContentHash) -> Footer {
+pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
     let texts = [
-        ("format", format.to_string()),
+        ("format", format.number().to_string()),
         ("rules", RULES.into()),
         ("units", UNITS.into()),
         ("recipe", recipe.to_string()),

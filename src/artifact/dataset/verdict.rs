@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// The format version of `verdict.json`.
-pub type VerdictFormat = FormatVersion<2, 2>;
+pub type VerdictFormat = FormatVersion<1>;
 
 /// What the gate decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use super::folder::part_path;
 use super::games::{GAMES, GameRow};
-use super::manifest::{DatasetKind, Manifest, Part, RULES, check_part_count, content_of};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, check_part_count, content_of};
 use super::positions::{POSITIONS, PositionRow};
 use super::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
@@ -149,7 +149,7 @@ impl DatasetWriter {
     ) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.done);
         check_part_count(&self.output, index + 1)?;
-        let mut footer = base_footer(self.kind.format(), self.recipe);
+        let mut footer = base_footer(DatasetFormat::CURRENT, self.recipe);
         footer.insert("renma.first_game".into(), first.to_string());
         footer.insert("renma.games".into(), count.to_string());
         let mut files = BTreeMap::new();
@@ -178,7 +178,7 @@ impl DatasetWriter {
             self.flush()?;
         }
         let manifest = Manifest {
-            format: self.kind.format(),
+            format: DatasetFormat::CURRENT,
             kind: self.kind,
             rules: RULES.to_owned(),
             recipe: self.recipe,

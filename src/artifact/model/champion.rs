@@ -8,7 +8,7 @@ use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-type ChampionFormat = FormatVersion<1, 1>;
+type ChampionFormat = FormatVersion<1>;
 
 /// A promotion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

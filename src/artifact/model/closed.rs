@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "closed.json";
 
-type ClosedFormat = FormatVersion<3, 3>;
+type ClosedFormat = FormatVersion<1>;
 
 /// What stays of a closed generation: its line of the table that `renma status` prints.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The format version of all files of a model.
-pub type ModelFormat = FormatVersion<3, 3>;
+pub type ModelFormat = FormatVersion<1>;
 
 /// Whether a version has MPC statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::{BooleanType, DataType, Int16Type, Int32Type, UInt8Type, UInt64Type, Utf8Type};
+use arrow::datatypes::{BooleanType, DataType, Int16Type, Int32Type, UInt64Type, Utf8Type};
 use std::sync::Arc;
 
 /// A row of a table, made by `table_rows!`.
@@ -116,7 +116,7 @@ macro_rules! number_cells {
     )*};
 }
 
-number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as UInt8Type, u8 as Int16Type, i8 as Int32Type);
+number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type);
 
 impl Cell<BooleanType> for bool {
     const DATA_TYPE: DataType = DataType::Boolean;

@@ -1,7 +1,7 @@
 //! What determines the samples of MPC statistics, except their number, and the step that a fit is.
 
 use super::task::{FitMpcTask, Method};
-use crate::artifact::dataset::manifest::DatasetKind;
+use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind};
 use crate::artifact::dataset::recipe::{Origin, Recipe};
 use crate::artifact::step::{Step, table_settings};
 use crate::pipeline::stage::Stage;
@@ -17,7 +17,7 @@ const FREE_KEYS: [&str; 2] = ["games", "level"];
 #[must_use]
 pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
     let mut settings = vec![
-        ("format".to_owned(), DatasetKind::Mpc.format().to_string()),
+        ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
         ("algorithm".to_owned(), SAMPLES_ALGORITHM.to_string()),
         ("seed".to_owned(), task.seed.to_string()),
         ("generation".to_owned(), task.generation.to_string()),

@@ -2,7 +2,7 @@
 
 use super::avoided::Avoided;
 use super::task::GateTask;
-use crate::artifact::dataset::manifest::{DatasetKind, RULES};
+use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind, RULES};
 use crate::artifact::dataset::recipe::{Origin, Recipe};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -31,7 +31,7 @@ impl GateIdentity {
         let step = Stage::Gate.step(task.config, &inputs);
         let config = serde_json::to_value(task.config).expect("a config is plain data");
         let mut settings = vec![
-            ("format".to_owned(), DatasetKind::Gate.format().to_string()),
+            ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
             ("algorithm".to_owned(), Stage::Gate.algorithm().to_string()),
             ("rules".to_owned(), RULES.to_owned()),
         ];

@@ -2,7 +2,7 @@
 
 use super::task::{ALGORITHM, GenerateConfig, GenerateTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest, RULES};
+use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind, Manifest, RULES};
 use crate::artifact::dataset::positions::POSITIONS;
 use crate::artifact::dataset::recipe::{Origin, Recipe, setting_in};
 use crate::artifact::error::ArtifactError;
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
     let config = resolved_config(task);
-    let versions = (DatasetKind::Selfplay.format(), ALGORITHM);
+    let versions = (DatasetFormat::CURRENT, ALGORITHM);
     let settings = settings(versions, (task.seed, task.generation, Some(task.model.content)), &config);
     let origin = Origin {
         kind: DatasetKind::Selfplay,
@@ -50,12 +50,12 @@ fn resolved_config(task: &GenerateTask<'_>) -> Value {
 
 /// Everything in a recipe, by name.
 fn settings(
-    (format, algorithm): (u32, u32),
+    (format, algorithm): (DatasetFormat, u32),
     (seed, generation, model): (u64, u32, Option<ContentHash>),
     config: &Value,
 ) -> Settings {
     let mut settings = vec![
-        ("format".to_owned(), format.to_string()),
+        ("format".to_owned(), format.number().to_string()),
         ("algorithm".to_owned(), algorithm.to_string()),
         ("rules".to_owned(), RULES.to_owned()),
         ("seed".to_owned(), seed.to_string()),
