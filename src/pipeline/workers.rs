@@ -1,5 +1,6 @@
 //! The worker threads of a stage, and the one thread that takes what they make.
 
+use super::parts::Sink;
 use super::{Context, StageError};
 use crate::artifact::dataset::part_range::{PartItems, PartRange};
 use crate::engine::search::result::Stopped;
@@ -80,7 +81,7 @@ pub(super) fn make_items<W, I: Send>(
     (ranges, message_size): (&[PartRange], usize),
     worker: impl Fn() -> W + Sync,
     make: impl Fn(&mut W, u64) -> Result<I, Stopped> + Sync,
-    sink: &mut (dyn FnMut(&PartRange, Vec<I>) -> Result<(), StageError> + Send),
+    sink: &mut Sink<'_, Vec<I>>,
     context: Context<'_>,
 ) -> Result<(), StageError> {
     let items = PartItems::new(ranges);

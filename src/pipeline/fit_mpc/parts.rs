@@ -100,7 +100,7 @@ impl PartKind for Samples<'_> {
         let no_table = MpcTable::empty();
         let sampler = || Sampler::new(self.task, &no_table, context.stop);
         let mut publish = |range: &PartRange, games: Vec<Vec<Sample>>| sink(range, games.concat());
-        make_items((ranges, 1), sampler, |sampler, game| sampler.samples(game), &mut publish, context)
+        make_items((ranges, 1), sampler, Sampler::samples, &mut publish, context)
     }
 
     fn count(samples: &Vec<Sample>) -> Vec<(&'static str, u64)> {

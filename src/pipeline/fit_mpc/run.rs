@@ -163,7 +163,10 @@ fn samples_of(
 ) -> Result<Vec<Vec<Sample>>, StageError> {
     let Some(parts) = parts else {
         let mut samples = BTreeMap::new();
-        let mut keep = |range: &PartRange, rows| Ok(drop(samples.insert(range.index, rows)));
+        let mut keep = |range: &PartRange, rows| {
+            samples.insert(range.index, rows);
+            Ok(())
+        };
         let ranges = PartRange::all(task.config.games, task.config.part_games);
         let make = || Samples { task }.make(&ranges, &mut keep, context);
         context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.unit(), make)?;

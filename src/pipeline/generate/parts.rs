@@ -87,7 +87,7 @@ impl PartKind for Games<'_> {
             }
             sink(range, rows)
         };
-        make_items((ranges, GAMES_PER_MESSAGE), player, |player, id| player.play(id), &mut publish, context)
+        make_items((ranges, GAMES_PER_MESSAGE), player, Player::play, &mut publish, context)
     }
 
     fn count(rows: &GamesRows) -> Vec<(&'static str, u64)> {
