@@ -203,7 +203,7 @@ mod tests {
                 columns[index] = Arc::new(Int16Array::from(vec![value]));
                 let batch = IMPORTED_POSITIONS.batch(columns);
                 let entry = IMPORTED_POSITIONS.write(&path, &batch, &Footer::new()).unwrap();
-                let error = IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry).unwrap_err().to_string();
+                let error = IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap_err().to_string();
                 let expected = format!("part.parquet: column {name} holds {value}, which is out of range");
                 assert!(error.ends_with(&expected), "{error}");
             }

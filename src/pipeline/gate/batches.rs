@@ -1,7 +1,7 @@
 //! Batches: the pairs between two looks at the score, one Parquet part each.
 
 use super::avoided::Avoided;
-use super::contest::contest;
+use super::contest::{BatchRows, contest, games_of};
 use super::decider::Decider;
 use super::recipe::GateIdentity;
 use super::score::pair_counts;
@@ -9,7 +9,7 @@ use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::verdict::{OpeningCounts, VerdictFile, read_verdict};
+use crate::artifact::dataset::verdict::{VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::exists;
@@ -32,19 +32,6 @@ pub(super) struct Batches<'a> {
     pub(super) step: Step,
     /// Contents of the avoided datasets, ascending.
     pub(super) contents: Vec<ContentHash>,
-}
-
-/// The games of a batch.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct BatchRows {
-    pub(super) rows: Vec<GateGameRow>,
-    /// What became of all openings drawn up to its last pair.
-    pub(super) openings: OpeningCounts,
-}
-
-/// The games of a batch: two for each pair.
-pub(super) const fn games_of(pairs: &PartRange) -> PartRange {
-    PartRange { index: pairs.index, first: 2 * pairs.first, count: 2 * pairs.count }
 }
 
 impl<'a> Batches<'a> {

@@ -1,7 +1,6 @@
 //! The contest: games on all threads, and batches to the decider in order.
 
 use super::avoided::Avoided;
-use super::batches::{BatchRows, games_of};
 use super::decider::Decider;
 use super::openings::{Candidate, Opening, Openings};
 use super::play::Players;
@@ -14,6 +13,19 @@ use crate::pipeline::workers::{Outbox, on_all_threads};
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+
+/// The games of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct BatchRows {
+    pub(super) rows: Vec<GateGameRow>,
+    /// What became of all openings drawn up to its last pair.
+    pub(super) openings: OpeningCounts,
+}
+
+/// The games of a batch: two for each pair.
+pub(super) const fn games_of(pairs: &PartRange) -> PartRange {
+    PartRange { index: pairs.index, first: 2 * pairs.first, count: 2 * pairs.count }
+}
 
 /// What became of a contest.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Plays a finished gate again and compares every game and the verdict.
 
-use super::batches::{BatchRows, Batches};
-use super::contest::contest;
+use super::batches::Batches;
+use super::contest::{BatchRows, contest};
 use super::decider::Decider;
 use super::task::GateReport;
 use super::verdict::verdict_of;

@@ -1,7 +1,7 @@
 //! A gate from beginning to end.
 
-use super::batches::{BatchRows, Batches};
-use super::contest::contest;
+use super::batches::Batches;
+use super::contest::{BatchRows, contest};
 use super::decider::Decider;
 use super::remake::remake;
 use super::task::{GateReport, GateTask};
