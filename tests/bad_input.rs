@@ -16,6 +16,7 @@ use renma::artifact::model::version::Model;
 use renma::artifact::table::Footer;
 use renma::artifact::table::NEVER;
 use renma::config::load_config;
+use renma::engine::score::Score;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Host, Progress, StageError};
@@ -527,8 +528,8 @@ fn rows_that_cannot_be_are_refused_even_if_their_hashes_fit() {
     let lies: [(&str, Change); 5] = [
         ("two discs on a square", |row| row.white |= row.black),
         ("a wrong count of empty squares", |row| row.empties = 61),
-        ("a score beyond 64 discs", |row| row.score = Some(i32::MAX)),
-        ("a score below -64 discs", |row| row.score = Some(i32::MIN)),
+        ("a score beyond 64 discs", |row| row.score = Some(Score(i32::MAX))),
+        ("a score below -64 discs", |row| row.score = Some(Score(i32::MIN))),
         ("a result beyond 64 discs", |row| row.result = Some(127)),
     ];
     for (what, change) in lies {

@@ -16,6 +16,7 @@ use renma::artifact::table::NEVER;
 use renma::artifact::table::{Footer, Table};
 use renma::curate::inspect::{Inspection, Summary, inspect};
 use renma::engine::board::position::Position;
+use renma::engine::score::Score;
 use renma::pipeline::{Context, Host, Progress};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -224,13 +225,13 @@ fn a_summary_of_positions_says_what_their_rows_say() {
             assert_eq!(line.rows, rows.len() as u64, "{what}");
             assert_eq!(line.exact, count(&rows, |row| row.exact == Some(true)), "{what}");
             assert_eq!(line.random, count(&rows, |row| row.random_move == Some(true)), "{what}");
-            let score = |row: &PositionRow| row.score.map(|score| f64::from(score) / 1000.0);
+            let score = |row: &PositionRow| row.score.map(Score::discs);
             let scores: Vec<f64> = rows.iter().filter_map(score).collect();
             assert_eq!(line.scored, scores.len() as u64, "{what}");
             assert_eq!(line.scores, histogram(scores.iter().copied()), "{what}");
             let result = |row: &PositionRow| row.result.map(f64::from);
             assert_eq!(line.results, histogram(rows.iter().filter_map(result)), "{what}");
-            let static_error = |row: &PositionRow| Some((score(row)? - f64::from(row.static_score?) / 1000.0).abs());
+            let static_error = |row: &PositionRow| Some((score(row)? - row.static_score?.discs()).abs());
             let result_error = |row: &PositionRow| Some((score(row)? - result(row)?).abs());
             check_mean(line.score.discs(), &scores, &what);
             check_mean(line.static_error.discs(), &rows.iter().filter_map(static_error).collect::<Vec<_>>(), &what);
@@ -285,7 +286,8 @@ fn a_summary_of_samples_says_what_their_searches_say() {
             assert_eq!(line.solved, count(&rows, |row| depth_max < row.depth && inside(row)), "{name}: {line:?}");
         }
         assert!(found.by_depth.iter().map(|line| line.depth).eq(0..=depth_max), "{name}");
-        let scores: BTreeMap<(u64, u8), i32> = rows.iter().map(|row| ((row.sample_id, row.depth), row.score)).collect();
+        let scores: BTreeMap<(u64, u8), Score> =
+            rows.iter().map(|row| ((row.sample_id, row.depth), row.score)).collect();
         for line in &found.by_depth {
             let rows: Vec<&MpcSampleRow> = rows.iter().filter(|row| row.depth == line.depth).collect();
             let what = format!("{name}: depth {}", line.depth);
@@ -294,7 +296,7 @@ fn a_summary_of_samples_says_what_their_searches_say() {
             };
             assert_eq!(line.rows, rows.len() as u64, "{what}");
             mean(line.nodes_mean, |row| row.nodes as f64);
-            mean(line.score_mean, |row| f64::from(row.score) / 1000.0);
+            mean(line.score_mean, |row| row.score.discs());
             let change = |row: &&MpcSampleRow| {
                 let shallower = scores[&(row.sample_id, row.depth.checked_sub(1)?)];
                 Some(f64::from(shallower.abs_diff(row.score)) / 1000.0)
@@ -432,15 +434,15 @@ type SampleChange = fn(&mut Vec<MpcSampleRow>, &mut Footer);
 #[test]
 fn samples_that_no_search_can_have_found_are_named() {
     let changes: [(&str, SampleChange, &str); 10] = [
-        ("a score", |rows, _| rows[0].score = 64_001, "depth 0: score 64001 is beyond"),
+        ("a score", |rows, _| rows[0].score = Score(64_001), "depth 0: score 64001 is beyond"),
         ("nodes", |rows, _| rows[1].nodes = u64::MAX, "depth 1: 18446744073709551615 nodes"),
         ("empties", |rows, _| rows[1].empties += 1, "depth 1: empties is"),
         ("a depth", |rows, _| rows[1].depth = 2, "depth 2: depth 1 is missing"),
         ("a board", |rows, _| rows[0].player |= rows[0].opponent, "share a square"),
-        ("a window", |rows, _| rows[0].alpha = Some(7), "not that of depth 0"),
+        ("a window", |rows, _| rows[0].alpha = Some(Score(7)), "not that of depth 0"),
         ("a sample", |rows, _| rows.retain(|row| row.sample_id != 13 * GAME_SAMPLES + 1), "in the place of sample"),
         ("the last sample", |rows, _| rows.retain(|row| row.game_id < 23), " samples, "),
-        ("an exact score", |rows, _| solved(rows).score += 1, "is not a whole number of discs"),
+        ("an exact score", |rows, _| solved(rows).score += Score(1), "is not a whole number of discs"),
         ("a footer", |_, footer| drop(footer.insert("renma.seed".into(), "7".into())), "renma.seed = 7"),
     ];
     for (what, change, word) in changes {

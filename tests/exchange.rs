@@ -15,6 +15,7 @@ use renma::artifact::dataset::positions::PositionRow;
 use renma::artifact::table::NEVER;
 use renma::engine::board::notation::{Black, ColoredPosition, White};
 use renma::engine::game::Game;
+use renma::engine::score::Score;
 use std::path::Path;
 use std::sync::Arc;
 use workspace::{Workspace, check_same, files};
@@ -231,7 +232,7 @@ fn text_lines_become_scored_positions() {
     let report = workspace.done("dataset import good.txt --format text --output text --json");
     assert!(report.contains("\"records_without_move\":1"), "{report}");
     let found = rows(&workspace.path("text"));
-    assert_eq!(found.iter().map(|row| row.score).collect::<Vec<_>>(), [Some(4000), Some(-1500)]);
+    assert_eq!(found.iter().map(|row| row.score).collect::<Vec<_>>(), [Some(Score(4000)), Some(Score(-1500))]);
     assert_eq!(found.iter().map(|row| row.game_id).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(found.iter().map(|row| row.black_to_move).collect::<Vec<_>>(), [true, false]);
     assert!(found.iter().all(|row| row.result.is_none() && row.depth.is_none()));
@@ -285,7 +286,7 @@ fn parquet_may_be_compressed_in_any_way() {
         write_compressed(&workspace, &format!("{name}.parquet"), columns(), compression);
         workspace.done(&format!("dataset import {name}.parquet --format parquet --output {name}"));
         let scores = Dataset::open(&workspace.path(name)).unwrap().rows(0, &NEVER).unwrap();
-        assert!(scores.iter().map(|row| row.score).eq((0..100).map(Some)), "{name}");
+        assert!(scores.iter().map(|row| row.score).eq((0..100).map(|score| Some(Score(score)))), "{name}");
     }
 }
 
@@ -456,8 +457,8 @@ fn obf_keeps_positions_and_their_best_moves() {
     assert_eq!(obf.lines().count(), expected.len());
     let values: serde_json::Value = serde_json::from_str(&workspace.done("eval labeled.obf --depth 1 --json")).unwrap();
     for (line, (value, row)) in obf.lines().zip(values["positions"].as_array().unwrap().iter().zip(&expected)) {
-        assert_eq!(value["score"], row.score.unwrap(), "{line}");
-        let discs = (f64::from(row.score.unwrap()) / 1000.0).round() as i32;
+        assert_eq!(value["score"], row.score.unwrap().0, "{line}");
+        let discs = row.score.unwrap().discs().round() as i32;
         assert!(line.ends_with(&format!(" {}:{discs:+};", value["move"].as_str().unwrap())), "{line}");
     }
 }

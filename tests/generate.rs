@@ -14,6 +14,7 @@ use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::engine::board::notation::{Black, White};
 use renma::engine::game::Game;
+use renma::engine::score::{Discs, Score};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -332,12 +333,12 @@ fn check(game: &GameRow, rows: &[PositionRow], changes: &Checked) {
             assert!(best_is_legal, "{place}: the best move is illegal");
             let result = game.result.map(|result| if row.black_to_move { result } else { -result });
             assert_eq!(row.result, result, "{place}");
-            assert_eq!(row.static_score, Some(evaluation.static_value(current.position).0), "{place}");
-            assert!(score.abs() <= 64_000, "{place}");
+            assert_eq!(row.static_score, Some(evaluation.static_value(current.position)), "{place}");
+            assert!(score.abs() <= Score::MAX, "{place}");
             assert_eq!(exact, empties <= changes.exact_empties.max(changes.label_depth), "{place}");
             assert_eq!(row.depth, Some(if exact { empties } else { changes.label_depth }), "{place}");
             // Once solved, both sides play perfectly: exploration has ended before.
-            assert!(!exact || score == i32::from(row.result.unwrap()) * 1000, "{place}: {row:?}");
+            assert!(!exact || score == Discs(row.result.unwrap().into()).into(), "{place}: {row:?}");
             let opening = row.ply < changes.random_plies;
             assert!(!opening || random_move, "{place}: an opening move is random");
             let may_explore = EXPLORATION_EMPTIES < empties;

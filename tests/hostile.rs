@@ -21,6 +21,7 @@ use renma::artifact::step::settings_hash;
 use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
+use renma::engine::score::Score;
 use renma::pipeline::generate::task::ALGORITHM;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -241,7 +242,7 @@ fn a_part_whose_texts_unpack_to_more_than_games_can_have_is_refused_before_they_
 #[test]
 fn samples_that_no_search_has_found_are_searched_again() {
     let changes: [(&str, Change<MpcSampleRow>); 5] = [
-        ("scores", |row| row.score = if row.depth == 0 { i32::MIN } else { i32::MAX }),
+        ("scores", |row| row.score = Score(if row.depth == 0 { i32::MIN } else { i32::MAX })),
         ("nodes", |row| row.nodes = u64::MAX),
         ("games", |row| row.game_id = u64::MAX),
         ("boards", |row| row.player |= row.opponent),

@@ -17,6 +17,7 @@ use renma::artifact::step::settings_hash;
 use renma::artifact::table::NEVER;
 use renma::engine::board::square::Squares;
 use renma::engine::game::Game;
+use renma::engine::score::Score;
 use renma::engine::search::depth::Depth;
 use renma::engine::search::limits::Limits;
 use renma::engine::search::mpc_level::MpcLevel;
@@ -182,7 +183,7 @@ fn hard_dataset(folder: &Path) {
         game.play(rng.pick(Squares(game.to_move().position.legal_moves())).unwrap()).unwrap();
     }
     let row = PositionRow::unlabeled(game.to_move(), game.ply());
-    let row = PositionRow { score: Some(0), depth: Some(50), exact: Some(true), ..row };
+    let row = PositionRow { score: Some(Score(0)), depth: Some(50), exact: Some(true), ..row };
     let mut writer = DatasetWriter::new(folder, DatasetKind::Imported, ContentHash::of(b"hard")).unwrap();
     writer.push(ImportedGame { moves: None, result: None, rows: vec![row] }).unwrap();
     writer.finish(Provenance::default()).unwrap();

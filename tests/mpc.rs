@@ -121,7 +121,7 @@ fn samples_are_met_by_searches_and_by_games_in_the_mix_asked_for() {
         let count = met.iter().filter(|sample| sample.met.unwrap().depth == depth).count();
         assert!(met.len() < 3 * count, "depth {depth}: {count} of {}", met.len());
     }
-    let windows: std::collections::BTreeSet<i32> = met.iter().map(|sample| sample.met.unwrap().alpha).collect();
+    let windows: std::collections::BTreeSet<Score> = met.iter().map(|sample| sample.met.unwrap().alpha).collect();
     assert!(met.len() < 2 * windows.len(), "{} windows", windows.len());
     assert!(samples.iter().all(|sample| sample.position.legal_moves() != 0));
 }
@@ -135,9 +135,9 @@ fn scores_are_those_of_full_width_searches() {
         for (depth, found) in (0..).zip(&sample.depths) {
             searcher.clear();
             let (score, _) = searcher.score_at_depth(sample.position, Depth(depth), MpcLevel::FullWidth).unwrap();
-            assert_eq!(score, Score(found.score), "{:?} depth {depth}", sample.position);
+            assert_eq!(score, found.score, "{:?} depth {depth}", sample.position);
         }
-        let end = (sample.position.empties() <= 12).then(|| searcher.solve(sample.position).score.0);
+        let end = (sample.position.empties() <= 12).then(|| searcher.solve(sample.position).score);
         assert_eq!(end, sample.end.map(|end| end.score), "{:?}", sample.position);
     }
 }
@@ -154,8 +154,7 @@ fn quantiles_hold_their_share_of_the_samples_they_were_fitted_to() {
             if !(entry.empties_min..=entry.empties_max).contains(&empties) || empties == entry.deep.0 {
                 continue;
             }
-            let [deep, shallow] =
-                [entry.deep, entry.shallow].map(|depth| Score(sample.depths[usize::from(depth.0)].score));
+            let [deep, shallow] = [entry.deep, entry.shallow].map(|depth| sample.depths[usize::from(depth.0)].score);
             let rest = (f64::from(deep.0) - entry.predicted(shallow)).abs() / entry.deviation(shallow);
             pairs += 1;
             misses.iter_mut().zip(entry.quantiles).for_each(|(misses, quantile)| *misses += u32::from(quantile < rest));

@@ -14,6 +14,7 @@ use renma::artifact::model::registry::Registry;
 use renma::artifact::table::NEVER;
 use renma::config::load_config;
 use renma::engine::board::position::{Opponent, Player, Position};
+use renma::engine::score::Score;
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
 use renma::pipeline::train::task::TrainTask;
@@ -137,7 +138,7 @@ fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip:
     config.config.train.clip = clip;
     let position = |lesson: &Lesson| Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap();
     let rows: Vec<TrainingRow> =
-        lessons.iter().map(|lesson| TrainingRow::new(position(lesson), lesson.target)).collect();
+        lessons.iter().map(|lesson| TrainingRow::new(position(lesson), Score(lesson.target))).collect();
     let set = TrainingSet::of_rows(&rows);
     let task = TrainTask {
         config: &config.config.train,

@@ -11,6 +11,7 @@ use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
 use renma::artifact::table::NEVER;
 use renma::artifact::table::row::TableRow;
 use renma::artifact::table::{Footer, Table};
+use renma::engine::score::{Discs, Score};
 use renma::random::{Stream, belongs};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -68,7 +69,7 @@ fn rewrite(folder: &Path, part: usize, rows: impl Fn(&mut PositionRow), footer: 
 /// A score that no search gave.
 fn falsify(row: &mut PositionRow) {
     if row.exact == Some(false) {
-        row.score = row.score.map(|score| if score < 60_000 { score + 1 } else { score - 1 });
+        row.score = row.score.map(|score| if score < Discs(60).into() { score + Score(1) } else { score - Score(1) });
     }
 }
 

@@ -11,6 +11,7 @@ use renma::artifact::model::builtin::Builtin;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::table::NEVER;
 use renma::engine::board::symmetry::Symmetry;
+use renma::engine::score::Discs;
 use renma::engine::search::searcher::Searcher;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +40,7 @@ fn it_has_2000_exact_positions_odd_and_even_one_per_game() {
     assert!(by_empties.values().all(|count| (249..=334).contains(count)), "{by_empties:?}");
     let odd = rows.iter().filter(|row| row.empties % 2 == 1).count();
     assert_eq!(odd, 1000);
-    let near_even = rows.iter().filter(|row| row.score.unwrap().abs() <= 20_000).count();
+    let near_even = rows.iter().filter(|row| row.score.unwrap().abs() <= Discs(20).into()).count();
     assert!((1000..=1500).contains(&near_even), "{near_even}");
     for row in &rows {
         row.check().unwrap();
@@ -72,7 +73,7 @@ fn its_scores_are_exact() {
     let checked = smallest.inspect(|row| {
         let result = searcher.solve(row.position().unwrap());
         assert!(result.exact && result.complete);
-        assert_eq!(Some(result.score.0), row.score, "{row:?}");
+        assert_eq!(Some(result.score), row.score, "{row:?}");
     });
     assert_eq!(checked.count(), SOLVED);
 }
@@ -80,12 +81,13 @@ fn its_scores_are_exact() {
 #[test]
 fn the_error_of_a_model_is_that_of_its_static_values_on_the_near_even_positions() {
     let workspace = Workspace::new();
-    let near_even: Vec<PositionRow> = rows().into_iter().filter(|row| row.score.unwrap().abs() <= 20_000).collect();
+    let near_even: Vec<PositionRow> =
+        rows().into_iter().filter(|row| row.score.unwrap().abs() <= Discs(20).into()).collect();
     for builtin in ["builtin:square-weights", "builtin:champion"] {
         let evaluation = load_model(builtin, Path::new("")).unwrap().model.evaluation;
         let errors = near_even.iter().map(|row| {
             let value = evaluation.static_value(row.position().unwrap());
-            (f64::from(value.0) - f64::from(row.score.unwrap())).abs() / 1000.0
+            (value - row.score.unwrap()).abs().discs()
         });
         let expected = errors.sum::<f64>() / near_even.len() as f64;
         let shown: Value = serde_json::from_str(&workspace.done(&format!("model show {builtin} --json"))).unwrap();

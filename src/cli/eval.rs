@@ -9,6 +9,7 @@ use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, w
 use crate::config::load_config_with;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::position::Position;
+use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
@@ -192,7 +193,7 @@ fn describe(values: &Values) -> String {
 
 /// The moves of a position, best first, with their values and, in brackets, their values in the order of the search.
 fn describe_moves(number: usize, moves: &[MoveLine]) -> String {
-    let discs = |millidiscs: i32| format!("{:+.2}", f64::from(millidiscs) / 1000.0);
+    let discs = |millidiscs: i32| format!("{:+.2}", Score(millidiscs).discs());
     let moves = moves.iter().map(|line| format!("{} {} ({})", line.square, discs(line.score), discs(line.order)));
     format!("moves of {number}: {}\n", moves.collect::<Vec<_>>().join(", "))
 }

@@ -10,7 +10,7 @@ use crate::artifact::dataset::writer::ImportedGame;
 use crate::artifact::error::ArtifactError;
 use crate::engine::board::notation::parse_board;
 use crate::engine::game::Ply;
-use crate::engine::score::Score;
+use crate::engine::score::{Discs, Score};
 use std::path::Path;
 
 /// Reads the positions of a file, each as a separate game; one without a legal move has no row.
@@ -33,7 +33,7 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     let sided = board.get(64..).is_some_and(|side| !side.is_empty());
     let colored = parse_board(&if sided { board.to_owned() } else { format!("{board} X") });
     let colored = colored.map_err(|error| (error.byte.min(board.len()), error.reason))?;
-    let score = millidiscs(score).ok_or_else(|| (score_begin, format!("`{score}` is not a score in discs, ±64")))?;
+    let score = parse_score(score).ok_or_else(|| (score_begin, format!("`{score}` is not a score in discs, ±64")))?;
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = Ply(60_u8.saturating_sub(colored.position.empties()));
     let row = PositionRow { score: Some(score), ..PositionRow::unlabeled(colored, ply) };
@@ -41,17 +41,16 @@ fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {
     Ok(Some(ImportedGame { rows, ..ImportedGame::default() }))
 }
 
-/// Discs with up to three decimals as millidiscs.
-fn millidiscs(text: &str) -> Option<i32> {
+/// Discs with up to three decimals.
+fn parse_score(text: &str) -> Option<Score> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (whole, decimals) = digits.split_once('.').unwrap_or((digits, "0"));
     let number = |text: &str, length: usize| {
         let sound = (1..=length).contains(&text.len()) && text.bytes().all(|digit| digit.is_ascii_digit());
         sound.then(|| text.parse::<i32>().ok()).flatten()
     };
-    let value = number(whole, 2)? * 1000 + number(&format!("{decimals:0<3}"), 3)?;
-    let value = if text.starts_with('-') { -value } else { value };
-    (Score::MIN..=Score::MAX).contains(&Score(value)).then_some(value)
+    let score = Score::from(Discs(number(whole, 2)?)) + Score(number(&format!("{decimals:0<3}"), 3)?);
+    Some(if text.starts_with('-') { -score } else { score }).filter(|score| score.is_possible())
 }
 
 #[cfg(test)]
@@ -63,9 +62,9 @@ mod tests {
         let board = "---------------------------XO------OX---------------------------";
         let row = |line: &str| read_line(line).unwrap().unwrap().rows[0];
         let plain = row(&format!("{board} -3"));
-        assert_eq!((plain.score, plain.black_to_move, plain.ply), (Some(-3000), true, 0));
+        assert_eq!((plain.score, plain.black_to_move, plain.ply), (Some(Score(-3000)), true, 0));
         let white = row(&format!("{board} O +2.25 # a note\r"));
-        assert_eq!((white.score, white.black_to_move), (Some(2250), false));
+        assert_eq!((white.score, white.black_to_move), (Some(Score(2250)), false));
         assert_eq!((white.black, white.white), (plain.black, plain.white));
         for (line, byte) in [
             (format!("{board} "), 64),

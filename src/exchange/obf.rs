@@ -4,7 +4,7 @@ use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::engine::board::notation::{Black, ColoredPosition, White, parse_obf};
 use crate::engine::board::square::Square;
-use crate::engine::score::{Discs, Score};
+use crate::engine::score::Discs;
 use std::io::{self, Write};
 
 /// A longer line is not OBF: 64 squares, the side to move and about 30 scored moves at most.
@@ -31,7 +31,7 @@ pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> i
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;
     write!(writer, "{} {};", colored.board_text(), colored.side_text())?;
     if let (Some(score), Some(square)) = (row.score, row.best_move.and_then(Square::new)) {
-        let Discs(discs) = Discs::rounded(Score(score));
+        let Discs(discs) = Discs::rounded(score);
         write!(writer, " {square}:{discs:+};")?;
     }
     writeln!(writer)

@@ -156,7 +156,7 @@ impl SelectiveConfig {
     #[must_use]
     pub fn search(&self) -> Selective {
         Selective {
-            threshold: self.threshold.map(|discs| Score((discs * f64::from(Score::DISC.0)).round() as i32)),
+            threshold: self.threshold.map(|discs| Score(Score::in_millidiscs(discs).round() as i32)),
             rank: self.rank,
             extension: self.extension.map(|extension| match extension {
                 ExtensionSetting::Horizon => Extension::Horizon,

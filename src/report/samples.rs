@@ -5,7 +5,6 @@ use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::artifact::table::NEVER;
-use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::metrics::{DepthFit, FitMpcMetrics};
 use crate::pipeline::stage::Stage;
 use crate::run::folders::generation_folder;
@@ -57,16 +56,17 @@ pub(super) fn scatter(
 
 /// Shallow and deep scores of the samples of a fit, in discs.
 fn points_of(fit: &DepthFit, rows: &[MpcSampleRow]) -> Vec<[f64; 2]> {
-    let discs = |score: i32| f64::from(score) / f64::from(Score::DISC.0);
     let samples = rows.chunk_by(|left, right| left.sample_id == right.sample_id);
     let in_range = samples.filter(|rows| (fit.empties_min..=fit.empties_max).contains(&rows[0].empties));
-    let score = |rows: &[MpcSampleRow], depth: u8| rows.iter().find(|row| row.depth == depth).map(|row| row.score);
-    in_range.filter_map(|rows| Some([discs(score(rows, fit.shallow)?), discs(score(rows, fit.deep?)?)])).collect()
+    let score =
+        |rows: &[MpcSampleRow], depth: u8| rows.iter().find(|row| row.depth == depth).map(|row| row.score.discs());
+    in_range.filter_map(|rows| Some([score(rows, fit.shallow)?, score(rows, fit.deep?)?])).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::score::Score;
 
     #[test]
     fn a_point_is_a_sample_of_the_range_that_was_searched_to_both_depths() {
@@ -74,7 +74,7 @@ mod tests {
             sample_id,
             empties,
             depth,
-            score,
+            score: Score(score),
             game_id: 0,
             player: 1,
             opponent: 2,

@@ -30,7 +30,7 @@ const NEAR_EVEN: Discs = Discs(20);
 static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
     let batch = IMPORTED_POSITIONS.decode(Path::new("yardstick"), FILE.to_vec(), ROWS_MAX).expect(SOUND);
     let rows = PositionRow::from_batch(&batch).expect(SOUND);
-    let scored = rows.iter().map(|row| (row.position().expect(SOUND), Score(row.score.expect(SOUND))));
+    let scored = rows.iter().map(|row| (row.position().expect(SOUND), row.score.expect(SOUND)));
     scored.filter(|(_, score)| score.abs() <= NEAR_EVEN.into()).collect()
 });
 
@@ -76,7 +76,7 @@ pub fn exact_mae(evaluation: &Evaluation) -> f64 {
         u64::from(value.abs_diff(exact.0))
     });
     // The sum is one of integers, so its order does not matter.
-    errors.sum::<u64>() as f64 / POSITIONS.len() as f64 / f64::from(Score::DISC.0)
+    Score::in_discs(errors.sum::<u64>() as f64 / POSITIONS.len() as f64)
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     fn the_error_of_the_disc_count_is_that_of_the_discs_on_the_board() {
         let errors = POSITIONS.iter().map(|(position, exact)| {
             let discs = |set: u64| f64::from(set.count_ones());
-            (discs(position.player()) - discs(position.opponent()) - f64::from(exact.0) / 1000.0).abs()
+            (discs(position.player()) - discs(position.opponent()) - exact.discs()).abs()
         });
         let expected = errors.sum::<f64>() / POSITIONS.len() as f64;
         assert!((exact_mae(&builtin::disc_count()) - expected).abs() < 1e-9);

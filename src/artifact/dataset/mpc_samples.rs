@@ -2,6 +2,7 @@
 
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
+use crate::engine::score::Score;
 
 table_rows! {
     /// A row of the samples table.
@@ -20,11 +21,11 @@ table_rows! {
         /// remaining depth at which a search met it in a null window; 0: a position of the game
         met_depth: u8 as Int16Type, Dictionary;
         /// the lower bound of that window in millidiscs, side to move; null: a position of the game
-        alpha: Option<i32> as Int32Type, Delta;
+        alpha: Option<Score> as Int32Type, Delta;
         /// depth of the search; equal to empties, the end of the game
         depth: u8 as Int16Type, Dictionary;
         /// its score in millidiscs, side to move
-        score: i32 as Int32Type, Delta;
+        score: Score as Int32Type, Delta;
         /// nodes that it took
         nodes: u64 as UInt64Type, Delta;
     }

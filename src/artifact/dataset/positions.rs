@@ -24,9 +24,9 @@ table_rows! {
         /// whether black is to move
         black_to_move: bool as BooleanType, Plain;
         /// deep-search score in millidiscs, side to move, within 64000
-        score: Option<i32> as Int32Type, Delta;
+        score: Option<Score> as Int32Type, Delta;
         /// evaluation without search in millidiscs, side to move
-        static_score: Option<i32> as Int32Type, Delta;
+        static_score: Option<Score> as Int32Type, Delta;
         /// nominal depth of score; equals empties when exact
         depth: Option<u8> as Int16Type, Dictionary;
         /// whether score was solved to the end
@@ -82,7 +82,7 @@ impl PositionRow {
         if self.empties != position.empties() {
             return Err(format!("empties is {}, the board has {}", self.empties, position.empties()));
         }
-        if let Some(score) = self.score.filter(|score| !(Score::MIN..=Score::MAX).contains(&Score(*score))) {
+        if let Some(Score(score)) = self.score.filter(|score| !score.is_possible()) {
             return Err(format!("score {score} is beyond ±{}", Score::MAX.0));
         }
         if let Some(result) = self.result.filter(|result| !(-64..=64).contains(result)) {
@@ -109,8 +109,8 @@ impl PositionRow {
                 let depth = self.depth.map_or("none".to_owned(), |depth| depth.to_string());
                 return Err(format!("it is exact with depth {depth} and {empties} empty squares"));
             }
-            if score % 1000 != 0 {
-                return Err(format!("exact score {score} is not a whole number of discs"));
+            if !score.is_whole() {
+                return Err(format!("exact score {} is not a whole number of discs", score.0));
             }
         }
         let legal = position.legal_moves();
@@ -144,7 +144,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
         let bare = PositionRow::unlabeled(ColoredPosition::START, Ply(0));
-        let zero = PositionRow { score: Some(0), exact: Some(false), result: Some(0), ..bare };
+        let zero = PositionRow { score: Some(Score(0)), exact: Some(false), result: Some(0), ..bare };
         let content = |rows: &[PositionRow]| {
             let entry = IMPORTED_POSITIONS.write_rows(&path, rows, &Footer::new()).unwrap();
             assert_eq!(IMPORTED_POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap(), rows);
@@ -160,8 +160,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
         let row = PositionRow {
-            score: Some(1),
-            static_score: Some(2),
+            score: Some(Score(1)),
+            static_score: Some(Score(2)),
             depth: Some(3),
             exact: Some(true),
             best_move: Some(4),

@@ -1,6 +1,7 @@
 //! Rows of a table as plain structs: each column is declared once, and found by its name.
 
 use super::{Column, Layout};
+use crate::engine::score::Score;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
@@ -117,6 +118,32 @@ macro_rules! number_cells {
 }
 
 number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type);
+
+impl Cell<Int32Type> for Score {
+    const DATA_TYPE: DataType = <i32 as Cell<Int32Type>>::DATA_TYPE;
+
+    type Column<'a> = Numbers<'a, Int32Type>;
+
+    fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
+        <i32 as Cell<Int32Type>>::to_column(values.map(|value| value.map(|score| score.0)))
+    }
+
+    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+        <i32 as Cell<Int32Type>>::open(column)
+    }
+
+    fn get(column: &Self::Column<'_>, row: usize) -> Self {
+        Self(<i32 as Cell<Int32Type>>::get(column, row))
+    }
+
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn from_integer(value: i64) -> Result<Self, String> {
+        <i32 as Cell<Int32Type>>::from_integer(value).map(Self)
+    }
+}
 
 impl Cell<BooleanType> for bool {
     const DATA_TYPE: DataType = DataType::Boolean;

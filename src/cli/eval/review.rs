@@ -4,6 +4,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::model::version::Model;
 use crate::cli::output::table;
 use crate::engine::game::Game;
+use crate::engine::score::Score;
 use crate::engine::search::limits::Limits;
 use crate::pipeline::{Context, StageError};
 use crate::play::analysis::review;
@@ -64,7 +65,7 @@ fn played_move(reviewed: &ReviewedMove) -> PlayedMove {
 
 /// The turning points of a game in its order, and what each side lost in all.
 pub(super) fn describe_review(number: usize, played: &[PlayedMove]) -> String {
-    let discs = |millidiscs: i32| format!("{:.2}", f64::from(millidiscs) / 1000.0);
+    let discs = |millidiscs: i32| format!("{:.2}", Score(millidiscs).discs());
     let mut rows = vec![["move", "side", "played", "lost", "best", "value", "exact"].map(str::to_owned).to_vec()];
     for (number, played) in (1..).zip(played).filter(|(_, played)| played.turning_point) {
         rows.push(vec![
@@ -73,7 +74,7 @@ pub(super) fn describe_review(number: usize, played: &[PlayedMove]) -> String {
             played.square.clone(),
             discs(played.loss),
             played.best_move.clone(),
-            format!("{:+.2}", f64::from(played.best_score) / 1000.0),
+            format!("{:+.2}", Score(played.best_score).discs()),
             if played.exact { "yes" } else { "no" }.to_owned(),
         ]);
     }

@@ -35,8 +35,8 @@ pub(super) fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: C
 fn label_row(searcher: &mut Searcher<'_>, labeler: Labeler<'_>, row: &mut PositionRow) -> Result<(), Stopped> {
     let position = row.position().expect("a record was checked when it was read");
     let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
-    row.score = Some(result.score.0);
-    row.static_score = Some(labeler.model.model.evaluation.static_value(position).0);
+    row.score = Some(result.score);
+    row.static_score = Some(labeler.model.model.evaluation.static_value(position));
     row.depth = Some(result.depth.0);
     row.exact = Some(result.exact);
     row.best_move = result.best_move.map(Square::number);

@@ -5,7 +5,7 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::verdict::{OpeningCounts, Score as MatchScore, Verdict, read_verdict};
 use crate::artifact::model::document::ModelReference;
-use crate::engine::score::{Discs, Score};
+use crate::engine::score::Discs;
 use crate::pipeline::gate::decider::{Decider, Look};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::sprt::SequentialTest;
@@ -76,7 +76,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
         for GateGameRow { candidate_black, moves: text, result, .. } in batch {
             let result = i32::from(result);
             (if candidate_black { &mut black } else { &mut white }).add(result);
-            results[bin(Score::from(Discs(result)).0)] += 1;
+            results[bin(Discs(result).into())] += 1;
             games += 1;
             moves += text.len() as u64 / 2;
             distinct.insert(*blake3::hash(text.as_bytes()).as_bytes());

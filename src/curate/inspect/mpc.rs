@@ -87,12 +87,12 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
             // Depths count up from 0; what follows the last of them is the end of the game.
             let depths = (0..).zip(sample).take_while(|(depth, row)| row.depth == *depth).count();
             summary.solved += u64::from(depths < sample.len());
-            let mut shallower: Option<i32> = None;
+            let mut shallower: Option<Score> = None;
             for row in &sample[..depths] {
                 let sums = by_depth.entry(row.depth).or_default();
                 sums.rows += 1;
                 sums.nodes += row.nodes;
-                sums.score += i64::from(row.score);
+                sums.score += i64::from(row.score.0);
                 sums.change += shallower.map_or(0, |score| u64::from(score.abs_diff(row.score)));
                 shallower = Some(row.score);
             }
@@ -116,7 +116,7 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
 impl DepthSums {
     fn means(&self, depth: u8) -> DepthSummary {
         let mean = |sum: f64| sum / self.rows.max(1) as f64;
-        let discs = |millidiscs: f64| mean(millidiscs) / f64::from(Score::DISC.0);
+        let discs = |millidiscs: f64| Score::in_discs(mean(millidiscs));
         DepthSummary {
             depth,
             rows: self.rows,

@@ -5,7 +5,7 @@ use crate::artifact::dataset::positions::PositionRow;
 use crate::artifact::table::row::TableRow;
 use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::board::position::Position;
-use crate::engine::score::Score;
+use crate::engine::score::{Discs, Score};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -38,7 +38,7 @@ impl Mean {
     /// The mean in discs, if there are values.
     #[must_use]
     pub fn discs(self) -> Option<f64> {
-        (0 < self.count).then(|| self.sum as f64 / self.count as f64 / f64::from(Score::DISC.0))
+        (0 < self.count).then(|| Score::in_discs(self.sum as f64 / self.count as f64))
     }
 }
 
@@ -75,13 +75,13 @@ impl EmptiesSummary {
         self.rows += 1;
         self.exact += u64::from(row.exact == Some(true));
         self.random += u64::from(row.random_move == Some(true));
-        let result = row.result.map(|result| i32::from(result) * 1000);
+        let result = row.result.map(|result| Score::from(Discs(result.into())));
         if let Some(result) = result {
             self.results[bin(result)] += 1;
         }
         let Some(score) = row.score else { return };
         self.scored += 1;
-        self.score.add(score.into());
+        self.score.add(score.0.into());
         self.scores[bin(score)] += 1;
         if let Some(static_score) = row.static_score {
             self.static_error.add(score.abs_diff(static_score).into());
@@ -92,9 +92,9 @@ impl EmptiesSummary {
     }
 }
 
-pub(super) fn bin(millidiscs: i32) -> usize {
-    let width = BIN_DISCS * 1000;
-    ((millidiscs + 64_000 + width / 2).clamp(0, 2 * 64_000 + width / 2) / width) as usize
+pub(super) fn bin(score: Score) -> usize {
+    let width = Score::from(Discs(BIN_DISCS)).0;
+    ((score.0 + Score::MAX.0 + width / 2).clamp(0, 2 * Score::MAX.0 + width / 2) / width) as usize
 }
 
 /// The number of different openings after some plies.
@@ -211,9 +211,9 @@ mod tests {
         for (discs, expected) in
             [(-65, 0), (-64, 0), (-61, 0), (-60, 1), (-4, 8), (0, 8), (3, 8), (4, 9), (60, 16), (64, 16)]
         {
-            assert_eq!(bin(1000 * discs), expected, "{discs} discs");
+            assert_eq!(bin(Discs(discs).into()), expected, "{discs} discs");
         }
         // What no valid row has is counted at the end, and verified elsewhere.
-        assert_eq!((bin(-1_000_000), bin(1_000_000)), (0, 16));
+        assert_eq!((bin(Score(-1_000_000)), bin(Score(1_000_000))), (0, 16));
     }
 }

@@ -90,16 +90,16 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
         if depth == 0 {
             return Err("met_depth is 0, and it has a window".into());
         }
-        if !(Score::MIN.0..Score::MAX.0).contains(&alpha) {
-            return Err(format!("alpha {alpha} is beyond ±{}", Score::MAX.0));
+        if !(Score::MIN..Score::MAX).contains(&alpha) {
+            return Err(format!("alpha {} is beyond ±{}", alpha.0, Score::MAX.0));
         }
     }
     match sample.end {
         Some(_) if sampling.end_empties < empties => {
             Err(format!("it was solved, and has more than {} empty squares", sampling.end_empties))
         }
-        Some(end) if end.score % Score::DISC.0 != 0 => {
-            Err(format!("exact score {} is not a whole number of discs", end.score))
+        Some(end) if !end.score.is_whole() => {
+            Err(format!("exact score {} is not a whole number of discs", end.score.0))
         }
         _ => Ok(()),
     }
@@ -121,7 +121,7 @@ mod tests {
         while sampling.empties[1] < position.empties() {
             position = position.children().next().unwrap().1;
         }
-        let end = Some(Searched { score: 2000, nodes: 1 });
+        let end = Some(Searched { score: Score(2000), nodes: 1 });
         let sample = Sample { id: 0, game: 0, position, met: None, depths: Vec::new(), end };
         assert!(check_sample(&sample, 3, &sampling).unwrap_err().contains("it was solved"));
         let near = Sampling { end_empties: position.empties(), ..sampling };

@@ -123,12 +123,12 @@ impl Judge<'_> {
     /// Nodes of the probes of a search until one cuts, and of the deep search if none does.
     fn sample_cost(&self, sample: &Sample, probes: &[(MpcEntry, f64)]) -> u64 {
         let Some(met) = sample.met else { return 0 };
-        let window = NullWindow::above(Score(met.alpha));
+        let window = NullWindow::above(met.alpha);
         let (mut try_low, mut try_high) = (true, true);
         let mut cost = 0;
         for (entry, t) in probes {
             let shallow = usize::from(entry.shallow.0);
-            let value = Score(sample.depths[shallow].score);
+            let value = sample.depths[shallow].score;
             let probe_cost = self.by_depth[shallow];
             if shallow == 0 {
                 let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * t);
@@ -180,8 +180,15 @@ mod tests {
 
     /// A node met in the window above `alpha`, with these scores by depth.
     fn sample(alpha: i32, scores: &[i32]) -> Sample {
-        let depths = scores.iter().map(|&score| Searched { score, nodes: 0 }).collect();
-        Sample { id: 0, game: 0, position: Position::START, met: Some(MetIn { depth: 5, alpha }), depths, end: None }
+        let depths = scores.iter().map(|&score| Searched { score: Score(score), nodes: 0 }).collect();
+        Sample {
+            id: 0,
+            game: 0,
+            position: Position::START,
+            met: Some(MetIn { depth: 5, alpha: Score(alpha) }),
+            depths,
+            end: None,
+        }
     }
 
     const NODES: [u64; 4] = [0, 10, 20, 40];

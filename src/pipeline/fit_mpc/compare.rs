@@ -46,15 +46,14 @@ pub(super) fn compare(
     for (percent, level) in named.chain([(None, MpcLevel::Sigmas(margin))]) {
         let found = search_all(task, table, positions, (depth, level), context)?;
         let pairs = || full.iter().zip(&found);
-        let squares: u64 =
-            pairs().map(|(full, found)| u64::from((full.score - found.score).0.unsigned_abs()).pow(2)).sum();
+        let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
         let same = pairs().filter(|(full, found)| full.best == found.best).count();
         let count = positions.len().max(1) as f64;
         let rounded = |value: f64| (value * 1e5).round() / 1e5;
         levels.push(LevelNodes {
             level: percent,
             nodes: found.iter().map(|found| found.nodes).sum(),
-            rms_difference: rounded((squares as f64 / count).sqrt() / 1000.0),
+            rms_difference: rounded(Score::in_discs((squares as f64 / count).sqrt())),
             same_move: rounded(same as f64 / count),
         });
     }

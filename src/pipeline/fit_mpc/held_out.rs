@@ -3,7 +3,7 @@
 use super::line::{Folds, Pool, check, fit_pair};
 use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
-use crate::engine::score::Score;
+use crate::engine::score::{Discs, Score};
 use crate::engine::search::mpc::MpcEntry;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::engine::search::result::Stopped;
@@ -11,17 +11,17 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// A group of predictions: its name, and whether it holds one of the end of the game, from so many empty squares and from a shallow
-/// value of this size in millidiscs.
-type Group = (&'static str, fn(is_end: bool, empties: u8, size: i32) -> bool);
+/// value of this size in whole discs.
+type Group = (&'static str, fn(is_end: bool, empties: u8, size: Discs) -> bool);
 
 const GROUPS: [Group; 8] = [
     ("all", |_, _, _| true),
     ("empties 0-23", |_, empties, _| empties <= 23),
     ("empties 24-35", |_, empties, _| (24..=35).contains(&empties)),
     ("empties 36-60", |_, empties, _| 36 <= empties),
-    ("|v| < 8", |_, _, size| size < 8_000),
-    ("8 <= |v| < 20", |_, _, size| (8_000..20_000).contains(&size)),
-    ("20 <= |v|", |_, _, size| 20_000 <= size),
+    ("|v| < 8", |_, _, size| size < Discs(8)),
+    ("8 <= |v| < 20", |_, _, size| (Discs(8)..Discs(20)).contains(&size)),
+    ("20 <= |v|", |_, _, size| Discs(20) <= size),
     (END, |is_end, _, _| is_end),
 ];
 
@@ -54,7 +54,7 @@ impl Counts {
             group: group.to_owned(),
             pairs: self.pairs,
             miss_rates: self.misses.map(|misses| rounded(misses as f64 / count)),
-            rms: rounded((self.squares as f64 / count).sqrt() / 1000.0),
+            rms: rounded(Score::in_discs((self.squares as f64 / count).sqrt())),
         }
     }
 }
@@ -74,9 +74,10 @@ pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> R
                 let empties = sample.position.empties();
                 let entry = entries.iter().find(|entry| (entry.empties_min..=entry.empties_max).contains(&empties));
                 let (Some(scores), Some(entry)) = (pair.of(sample), entry) else { continue };
-                let is_in = |(_, holds): &Group| holds(pair.deep == Deep::End, empties, scores.shallow.abs());
+                let size = Discs::truncated(scores.shallow.abs());
+                let is_in = |(_, holds): &Group| holds(pair.deep == Deep::End, empties, size);
                 let groups = GROUPS.iter().zip(&mut counts).filter(|(group, _)| is_in(group));
-                groups.for_each(|(_, counts)| counts.add(entry, Score(scores.deep), Score(scores.shallow)));
+                groups.for_each(|(_, counts)| counts.add(entry, scores.deep, scores.shallow));
             }
         }
     }

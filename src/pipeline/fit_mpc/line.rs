@@ -3,6 +3,7 @@
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::sums::{Deviation, Line, ScorePair, Tails};
+use crate::engine::score::Discs;
 use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::engine::search::result::Stopped;
@@ -17,7 +18,7 @@ const SAMPLES_MIN: u64 = 100;
 const OUTSIDE_MIN: u64 = 20;
 
 /// Samples with a larger shallow value come from decided games and are left out.
-const SHALLOW_MAX: i32 = 40_000;
+const SHALLOW_MAX: Discs = Discs(40);
 
 impl Pair {
     /// Its scores in a sample, if it has both.
@@ -75,7 +76,9 @@ impl Pool<'_> {
             for (sample, &fold) in part.iter().zip(folds) {
                 check(self.stop)?;
                 let fits = (min..=max).contains(&sample.position.empties()) && self.without != Some(fold);
-                if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
+                if let Some(scores) =
+                    pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX.into())
+                {
                     add(&mut sum, scores);
                 }
             }
@@ -94,7 +97,7 @@ pub(super) fn check(stop: &AtomicBool) -> Result<(), Stopped> {
 /// The fits of a pair in each of its ranges.
 pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stopped> {
     let ranges: &[[u8; 2]] = if pair.deep == Deep::End { &END_RANGES } else { &RANGES };
-    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow, scores.deep);
+    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.0, scores.deep.0);
     let sums = ranges.iter().map(|&range| pool.sum(pair, range, add, PointSums::merge));
     let sums = sums.collect::<Result<Vec<PointSums>, Stopped>>()?;
     let mut all = PointSums::default();
@@ -141,9 +144,9 @@ fn fit_shape(
 ) -> Result<(DepthFit, Tails), Stopped> {
     let line = Line::of(sums);
     let rest = |scores: ScorePair| {
-        (f64::from(scores.deep) - line.slope * f64::from(scores.shallow) - f64::from(line.offset)).abs()
+        (f64::from(scores.deep.0) - line.slope * f64::from(scores.shallow.0) - f64::from(line.offset.0)).abs()
     };
-    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.abs(), rest(scores).round() as i32);
+    let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.abs().0, rest(scores).round() as i32);
     let deviation = Deviation::of(&pool.sum(pair, used, add, PointSums::merge)?);
     let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
     let tails = pool.sum(pair, used, add, Tails::merge)?;
@@ -160,8 +163,8 @@ impl DepthFit {
             deep: if let Deep::Depth(depth) = pair.deep { Some(depth) } else { None },
             shallow: pair.shallow,
             slope: line.slope,
-            offset: line.offset,
-            sigma: deviation.sigma,
+            offset: line.offset.0,
+            sigma: deviation.sigma.0,
             growth: deviation.growth,
             quantiles: [0.0; LEVELS.len()],
             rest: line.rest.round() as i32,
@@ -182,6 +185,7 @@ pub(super) fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
 mod tests {
     use super::super::sample::Searched;
     use super::*;
+    use crate::engine::score::Score;
     use crate::pipeline::fixtures::position;
     use crate::random::{Stream, stream};
 
@@ -192,7 +196,7 @@ mod tests {
             game: 0,
             position: position(1, empties),
             met: None,
-            depths: scores.map(|score| Searched { score, nodes: 1 }).into(),
+            depths: scores.map(|score| Searched { score: Score(score), nodes: 1 }).into(),
             end: None,
         };
         let parts: Vec<Vec<Sample>> = groups

@@ -26,8 +26,8 @@ const NODES_MAX: u64 = 1 << 40;
 /// What a search found out about a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Searched {
-    /// In millidiscs, from the side to move.
-    pub score: i32,
+    /// From the side to move.
+    pub score: Score,
     /// The nodes that it took.
     pub nodes: u64,
 }
@@ -37,8 +37,8 @@ pub struct Searched {
 pub struct MetIn {
     /// The remaining depth there.
     pub depth: u8,
-    /// The window asked whether the value is above this, in millidiscs.
-    pub alpha: i32,
+    /// The window asked whether the value is above this.
+    pub alpha: Score,
 }
 
 /// A position with its full-width scores.
@@ -114,8 +114,8 @@ impl Sample {
             if row.empties != empties {
                 return bad(format!("empties is {}, the board has {empties}", row.empties));
             }
-            if !(Score::MIN..=Score::MAX).contains(&Score(row.score)) {
-                return bad(format!("score {} is beyond ±{}", row.score, Score::MAX.0));
+            if !row.score.is_possible() {
+                return bad(format!("score {} is beyond ±{}", row.score.0, Score::MAX.0));
             }
             if NODES_MAX < row.nodes {
                 return bad(format!("{} nodes are more than any search takes", row.nodes));
@@ -217,7 +217,7 @@ impl<'t> Sampler<'t> {
         let met = self.scorer.sample_node(root, Depth(depth + above), request)?;
         // Passes and earlier iterations may lead nearer to the end.
         let met = met.filter(|met| depth_max <= met.position.empties());
-        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha.0 }))))
+        Ok(met.map(|met| (met.position, Some(MetIn { depth, alpha: met.alpha }))))
     }
 
     /// Searches a sample full width to every depth, and to the end if that is near.
@@ -227,13 +227,13 @@ impl<'t> Sampler<'t> {
         sample.depths = (0..=self.task.config.depth_max)
             .map(|depth| {
                 let (score, nodes) = self.scorer.score_at_depth(position, Depth(depth), MpcLevel::FullWidth)?;
-                Ok(Searched { score: score.0, nodes })
+                Ok(Searched { score, nodes })
             })
             .collect::<Result<_, Stopped>>()?;
         if position.empties() <= self.sampling.end_empties {
             let limits = Limits { exact_empties: Depth::MAX.0, ..Limits::full_width(Depth(1)) };
             let result = self.scorer.search(position, limits).unless_stopped()?;
-            sample.end = Some(Searched { score: result.score.0, nodes: result.nodes });
+            sample.end = Some(Searched { score: result.score, nodes: result.nodes });
         }
         Ok(())
     }
@@ -266,9 +266,9 @@ mod tests {
     /// Two samples of depths 0 to 2, the second one solved.
     fn samples() -> Vec<Sample> {
         let (_, second) = Position::START.children().next().unwrap();
-        let searched = |score| Searched { score, nodes: 5 };
+        let searched = |score| Searched { score: Score(score), nodes: 5 };
         let depths: Vec<Searched> = [100, -64_000, 64_000].map(searched).into();
-        let met = Some(MetIn { depth: 3, alpha: -7 });
+        let met = Some(MetIn { depth: 3, alpha: Score(-7) });
         let first = Sample { id: 4, game: 2, position: Position::START, met, depths, end: None };
         vec![first.clone(), Sample { id: 5, position: second, met: None, end: Some(searched(2000)), ..first }]
     }
@@ -292,8 +292,8 @@ mod tests {
             |row| row.player = u64::MAX,
             |row| row.empties -= 1,
             |row| row.depth += 1,
-            |row| row.score = 64_001,
-            |row| row.score = -64_001,
+            |row| row.score = Score(64_001),
+            |row| row.score = Score(-64_001),
             |row| row.nodes = NODES_MAX + 1,
         ];
         for (number, fault) in faults.into_iter().enumerate() {

@@ -5,6 +5,7 @@ use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{Deviation, Line, Tails};
 use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
+use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::{DEEP_MAX, MpcTable};
 use crate::engine::search::mpc_level::LEVELS;
@@ -56,7 +57,7 @@ fn search(
         context.check()?;
         searcher.clear();
         let (score, nodes) = searcher.score_at_depth(sample.position, Depth(depth), level)?;
-        sample.depths.push(Searched { score: score.0, nodes });
+        sample.depths.push(Searched { score, nodes });
         Ok(())
     })
 }
@@ -65,15 +66,15 @@ fn search(
 fn fit_depth(samples: &[Sample], deep: u8, shallow: u8) -> DepthFit {
     let scores = |sample: &Sample| [deep, shallow].map(|depth| sample.depths[usize::from(depth)].score);
     let mut sums = PointSums::default();
-    samples.iter().map(scores).for_each(|[deep, shallow]| sums.add(shallow, deep));
+    samples.iter().map(scores).for_each(|[deep, shallow]| sums.add(shallow.0, deep.0));
     let line = Line::with_slope(&sums, 1.0);
     let mut tails = Tails::default();
     for [deep, shallow] in samples.iter().map(scores) {
-        let rest = (f64::from(deep) - f64::from(shallow) - f64::from(line.offset)).abs();
-        tails.add(rest / line.rest.max(1.0));
+        let rest = (deep - shallow - line.offset).abs();
+        tails.add(f64::from(rest.0) / line.rest.max(1.0));
     }
     let quantiles = LEVELS.map(|level| (tails.quantile(level) * 1000.0).round() / 1000.0);
-    let deviation = Deviation { sigma: line.rest.round() as i32, growth: 0.0 };
+    let deviation = Deviation { sigma: Score(line.rest.round() as i32), growth: 0.0 };
     let pair = Pair { deep: Deep::Depth(deep), shallow };
     DepthFit { quantiles, ..DepthFit::new(pair, [deep, DEEP_MAX], (line, deviation), &tails) }
 }

@@ -1,19 +1,20 @@
 //! Lines and deviations from sums over samples, and how many samples lie how far from a line.
 
+use crate::engine::score::Score;
 use crate::statistics::point_sums::PointSums;
 
-/// A deep and a shallow score of one position, in millidiscs.
+/// A deep and a shallow score of one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ScorePair {
-    pub(super) deep: i32,
-    pub(super) shallow: i32,
+    pub(super) deep: Score,
+    pub(super) shallow: Score,
 }
 
 /// The line of least squares, deep ≈ slope · shallow + offset, and how well it does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) slope: f64,
-    pub(super) offset: i32,
+    pub(super) offset: Score,
     /// The standard deviation of the rest, in millidiscs.
     pub(super) rest: f64,
     /// The share of the variance of deep scores that the line explains.
@@ -51,7 +52,7 @@ impl Line {
         let offset = (sums.y as f64 - slope * sums.x as f64) / sums.count.max(1) as f64;
         Self {
             slope,
-            offset: offset.round() as i32,
+            offset: Score(offset.round() as i32),
             rest: variance.sqrt(),
             r_squared: if 0.0 < deep_spread { 1.0 - variance / deep_spread } else { 1.0 },
         }
@@ -64,8 +65,8 @@ const DEVIATION_OF_MEAN: f64 = 1.253_314_137_315_500_1;
 /// A deviation that grows with |shallow|.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Deviation {
-    /// Where shallow is 0, in millidiscs.
-    pub(super) sigma: i32,
+    /// Where shallow is 0.
+    pub(super) sigma: Score,
     /// Millidiscs for each millidisc of |shallow|.
     pub(super) growth: f64,
 }
@@ -88,13 +89,13 @@ impl Deviation {
             (at_zero, growth)
         };
         Self {
-            sigma: (at_zero * DEVIATION_OF_MEAN).round() as i32,
+            sigma: Score((at_zero * DEVIATION_OF_MEAN).round() as i32),
             growth: (growth.min(GROWTH_MAX) * DEVIATION_OF_MEAN * SLOPE_DIGITS).round() / SLOPE_DIGITS,
         }
     }
 
-    pub(super) fn at(&self, shallow: i32) -> f64 {
-        (f64::from(self.sigma) + self.growth * f64::from(shallow.abs())).max(1.0)
+    pub(super) fn at(&self, shallow: Score) -> f64 {
+        (f64::from(self.sigma.0) + self.growth * f64::from(shallow.abs().0)).max(1.0)
     }
 }
 
@@ -170,26 +171,26 @@ mod tests {
         let noise = [300, -300, 100, -100];
         let sums = sums((-500..500).map(|x| [1200 * x / 10 + 2000 + noise[(x & 3) as usize], 100 * x]));
         let line = Line::of(&sums);
-        assert!((line.slope - 1.2).abs() < 1e-3 && (line.offset - 2000).abs() < 20, "{line:?}");
+        assert!((line.slope - 1.2).abs() < 1e-3 && (line.offset.0 - 2000).abs() < 20, "{line:?}");
         assert!((line.rest - 224.0).abs() < 3.0 && 0.999 < line.r_squared, "{line:?}");
     }
 
     #[test]
     fn samples_without_spread_make_a_line_of_slope_one() {
         let line = Line::of(&sums([[500, 100], [700, 100]].into_iter()));
-        assert_eq!((line.slope, line.offset, line.rest), (1.0, 500, 100.0));
+        assert_eq!((line.slope, line.offset, line.rest), (1.0, Score(500), 100.0));
         assert_eq!(Line::of(&PointSums::default()).rest, 0.0);
     }
 
     #[test]
     fn a_growing_deviation_is_found_and_never_vanishes() {
         let growing = Deviation::of(&sums((0..400).map(|x| [1000 + 5 * x, 100 * x])));
-        assert!((growing.sigma - 1253).abs() < 5 && (growing.growth - 0.0627).abs() < 1e-3, "{growing:?}");
+        assert!((growing.sigma.0 - 1253).abs() < 5 && (growing.growth - 0.0627).abs() < 1e-3, "{growing:?}");
         let shrinking = Deviation::of(&sums((0..400).map(|x| [4000 - 5 * x, 100 * x])));
-        assert!(shrinking.growth == 0.0 && (shrinking.sigma - 3763).abs() < 10, "{shrinking:?}");
+        assert!(shrinking.growth == 0.0 && (shrinking.sigma.0 - 3763).abs() < 10, "{shrinking:?}");
         let steep = Deviation::of(&sums((0..400).map(|x| [20 * x, 100 * x])));
         // The mean is 3990 at a mean size of 19950: one fifth of it at 0, the rest in the slope, times √(π/2).
-        assert!(steep.sigma == 1000 && (steep.growth - 0.2005).abs() < 1e-9, "{steep:?}");
+        assert!(steep.sigma == Score::DISC && (steep.growth - 0.2005).abs() < 1e-9, "{steep:?}");
     }
 
     #[test]

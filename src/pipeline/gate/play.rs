@@ -6,7 +6,6 @@ use crate::artifact::dataset::gate_games::GateGameRow;
 use crate::artifact::model::reference::LoadedModel;
 use crate::engine::board::square::Square;
 use crate::engine::game::Game;
-use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::result::Stopped;
@@ -53,7 +52,7 @@ impl<'m> Players<'m> {
         let limits = Limits { mpc: *mpc, selective: *selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
         searcher.clear();
         let result = searcher.search(candidate.position, limits).unless_stopped()?;
-        Ok(f64::from(result.score.abs().0) <= BALANCE_DISCS * f64::from(Score::DISC.0))
+        Ok(result.score.abs().discs() <= BALANCE_DISCS)
     }
 
     /// Plays a game from its opening to the end, unless one of its searches is stopped: then there is no game.

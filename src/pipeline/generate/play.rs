@@ -114,7 +114,7 @@ impl<'a> Player<'a> {
             values.push((square, -value));
         }
         let best = values.iter().map(|(_, value)| *value).max().expect("the side to move has a move");
-        let millidiscs = self.config.exploration_discs * 1000.0;
+        let millidiscs = Score::in_millidiscs(self.config.exploration_discs);
         let weights: Vec<f64> =
             values.iter().map(|(_, value)| libm::exp(-f64::from((best - *value).0) / millidiscs)).collect();
         let mut left = rng.unit() * weights.iter().sum::<f64>();
@@ -169,8 +169,8 @@ impl<'a> Player<'a> {
     ) -> PositionRow {
         PositionRow {
             game_id,
-            score: Some(label.score.0),
-            static_score: Some(self.model.evaluation.static_value(current.position).0),
+            score: Some(label.score),
+            static_score: Some(self.model.evaluation.static_value(current.position)),
             depth: Some(label.depth.0),
             exact: Some(label.exact),
             best_move: label.best_move.map(Square::number),

@@ -160,9 +160,11 @@ pub fn resolve_part(
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
-        let score = searcher.solve(position).unless_stopped()?.score.0;
+        let score = searcher.solve(position).unless_stopped()?.score;
         if row.score != Some(score) {
-            return Err(damaged(format!("its exact score is {score}, not {:?}", row.score)).into());
+            return Err(
+                damaged(format!("its exact score is {}, not {:?}", score.0, row.score.map(|score| score.0))).into()
+            );
         }
     }
     Ok(count)

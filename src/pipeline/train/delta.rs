@@ -69,7 +69,7 @@ impl Delta {
     /// The change of each weight of a row, and the error, in units.
     #[inline]
     pub(super) fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
-        let error = (row.target << self.fraction_bits) - value;
+        let error = (row.target.0 << self.fraction_bits) - value;
         let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
         // The product of doubles cut toward zero, as a C cast does.
         ((f64::from(error) * ratio) as i32, u64::from(error.unsigned_abs()))

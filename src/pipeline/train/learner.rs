@@ -13,6 +13,7 @@ use super::task::{EpochLoss, Rule, TrainConfig, TrainTask};
 use crate::artifact::model::version::Model;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::pattern_set::PatternSet;
+use crate::engine::score::Score;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -224,7 +225,7 @@ impl<'a> Learner<'a> {
     /// The mean error of each epoch over the rows of all phases, before each row's update.
     fn losses(&self, parts: &[Part], phases: &[Learned]) -> Vec<EpochLoss> {
         let rows: u64 = parts.iter().map(|part| self.rows.row_count(&part.empties)).sum();
-        let unit = f64::from(1_u32 << self.config.fraction_bits) * 1000.0;
+        let unit = Score::in_millidiscs(f64::from(1_u32 << self.config.fraction_bits));
         let epochs = 0..self.config.epochs as usize;
         let errors = |epoch: usize| phases.iter().map(|phase| u128::from(phase.errors[epoch])).sum::<u128>();
         epochs.map(|epoch| EpochLoss { mae: errors(epoch) as f64 / unit / rows.max(1) as f64 }).collect()

@@ -9,7 +9,7 @@ use crate::engine::board::position::Position;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::features::map_features;
 use crate::engine::eval::pattern_set::EMPTIES_MAX;
-use crate::engine::score::Score;
+use crate::engine::score::{Discs, Score};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -30,8 +30,8 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, value: i32, label: i32) {
-        self.points.add(value, label);
+    fn add(&mut self, value: Score, label: Score) {
+        self.points.add(value.0, label.0);
         self.absolute += u64::from(value.abs_diff(label));
     }
 
@@ -48,14 +48,14 @@ impl Sums {
 
     fn error(&self) -> Error {
         let sums = &self.points;
-        let (rows, disc) = (sums.count.max(1) as f64, f64::from(Score::DISC.0));
+        let rows = sums.count.max(1) as f64;
         let squared_errors = sums.x_squared + sums.y_squared - 2 * sums.product;
         let [variance, _, covariance] = sums.spreads();
         Error {
             rows: sums.count,
-            mae: self.absolute as f64 / rows / disc,
-            rmse: (squared_errors as f64 / rows).sqrt() / disc,
-            bias: (sums.x - sums.y) as f64 / rows / disc,
+            mae: Score::in_discs(self.absolute as f64 / rows),
+            rmse: Score::in_discs((squared_errors as f64 / rows).sqrt()),
+            bias: Score::in_discs((sums.x - sums.y) as f64 / rows),
             slope: (0 < variance).then(|| covariance as f64 / variance as f64),
         }
     }
@@ -70,9 +70,9 @@ impl Table {
         Self(vec![Default::default(); EMPTIES])
     }
 
-    fn add(&mut self, position: Position, value: i32, label: i32) {
+    fn add(&mut self, position: Position, value: Score, label: Score) {
         let classes = SCORE_CLASSES[..SCORE_CLASSES.len() - 1].iter();
-        let class = classes.filter(|&&most| most * Score::DISC.0.unsigned_abs() < label.unsigned_abs()).count();
+        let class = classes.filter(|&&most| Score::from(Discs(most as i32)) < label.abs()).count();
         self.0[usize::from(position.empties().min(EMPTIES_MAX))][class].add(value, label);
     }
 
@@ -119,7 +119,7 @@ impl Tables {
     }
 
     /// Adds a row that has this value.
-    fn add(&mut self, row: &JudgedRow, value: i32) {
+    fn add(&mut self, row: &JudgedRow, value: Score) {
         let labels = [Some(row.target), row.score, row.result, row.score.filter(|_| row.exact)];
         for (table, label) in self.by_label.iter_mut().zip(labels) {
             label.into_iter().for_each(|label| table.add(row.position, value, label));
@@ -253,7 +253,7 @@ impl<'a> Walk<'a> {
 
     fn judge<R: Judged>(&mut self, rows: &[R], tables: &mut Tables) {
         if self.is_zero {
-            return rows.iter().for_each(|row| tables.add(&row.judged(), 0));
+            return rows.iter().for_each(|row| tables.add(&row.judged(), Score(0)));
         }
         let (set, count) = (self.evaluation.set(), self.evaluation.set().features_per_position());
         self.features.resize(rows.len() * count, 0);
@@ -261,7 +261,8 @@ impl<'a> Walk<'a> {
         for (row, features) in rows.iter().map(Judged::judged).zip(self.features.chunks_exact(count)) {
             let empties = row.position.empties();
             let weights = self.evaluation.phase_weights(empties);
-            tables.add(&row, features.iter().map(|&feature| i32::from(weights[feature as usize])).sum());
+            let value = features.iter().map(|&feature| i32::from(weights[feature as usize])).sum();
+            tables.add(&row, Score(value));
             if let Some(visits) = self.visits {
                 let visits = &visits[set.phase(empties) * set.feature_count()..][..set.feature_count()];
                 let is_visited = |&&feature: &&u32| 0 < visits[feature as usize];

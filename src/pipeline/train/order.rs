@@ -91,12 +91,13 @@ mod tests {
     use super::*;
     use crate::engine::board::position::{Opponent, Player, Position};
     use crate::engine::eval::pattern_set::EMPTIES_MAX;
+    use crate::engine::score::Score;
 
     /// Rows with 30 to 60 empty squares; the target is the number of the row.
     fn rows(count: i32) -> impl Iterator<Item = TrainingRow> {
         (0..count).map(|number| {
             let discs = (1_u64 << (4 + number % 31)) - 1;
-            TrainingRow::new(Position::new(Player(discs), Opponent(1 << 63)).unwrap(), number)
+            TrainingRow::new(Position::new(Player(discs), Opponent(1 << 63)).unwrap(), Score(number))
         })
     }
 
@@ -112,7 +113,7 @@ mod tests {
         let mut group_rows = Vec::new();
         let group = |group| {
             order.read(blocks, empties, group, &mut group_rows, || Ok(())).unwrap();
-            group_rows.iter().map(|row| row.target).collect()
+            group_rows.iter().map(|row| row.target.0).collect()
         };
         (0..order.group_count()).map(group).collect()
     }
@@ -123,7 +124,7 @@ mod tests {
         let shuffle = |epoch| Some(Shuffle { seed: 1, part: 3, epoch });
         for empties in [0..=EMPTIES_MAX, 40..=44] {
             let expected: Vec<i32> =
-                rows(COUNT).filter(|row| empties.contains(&row.position.empties())).map(|row| row.target).collect();
+                rows(COUNT).filter(|row| empties.contains(&row.position.empties())).map(|row| row.target.0).collect();
             let memory = blocks(COUNT, u64::MAX);
             assert_eq!(memory.block_count(), 5);
             assert_eq!(memory.row_count(&empties), expected.len() as u64);
@@ -173,7 +174,7 @@ mod tests {
 
     #[test]
     fn rows_beyond_the_game_s_start_belong_to_it() {
-        let empty = TrainingRow::new(Position::new(Player(1), Opponent(2)).unwrap(), 7);
+        let empty = TrainingRow::new(Position::new(Player(1), Opponent(2)).unwrap(), Score(7));
         let mut blocks = Blocks::new(std::env::temp_dir(), u64::MAX);
         blocks.extend(&[empty]).unwrap();
         blocks.finish().unwrap();

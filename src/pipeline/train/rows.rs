@@ -24,8 +24,8 @@ pub(super) const CURVE_SHARES: [f64; 3] = [0.03, 0.1, 0.3];
 pub struct TrainingRow {
     /// The position, seen by the side to move.
     pub position: Position,
-    /// In millidiscs, from the side to move.
-    pub target: i32,
+    /// From the side to move.
+    pub target: Score,
     /// How much it counts, in parts of [`TrainingRow::WEIGHT_ONE`].
     pub weight: u16,
     place: u16,
@@ -33,17 +33,17 @@ pub struct TrainingRow {
 
 const _: () = assert!(size_of::<TrainingRow>() == 24);
 
-/// A held-out position with everything that its value can be compared with, in millidiscs.
+/// A held-out position with everything that its value can be compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedRow {
     /// The position, seen by the side to move.
     pub position: Position,
     /// What the weights are to predict.
-    pub target: i32,
+    pub target: Score,
     /// The deep-search score.
-    pub score: Option<i32>,
+    pub score: Option<Score>,
     /// The final disc difference.
-    pub result: Option<i32>,
+    pub result: Option<Score>,
     /// Whether the score is exact.
     pub exact: bool,
 }
@@ -64,7 +64,7 @@ pub struct TrainingSet {
 impl JudgedRow {
     /// A row of which only the target is known.
     #[must_use]
-    pub const fn of_target(position: Position, target: i32) -> Self {
+    pub const fn of_target(position: Position, target: Score) -> Self {
         Self { position, target, score: None, result: None, exact: false }
     }
 }
@@ -75,7 +75,7 @@ impl TrainingRow {
 
     /// A row that counts in full.
     #[must_use]
-    pub const fn new(position: Position, target: i32) -> Self {
+    pub const fn new(position: Position, target: Score) -> Self {
         Self { position, target, weight: Self::WEIGHT_ONE, place: 0 }
     }
 }
@@ -103,11 +103,11 @@ impl TrainingSet {
 }
 
 /// How much a row with this target counts: 1/(1 + (target/scale)²), in 256ths and at least one; in full if the scale is 0.
-fn weight(target: i32, scale: f64) -> u16 {
+fn weight(target: Score, scale: f64) -> u16 {
     if scale == 0.0 {
         return TrainingRow::WEIGHT_ONE;
     }
-    let share = Score(target).discs() / scale;
+    let share = target.discs() / scale;
     (f64::from(TrainingRow::WEIGHT_ONE) / (1.0 + share * share)).round().max(1.0) as u16
 }
 
@@ -327,7 +327,7 @@ impl BlockRow for TrainingRow {
 
     fn write(&self, bytes: &mut Vec<u8>) {
         write_position(self.position, bytes);
-        bytes.extend(self.target.to_le_bytes());
+        bytes.extend(self.target.0.to_le_bytes());
         bytes.extend(self.weight.to_le_bytes());
         bytes.extend(self.place.to_le_bytes());
     }
@@ -335,7 +335,7 @@ impl BlockRow for TrainingRow {
     fn read(bytes: &[u8]) -> Self {
         Self {
             position: read_position(bytes),
-            target: i32::from_le_bytes(field(bytes, 16)),
+            target: Score(i32::from_le_bytes(field(bytes, 16))),
             weight: u16::from_le_bytes(field(bytes, 20)),
             place: u16::from_le_bytes(field(bytes, 22)),
         }
@@ -348,14 +348,14 @@ impl BlockRow for JudgedRow {
     fn write(&self, bytes: &mut Vec<u8>) {
         write_position(self.position, bytes);
         let flags = [self.score.is_some(), self.result.is_some(), self.exact].map(u8::from);
-        for value in [self.target, self.score.unwrap_or(0), self.result.unwrap_or(0)] {
+        for Score(value) in [self.target, self.score.unwrap_or_default(), self.result.unwrap_or_default()] {
             bytes.extend(value.to_le_bytes());
         }
         bytes.push(flags[0] | flags[1] << 1 | flags[2] << 2);
     }
 
     fn read(bytes: &[u8]) -> Self {
-        let [target, score, result] = [16, 20, 24].map(|begin| i32::from_le_bytes(field(bytes, begin)));
+        let [target, score, result] = [16, 20, 24].map(|begin| Score(i32::from_le_bytes(field(bytes, begin))));
         let flags = bytes[28];
         Self {
             position: read_position(bytes),
@@ -390,11 +390,12 @@ mod tests {
     #[test]
     fn rows_survive_their_bytes() {
         let mut bytes = Vec::new();
-        let row = TrainingRow { position: Position::START, target: -64_000, weight: 17, place: 65_535 };
+        let row = TrainingRow { position: Position::START, target: Score::MIN, weight: 17, place: 65_535 };
         row.write(&mut bytes);
         assert_eq!((bytes.len(), TrainingRow::read(&bytes)), (TrainingRow::SIZE, row));
         for (score, result, exact) in [(None, Some(-3000), false), (Some(-7), None, true), (Some(0), Some(0), true)] {
-            let row = JudgedRow { position: Position::START.pass(), target: 1, score, result, exact };
+            let [score, result] = [score, result].map(|score| score.map(Score));
+            let row = JudgedRow { position: Position::START.pass(), target: Score(1), score, result, exact };
             bytes.clear();
             row.write(&mut bytes);
             assert_eq!((bytes.len(), JudgedRow::read(&bytes)), (JudgedRow::SIZE, row));
@@ -406,7 +407,7 @@ mod tests {
         for (target, scale, expected) in
             [(0, 20.0, 256), (-20_000, 20.0, 128), (60_000, 20.0, 26), (64_000, 0.5, 1), (64_000, 0.0, 256)]
         {
-            assert_eq!(weight(target, scale), expected, "{target} {scale}");
+            assert_eq!(weight(Score(target), scale), expected, "{target} {scale}");
         }
     }
 }

@@ -6,9 +6,9 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::{Discs, Score};
 
-/// The target of each row of one game, in millidiscs for its side to move; `None` where the label that it needs is missing.
+/// The target of each row of one game for its side to move; `None` where the label that it needs is missing.
 #[must_use]
-pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<Option<i32>> {
+pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
     match target {
         Target::Result {} => rows.iter().map(|(_, row)| result(row)).collect(),
         Target::Score {} => rows.iter().map(|(_, row)| row.score).collect(),
@@ -16,9 +16,9 @@ pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<
     }
 }
 
-/// The final disc difference, in millidiscs.
-pub(super) fn result(row: &PositionRow) -> Option<i32> {
-    row.result.map(|result| Score::from(Discs(result.into())).0)
+/// The final disc difference.
+pub(super) fn result(row: &PositionRow) -> Option<Score> {
+    row.result.map(|result| Score::from(Discs(result.into())))
 }
 
 /// λ-returns (Sutton, "Learning to predict by the methods of temporal differences", 1988): each row's score is mixed with
@@ -27,17 +27,18 @@ pub(super) fn result(row: &PositionRow) -> Option<i32> {
 /// G(t) = (1 − λ)·score(t) + λ·s·G(t+1), with s = −1 where the other side is to move at t+1. A row keeps its score where it
 /// is exact, where its move was random, and where the next row is not the position after its move. The last row takes the
 /// result in the place of s·G(t+1).
-fn returns(lambda: &Lambda, rows: &[(Position, PositionRow)]) -> Vec<Option<i32>> {
+fn returns(lambda: &Lambda, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
+    let millidiscs = |score: Score| f64::from(score.0);
     let mut returns = vec![None; rows.len()];
     for index in (0..rows.len()).rev() {
         let (position, row) = &rows[index];
         let keeps_score = row.exact == Some(true) || row.random_move == Some(true);
         let future = match rows.get(index + 1) {
             _ if keeps_score => None,
-            None => result(row).map(f64::from),
+            None => result(row).map(millidiscs),
             Some(next) => sign(*position, row, next).and_then(|sign| returns[index + 1].map(|value: f64| sign * value)),
         };
-        returns[index] = row.score.map(f64::from).map(|score| match future {
+        returns[index] = row.score.map(millidiscs).map(|score| match future {
             Some(future) => {
                 let lambda = lambda.at(row.empties);
                 (1.0 - lambda) * score + lambda * future
@@ -45,7 +46,7 @@ fn returns(lambda: &Lambda, rows: &[(Position, PositionRow)]) -> Vec<Option<i32>
             None => score,
         });
     }
-    returns.into_iter().map(|value| value.map(|value| value.round() as i32)).collect()
+    returns.into_iter().map(|value| value.map(|value| Score(value.round() as i32))).collect()
 }
 
 /// 1 if the same side is to move in the next row, −1 if it is the other one; `None` if the row's move does not lead there.

@@ -1,5 +1,6 @@
 //! How well shallow searches predict deep ones: MPC statistics.
 
+use crate::engine::score::Score;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, HeldOut};
 use crate::report::chart::{Axis, Mark, Tone};
@@ -30,7 +31,7 @@ pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &I
 
 fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatter, invocation: &Invocation) {
     let fit = &scatter.fit;
-    let discs = |millidiscs: i32| f64::from(millidiscs) / 1000.0;
+    let discs = |millidiscs: i32| Score(millidiscs).discs();
     let most = from_zero(scatter.points.iter().flatten().map(|score| score.abs()))[1].min(64.0);
     let line = |margin: f64| -> Vec<[f64; 2]> {
         let at = |shallow: f64| {
