@@ -3,7 +3,7 @@
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::sums::{Deviation, Line, ScorePair, Tails};
-use crate::engine::score::Discs;
+use crate::engine::score::Score;
 use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::mpc_level::LEVELS;
 use crate::engine::search::result::Stopped;
@@ -18,7 +18,7 @@ const SAMPLES_MIN: u64 = 100;
 const OUTSIDE_MIN: u64 = 20;
 
 /// Samples with a larger shallow value come from decided games and are left out.
-const SHALLOW_MAX: Discs = Discs(40);
+const SHALLOW_MAX: Score = Score(40 * Score::DISC.0);
 
 impl Pair {
     /// Its scores in a sample, if it has both.
@@ -76,9 +76,7 @@ impl Pool<'_> {
             for (sample, &fold) in part.iter().zip(folds) {
                 check(self.stop)?;
                 let fits = (min..=max).contains(&sample.position.empties()) && self.without != Some(fold);
-                if let Some(scores) =
-                    pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX.into())
-                {
+                if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
                     add(&mut sum, scores);
                 }
             }
@@ -185,7 +183,6 @@ pub(super) fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
 mod tests {
     use super::super::sample::Searched;
     use super::*;
-    use crate::engine::score::Score;
     use crate::pipeline::fixtures::position;
     use crate::random::{Stream, stream};
 

@@ -160,11 +160,10 @@ pub fn resolve_part(
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();
-        let score = searcher.solve(position).unless_stopped()?.score;
-        if row.score != Some(score) {
-            return Err(
-                damaged(format!("its exact score is {}, not {:?}", score.0, row.score.map(|score| score.0))).into()
-            );
+        let score = searcher.solve(position).unless_stopped()?.score.0;
+        let labeled = row.score.map(|score| score.0);
+        if labeled != Some(score) {
+            return Err(damaged(format!("its exact score is {score}, not {labeled:?}")).into());
         }
     }
     Ok(count)
