@@ -409,9 +409,8 @@ fn a_batch_after_the_deciding_one_is_refused() {
     let mut manifest = Manifest::read_any(&folder).unwrap();
     let mut verdict = verdict;
     for config in [&mut manifest.config, &mut verdict.config] {
-        config["alpha"] = 0.4.into();
-        config["beta"] = 0.4.into();
-        config["nelo1"] = 400.0.into();
+        config["nelo0"] = (-500.0).into();
+        config["nelo1"] = 500.0.into();
     }
     manifest.write(&folder).unwrap();
     write_sealed(&folder.join("verdict.json"), &verdict).unwrap();
@@ -419,7 +418,7 @@ fn a_batch_after_the_deciding_one_is_refused() {
         let path = part_path(&folder, &GATE_GAMES, index);
         let rows: Vec<GateGameRow> = Dataset::open_any(&folder).unwrap().read(&GATE_GAMES, index, &NEVER).unwrap();
         let mut footer = footer_of(&path);
-        for (key, value) in [("alpha", "0.4"), ("beta", "0.4"), ("nelo1", "400.0")] {
+        for (key, value) in [("nelo0", "-500.0"), ("nelo1", "500.0")] {
             footer.insert(format!("renma.gate.{key}"), value.to_owned());
         }
         let entry = GATE_GAMES.write_rows(&path, &rows, &footer).unwrap();
