@@ -32,7 +32,7 @@ fn check(name: &str, text: &str) {
     settings.add_filter(r"(about|more than) [0-9]+ (s|min|h)( [0-9]+ min)?", "about [time]");
     settings.add_filter(r"· [0-9]+ (s|min|h)( [0-9]+ min)? left", "· [time] left");
     settings.add_filter(r"of [0-9.]+ (MB|GB|kB), ", "of [disk], ");
-    settings.add_filter(r"play      [^ ]*renma", "play      [renma]");
+    settings.add_filter(r"(play|continue) +[^ ]*renma", "$1  [renma]");
     settings.set_prepend_module_to_snapshot(false);
     settings.bind(|| insta::assert_snapshot!(name, text));
 }
