@@ -149,7 +149,8 @@ fn compare_deep(evaluation: &Evaluation, none: Form<'_>, forms: &[Form<'_>], pos
 fn source_form() -> Result<MpcTable, Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let config = load_config(Path::new("configs/seed.toml"))?.config.fit_mpc;
-    let config = FitMpcConfig { method: Method::Source { t: 1.4 }, depth_max: DEEP.0, ..config };
+    let changed = |fit: &mut FitMpcConfig| (fit.method, fit.depth_max) = (Method::Source { t: 1.4 }, DEEP.0);
+    let config = config.with(changed)?;
     let model = load_model("builtin:champion", folder.path())?;
     let registry = Registry::new(folder.path());
     let task = FitMpcTask { config: &config, seed: 1, generation: 1, model: &model, registry: &registry, output: None };

@@ -23,8 +23,6 @@ mod play;
 mod progress;
 mod promote;
 mod protocols;
-#[cfg(test)]
-mod reference;
 mod report;
 mod run;
 mod serve;
@@ -44,10 +42,16 @@ use serde_json::json;
 use session::Session;
 use std::process::ExitCode;
 
+/// The definition of every command.
+#[must_use]
+pub fn command() -> clap::Command {
+    help::command()
+}
+
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
-    let parsed = help::command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(help) if !help.use_stderr() => return finish(print_help(&help)),

@@ -15,11 +15,12 @@ use crate::pipeline::fit_mpc::task::FitMpcConfig;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::task::GenerateConfig;
-use crate::pipeline::search_settings::SelectiveConfig;
+use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
+use crate::pipeline::selective::SelectiveConfig;
 use crate::pipeline::train::task::TrainConfig;
-use crate::pipeline::{StageError, check_range};
-use resolve::{Fault, Resolved, lines_of, resolve};
+use resolve::{Fault, Resolved, resolve};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use setting::Setting;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,9 +32,6 @@ const SIZE_MAX: u64 = 1 << 20;
 
 /// The default config, with every key that a config may have.
 pub const DEFAULT: &str = include_str!("../configs/default.toml");
-
-/// What its `run.features` names.
-const DEFAULT_FEATURES: &str = include_str!("../configs/features/edge-corner.toml");
 
 /// The `[run]` table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,19 +46,41 @@ pub struct RunConfig {
     pub keep_generations: u32,
 }
 
+impl ConfigTable for RunConfig {
+    const NAME: &'static str = "run";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("seed", Takes::Whole(0, i64::MAX)),
+        Key::new("generations", Takes::Whole(1, 100_000)).unit("generations"),
+        Key::new("start", Takes::Text),
+        Key::new("features", Takes::Text),
+        Key::new("window", Takes::Whole(1, 100_000)).unit("generations"),
+        Key::new("keep_generations", Takes::Whole(0, 100_000)).unit("generations"),
+    ];
+}
+
+/// Every table with its keys, in the order of the default.
+pub const TABLES: [(&str, &[Key]); 6] = [
+    (RunConfig::NAME, RunConfig::KEYS),
+    (GenerateConfig::NAME, GenerateConfig::KEYS),
+    (TrainConfig::NAME, TrainConfig::KEYS),
+    (FitMpcConfig::NAME, FitMpcConfig::KEYS),
+    (GateConfig::NAME, GateConfig::KEYS),
+    (SelectiveConfig::NAME, SelectiveConfig::KEYS),
+];
+
+/// The stages that play games search as `[selective]` says: it is a part of their tables, and so of their recipes.
+const SELECTIVE_IN: [&str; 2] = [GenerateConfig::NAME, GateConfig::NAME];
+
 /// A whole config, with a value for every key.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "one table per stage")]
 pub struct Config {
-    pub run: RunConfig,
-    pub generate: GenerateConfig,
-    pub train: TrainConfig,
-    pub fit_mpc: FitMpcConfig,
-    pub gate: GateConfig,
-    /// Forward pruning and extensions in `[generate]` and `[gate]`; most configs have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selective: Option<SelectiveConfig>,
+    pub run: Checked<RunConfig>,
+    pub generate: Checked<GenerateConfig>,
+    pub train: Checked<TrainConfig>,
+    pub fit_mpc: Checked<FitMpcConfig>,
+    pub gate: Checked<GateConfig>,
 }
 
 /// A config with what it names.
@@ -135,56 +155,73 @@ impl ConfigError {
 }
 
 impl Config {
-    fn check(&self) -> Result<(), StageError> {
-        check_range("run.generations", self.run.generations, 1, 100_000)?;
-        check_range("run.window", self.run.window, 1, 100_000)?;
-        check_range("run.keep_generations", self.run.keep_generations, 0, 100_000)?;
-        self.generate.check()?;
-        self.train.check()?;
-        self.fit_mpc.check()?;
-        self.gate.check()
+    /// A config of tables as a file has them, with every key.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong with them.
+    pub fn from_tables(mut tables: Map<String, Value>) -> Result<Self, KeyFault> {
+        if let Some(selective) = tables.remove(SelectiveConfig::NAME) {
+            Checked::<SelectiveConfig>::read(selective.clone())?;
+            for table in SELECTIVE_IN {
+                if let Some(keys) = tables.get_mut(table).and_then(Value::as_object_mut) {
+                    keys.insert(SelectiveConfig::NAME.to_owned(), selective.clone());
+                }
+            }
+        }
+        let config = Self {
+            run: taken(&mut tables)?,
+            generate: taken(&mut tables)?,
+            train: taken(&mut tables)?,
+            fit_mpc: taken(&mut tables)?,
+            gate: taken(&mut tables)?,
+        };
+        let unknown =
+            |table: &String| KeyFault { key: table.clone(), reason: format!("[{table}]: there is no such table") };
+        tables.keys().next().map_or(Ok(config), |table| Err(unknown(table)))
     }
 
-    /// Both stages that play games search as `[selective]` says, which is a part of their recipes.
-    fn share_selective(&mut self) {
-        self.generate.selective.clone_from(&self.selective);
-        self.gate.selective.clone_from(&self.selective);
-    }
-}
-
-impl Config {
-    /// The same config with `[selective]` in its own table alone, as a file has it.
-    #[must_use]
-    pub fn shared_once(&self) -> Self {
-        let mut config = self.clone();
-        (config.generate.selective, config.gate.selective) = (None, None);
-        config
-    }
-}
-
-impl LoadedConfig {
-    /// Every key, as `table.key`, with its value as TOML, in the order of the default.
+    /// Its tables as a file has them.
     ///
     /// # Panics
     ///
-    /// If a config had no TOML form, which would be our own mistake.
+    /// If a config had no JSON form, which would be our own mistake.
     #[must_use]
-    pub fn keys(&self) -> Vec<(String, String)> {
-        let tables = toml::Table::try_from(self.config.shared_once()).expect("a config is plain data");
-        let order = lines_of(DEFAULT);
-        let of_table = |(table, keys): (&String, &toml::Value)| {
-            let keys = keys.as_table().into_iter().flatten();
-            keys.map(|(key, value)| (format!("{table}.{key}"), value.to_string())).collect::<Vec<_>>()
-        };
-        let mut keys: Vec<(String, String)> = tables.iter().flat_map(of_table).collect();
-        // What the default does not have comes last in its table, and a table that it does not have last of all.
-        let place = |name: &str| order.get(name).copied().unwrap_or(usize::MAX);
-        let table = |name: &str| name.split_once('.').map(|(table, _)| table.to_owned());
-        let table_place =
-            |name: &str| order.iter().find(|(key, _)| table(key) == table(name)).map_or(usize::MAX, |key| *key.1);
-        keys.sort_by_key(|(name, _)| (table_place(name), place(name)));
-        keys
+    pub fn tables(&self) -> Map<String, Value> {
+        let tables = serde_json::to_value(self).expect("a config is plain data");
+        let mut tables: Map<String, Value> = serde_json::from_value(tables).expect("its tables have names");
+        for table in SELECTIVE_IN {
+            if let Some(selective) = tables[table].as_object_mut().and_then(|keys| keys.remove(SelectiveConfig::NAME)) {
+                tables.insert(SelectiveConfig::NAME.to_owned(), selective);
+            }
+        }
+        tables
     }
+}
+
+fn taken<T: ConfigTable>(tables: &mut Map<String, Value>) -> Result<Checked<T>, KeyFault> {
+    Checked::read(tables.remove(T::NAME).unwrap_or_default())
+}
+
+/// The keys of a table, if there is one of this name.
+fn keys_of(table: &str) -> Option<&'static [Key]> {
+    TABLES.iter().find(|(name, _)| *name == table).map(|(_, keys)| *keys)
+}
+
+/// Tables as a file has them: each key that has a value, in the order of the default.
+#[must_use]
+pub fn tables_text(tables: &Map<String, Value>) -> String {
+    let text_of_table = |(table, keys): &(&str, &[Key])| {
+        let found = tables.get(*table)?;
+        let lines = keys.iter().filter_map(|key| Some(format!("{} = {}\n", key.name, toml_text(found.get(key.name)?))));
+        Some(format!("[{table}]\n{}", lines.collect::<String>()))
+    };
+    TABLES.iter().filter_map(text_of_table).collect::<Vec<_>>().join("\n")
+}
+
+/// A value as a config has it.
+fn toml_text(value: &Value) -> String {
+    toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
 }
 
 /// Reads and checks a config and the files it names, which lie relative to it. `builtin:smoke` and the like are part of the
@@ -220,8 +257,7 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
     let invalid = |origin, reason| ConfigError::Invalid { place: place(path, origin), reason };
     // The file of the default names nothing that differs from it.
     let text = if text == DEFAULT { "" } else { text };
-    let default = toml::from_str(DEFAULT).expect("the default config is TOML");
-    let Resolved { config, origins } = resolve(text, &setting::text_of(settings), &default)
+    let Resolved { config, origins } = resolve(text, &setting::text_of(settings), DEFAULT)
         .map_err(|Fault { origin, reason }| invalid(origin, reason))?;
     let builtin = builtin::name_of(path);
     let folder = if builtin.is_some() { Path::new("") } else { path.parent().unwrap_or(Path::new(".")) };
@@ -230,11 +266,8 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
         move |source| ConfigError::Named { place, setting, source }
     };
     let features = config.run.features.as_str();
-    let embedded = match builtin {
-        Some(_) => builtin::text_of(&builtin::FEATURES, features),
-        None => (!origins.contains_key("run.features")).then_some(DEFAULT_FEATURES),
-    };
-    let features = match embedded {
+    let is_embedded = builtin.is_some() || !origins.contains_key("run.features");
+    let features = match builtin::text_of(&builtin::FEATURES, features).filter(|_| is_embedded) {
         Some(text) => parse_features(text).expect("the embedded features are sound"),
         None => read_features(&folder.join(features)).map_err(named("run.features", features))?,
     };
@@ -296,7 +329,6 @@ fn read_book(path: &Path) -> Result<Book, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::alternatives::alternatives;
     use std::collections::BTreeSet;
 
     /// A default in which every value that a config may name is another one.
@@ -364,7 +396,7 @@ mod tests {
     }
 
     fn resolved(text: &str, default: &str) -> Config {
-        resolve(text, "", &toml::from_str(default).unwrap()).unwrap().config
+        resolve(text, "", default).unwrap().config
     }
 
     #[test]
@@ -373,12 +405,6 @@ mod tests {
             assert!(0 < load(&format!("{name}.toml")).config.generate.games, "{name}");
         }
         assert_eq!(load("default.toml").config, default_config().config);
-        let features =
-            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/features/edge-corner.toml"));
-        assert_eq!(
-            (default_config().config.run.features.as_str(), features.unwrap().as_str()),
-            ("features/edge-corner.toml", DEFAULT_FEATURES)
-        );
         assert!(load("default.toml").origins.is_empty());
         assert!(2000 <= default_config().config.generate.games);
     }
@@ -396,21 +422,111 @@ mod tests {
         let mut configs = [DEFAULT, OTHER_DEFAULT].map(|default| resolved(text, default));
         // How many generations there are, and how long they stay, changes none of them.
         for config in &mut configs {
-            (config.run.generations, config.run.keep_generations) = (1, 0);
+            let same = |run: &mut RunConfig| (run.generations, run.keep_generations) = (1, 0);
+            config.run = config.run.with(same).unwrap();
         }
         assert_eq!(configs[0], configs[1]);
     }
 
     #[test]
-    fn there_are_at_most_57_keys() {
-        let mut keys: BTreeSet<String> = lines_of(DEFAULT).into_keys().collect();
-        for choice in alternatives() {
-            keys.extend(choice.tables.iter().flatten().map(|(key, _)| format!("{}.{key}", choice.table)));
+    fn every_key_of_the_default_is_declared_and_the_other_way_round() {
+        let default: Map<String, Value> = toml::from_str(DEFAULT).unwrap();
+        for (table, keys) in TABLES {
+            let Some(found) = default.get(table) else {
+                assert!(keys.iter().all(|key| key.is_optional), "[{table}]");
+                continue;
+            };
+            let declared: BTreeSet<&str> =
+                keys.iter().filter(|key| !key.is_optional && key.belongs_in(found)).map(|key| key.name).collect();
+            assert_eq!(declared, found.as_object().unwrap().keys().map(String::as_str).collect(), "[{table}]");
         }
-        keys.extend(["threshold", "rank", "extension"].map(|key| format!("selective.{key}")));
-        keys.insert("gate.node_cost".to_owned());
-        keys.extend(["quantum", "learning_curve"].map(|key| format!("train.{key}")));
-        assert_eq!(keys.len(), 57, "{keys:?}");
+        assert_eq!(TABLES.iter().map(|(_, keys)| keys.len()).sum::<usize>(), 57);
+    }
+
+    #[test]
+    fn a_config_is_written_as_it_is_read() {
+        let lines = |text: &str| {
+            let is_key = |line: &&str| !line.is_empty() && !line.starts_with('#');
+            text.lines().filter(is_key).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&tables_text(&default_config().config.tables())), lines(DEFAULT));
+        let text = "[selective]\nrank = 7\n[gate]\nmpc_level = { t = 1.4 }\n[fit_mpc]\nmethod = \"source\"\nt = 2";
+        let config = resolved(text, DEFAULT);
+        assert_eq!(config.gate.selective, config.generate.selective);
+        assert_eq!(resolved(&tables_text(&config.tables()), OTHER_DEFAULT), config);
+        assert_eq!(Config::from_tables(config.tables()), Ok(config));
+    }
+
+    /// The tables with another value for a key, and for the key that decides whether it has a meaning.
+    fn set(table: &str, key: &Key, value: Value) -> Map<String, Value> {
+        let mut tables = default_config().config.tables();
+        let keys = tables.entry(table).or_insert_with(|| serde_json::json!({}));
+        if let Some((decider, words)) = key.only {
+            keys[decider] = words[0].into();
+        }
+        keys[key.name] = value;
+        tables
+    }
+
+    /// Reads a table as its type alone does.
+    fn read_unchecked(table: &str, tables: &Map<String, Value>) -> Result<(), String> {
+        fn read<T: ConfigTable>(value: Value) -> Result<(), String> {
+            serde_json::from_value::<T>(value).map(drop).map_err(|error| error.to_string())
+        }
+        let mut value = tables[table].clone();
+        let found = keys_of(table).unwrap();
+        let stays = |name: &str| found.iter().any(|key| key.name == name && key.belongs_in(&tables[table]));
+        value.as_object_mut().unwrap().retain(|name, _| stays(name));
+        match table {
+            "run" => read::<RunConfig>(value),
+            "generate" => read::<GenerateConfig>(value),
+            "train" => read::<TrainConfig>(value),
+            "fit_mpc" => read::<FitMpcConfig>(value),
+            "gate" => read::<GateConfig>(value),
+            _ => read::<SelectiveConfig>(value),
+        }
+    }
+
+    #[test]
+    fn the_type_of_each_key_holds_what_it_declares() {
+        for (table, key) in TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (table, key))) {
+            let ends: [Value; 2] = match key.takes {
+                Takes::Whole(min, max) => [min.into(), max.into()],
+                Takes::Number(min, max) => [min.into(), max.into()],
+                Takes::Flag => [true.into(), false.into()],
+                Takes::Text => ["a".into(), "b".into()],
+                Takes::Words(words) => {
+                    let error = read_unchecked(table, &set(table, key, "?".into())).unwrap_err();
+                    let known: Vec<&str> =
+                        error.split("expected").nth(1).unwrap().split('`').skip(1).step_by(2).collect();
+                    assert_eq!(known, words, "{table}.{}", key.name);
+                    continue;
+                }
+                Takes::Form(..) => continue,
+            };
+            for end in ends {
+                let tables = set(table, key, end.clone());
+                assert!(key.takes.holds(&end), "{table}.{}", key.name);
+                assert_eq!(read_unchecked(table, &tables), Ok(()), "{table}.{} = {end}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_an_error_at_every_door() {
+        for (table, key) in TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (table, key))) {
+            let beyond: [Value; 2] = match key.takes {
+                Takes::Whole(min, i64::MAX) => [(min - 1).into(), 1.5.into()],
+                Takes::Whole(min, max) => [(min - 1).into(), (max + 1).into()],
+                Takes::Number(min, max) => [(min - 1e-9).into(), (max + 1e-9).into()],
+                _ => [7.5.into(), Value::Null],
+            };
+            for value in beyond {
+                let fault = Config::from_tables(set(table, key, value.clone())).unwrap_err();
+                assert_eq!(fault.key, format!("{table}.{}", key.name), "{value}");
+                assert!(fault.reason.ends_with(&format!("expected {}", key.expected())), "{fault}");
+            }
+        }
     }
 
     #[test]
@@ -418,21 +534,15 @@ mod tests {
         let config =
             resolved("[train]\ntarget = \"result\"\n[fit_mpc]\nmethod = \"source\"\nt = 2\ngames = 7\n", DEFAULT);
         let default = default_config().config;
-        let (train, fit_mpc) = (config.train.clone(), config.fit_mpc.clone());
-        assert_eq!(train.target, crate::pipeline::train::task::Target::Result {});
-        assert_eq!((fit_mpc.method, fit_mpc.games), (crate::pipeline::fit_mpc::task::Method::Source { t: 2.0 }, 7));
-        let train = TrainConfig { target: default.train.target.clone(), ..train };
-        let fit_mpc = FitMpcConfig { method: default.fit_mpc.method, games: default.fit_mpc.games, ..fit_mpc };
+        assert_eq!(config.train.target, crate::pipeline::train::task::Target::Result {});
+        assert_eq!(config.fit_mpc.method, crate::pipeline::fit_mpc::task::Method::Source { t: 2.0 });
+        assert_eq!(config.fit_mpc.games, 7);
+        let train = config.train.with(|train| train.target.clone_from(&default.train.target)).unwrap();
+        let like_default =
+            |fit: &mut FitMpcConfig| (fit.method, fit.games) = (default.fit_mpc.method, default.fit_mpc.games);
+        let fit_mpc = config.fit_mpc.with(like_default).unwrap();
         assert_eq!(Config { train, fit_mpc, ..config }, default);
         assert_eq!(resolved("", DEFAULT), default);
-    }
-
-    #[test]
-    fn every_key_is_shown_in_the_order_of_the_default() {
-        let names: Vec<String> = default_config().keys().into_iter().map(|(name, _)| name).collect();
-        let lines = lines_of(DEFAULT);
-        assert_eq!(names.len(), lines.len());
-        assert!(names.is_sorted_by_key(|name| lines[name]), "{names:?}");
     }
 
     #[test]

@@ -323,7 +323,7 @@ impl Run<'_> {
         let [champion, veteran] = [&next.champion, veteran].map(|name| load_model(name, self.task.registry.folder()));
         let generation = next.generation - 1;
         let output = self.folder(DatasetFolder::Drift, generation);
-        let config = next.config.config.gate.of_pairs(DRIFT_PAIRS);
+        let config = next.config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
         let task = GateTask {
             config: &config,
             seed: next.config.config.run.seed,

@@ -1,21 +1,21 @@
 //! The stages: each reads artifacts, does its work on all cores and publishes artifacts. A stage never names another
 //! stage; they meet on disk.
 
-pub mod alternatives;
 pub mod fit_mpc;
 #[cfg(test)]
 mod fixtures;
 pub mod gate;
 pub mod generate;
 pub mod item_sample;
+pub mod keys;
+pub mod level;
 pub mod parts;
 pub mod promote;
-pub mod search_settings;
+pub mod selective;
 pub mod stage;
 pub mod train;
 mod workers;
 
-use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
 use crate::artifact::error::ArtifactError;
 use crate::engine::search::result::Stopped;
 use crate::exit_code;
@@ -226,38 +226,4 @@ impl Context<'_> {
         self.check()?;
         if self.is_ending() { Err(StageError::BudgetSpent) } else { Ok(()) }
     }
-}
-
-/// An error unless `value` lies between `min` and `max`.
-///
-/// # Errors
-///
-/// The key with its value and its range.
-pub fn check_range<T: PartialOrd + std::fmt::Display>(key: &str, value: T, min: T, max: T) -> Result<(), StageError> {
-    if min <= value && value <= max {
-        return Ok(());
-    }
-    Err(StageError::Setting(format!("{key} = {value}: expected {min} to {max}")))
-}
-
-/// An error unless a number of items makes at most [`PARTS_MAX`] parts of at most [`PART_ITEMS_MAX`].
-///
-/// # Errors
-///
-/// The key of the size of a part, its value, and the value that it needs.
-pub fn check_parts((items_key, items): (&str, u64), (size_key, size): (&str, u64)) -> Result<(), StageError> {
-    check_range(size_key, size, 1, PART_ITEMS_MAX)?;
-    if items.div_ceil(size) <= PARTS_MAX {
-        return Ok(());
-    }
-    let needed = items.div_ceil(PARTS_MAX);
-    let remedy = if needed <= PART_ITEMS_MAX {
-        format!("raise {size_key} to at least {needed}")
-    } else {
-        let reason = format!("{items_key} = {items} needs {size_key} = {needed}, and that is at most {PART_ITEMS_MAX}");
-        format!("{reason}: ask for {} or less", PARTS_MAX * PART_ITEMS_MAX)
-    };
-    let parts = items.div_ceil(size);
-    let reason = format!("{items_key} = {items} makes {parts} parts, at most {PARTS_MAX} expected");
-    Err(StageError::Setting(format!("{size_key} = {size}: {reason}\n{remedy}")))
 }

@@ -1,6 +1,10 @@
-//! Links of the Markdown files: each leads to a file and a heading that are there; so do names of pages in code and configs.
+//! Links of the Markdown files: each leads to a file and a heading that are there; so do names of pages in code and configs. The
+//! reference is that of this program.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "documents/reference.rs"]
+mod reference;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

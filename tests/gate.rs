@@ -391,10 +391,10 @@ fn impossible_settings_are_named() {
     let workspace = Workspace::new();
     for (key, value, words) in [
         ("gate.mode", "\"swiss\"", ["mode", "swiss"]),
-        ("gate.games", "1600002", ["gate.games = 1600002", "expected 2 to 1600000"]),
+        ("gate.games", "1600002", ["gate.games = 1600002", "expected a whole number from 2 to 1600000"]),
         ("gate.nelo1", "0.0", ["gate.nelo1 = 0", "gate.nelo0 = 0"]),
-        ("gate.nelo0", "nan", ["gate.nelo0", "expected -500"]),
-        ("gate.opening_plies", "3", ["gate.opening_plies = 3", "expected 4"]),
+        ("gate.nelo0", "nan", ["gate.nelo0", "expected a number from -500"]),
+        ("gate.opening_plies", "3", ["gate.opening_plies = 3", "expected a whole number from 4"]),
         ("gate.nodes", "-1", ["gate.nodes = -1", "expected a whole number"]),
     ] {
         let config = quick(&workspace, "bad", &[(key, value)]);

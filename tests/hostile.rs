@@ -330,13 +330,16 @@ fn a_config_of_too_many_parts_names_the_size_that_it_needs() {
         ),
         (
             [("generate.games", "9"), ("generate.part_games", "100001")],
-            ["generate.part_games = 100001", "expected 1 to 100000", ""],
+            ["generate.part_games = 100001", "expected a whole number from 1 to 100000", ""],
         ),
         (
             [("fit_mpc.games", "10000000"), ("fit_mpc.part_games", "1")],
             ["fit_mpc.part_games = 1", "10000000 parts", "fit_mpc.part_games to at least 100"],
         ),
-        ([("gate.games", "1600002"), ("gate.depth", "1")], ["gate.games = 1600002", "expected 2 to 1600000", ""]),
+        (
+            [("gate.games", "1600002"), ("gate.depth", "1")],
+            ["gate.games = 1600002", "expected a whole number from 2 to 1600000", ""],
+        ),
     ] {
         let config = tiny(&workspace, "many", &keys);
         for arguments in ["generate --output new", "shard plan new.json --shards 4 --output new"] {

@@ -213,7 +213,7 @@ fn a_wrong_setting_names_the_key_as_a_file_would() {
         ("--set train.epoch=3", "error: --set: train.epoch: there is no such key\ndid you mean epochs?"),
         ("--set epochs=3", "error: --set: epochs: there is no such key outside a table\ndid you mean train.epochs?"),
         ("--set tran.epochs=3", "error: --set: [tran]: there is no such table\ndid you mean [train]?"),
-        ("--set train.epochs=0", "error: --set: train.epochs = 0: expected 1 to 100000"),
+        ("--set train.epochs=0", "error: --set: train.epochs = 0: expected a whole number from 1 to 100000"),
         ("--set train.epochs=many", "error: --set: train.epochs = \"many\": expected a whole number from 1 to 100000"),
         ("--set train.epochs=3 --set train.epochs=4", "error: --set: train.epochs is set twice: expected once"),
         ("--set fit_mpc.method=source", "error: --set: fit_mpc.t is missing: method = \"source\" needs it"),

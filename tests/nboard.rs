@@ -335,7 +335,7 @@ fn its_options_are_those_of_other_commands() {
     for (arguments, code, words) in [
         ("nboard --model nowhere", 2, "nowhere"),
         ("nboard --depth 0", 2, "--depth"),
-        ("nboard --mpc-level 42", 2, "--mpc-level = 42"),
+        ("nboard --mpc-level 42", 2, "'42' for '--mpc-level"),
         ("nboard --json", 2, "--json"),
     ] {
         let outcome = talk(arguments, &[]);

@@ -89,10 +89,10 @@ fn the_table_is_part_of_what_games_are_and_exact_scores_stay_exact() {
 fn a_table_that_cannot_be_is_an_error_that_names_its_key() {
     let workspace = Workspace::new();
     for (table, expected) in [
-        ("rank = 0", "selective.rank = 0: expected 1 to 36"),
-        ("rank = 37", "selective.rank = 37: expected 1 to 36"),
-        ("threshold = -1.0", "selective.threshold = -1: expected 0 to 128"),
-        ("threshold = nan", "selective.threshold = NaN: expected 0 to 128"),
+        ("rank = 0", "selective.rank = 0: expected a whole number from 1 to 36 (moves)"),
+        ("rank = 37", "selective.rank = 37: expected a whole number from 1 to 36 (moves)"),
+        ("threshold = -1.0", "selective.threshold = -1.0: expected a number from 0 to 128 (discs)"),
+        ("threshold = nan", "selective.threshold = nan: expected a number from 0 to 128 (discs)"),
         ("extension = \"always\"", "selective.extension = \"always\": expected \"horizon\" or \"every-depth\""),
         ("depth = 3", "selective.depth: there is no such key"),
         ("# nothing", "[selective]: it has no key\nset threshold, rank or extension, or leave the table out"),
@@ -142,10 +142,10 @@ fn a_level_in_sigmas_is_taken_by_every_stage_and_by_searches_of_positions() {
     assert!(nodes("--mpc-level t=0.7") < nodes("--mpc-level 100"));
     let pruned = config(&workspace, "pruned", &[], "rank = 3");
     assert!(nodes(&format!("--config {pruned} --mpc-level 100")) < nodes("--mpc-level 100"));
-    for (option, expected) in [("t=-1", "--mpc-level.t = -1"), ("t=x", "expected a percentage or t=SIGMAS")] {
+    for option in ["t=-1", "t=x"] {
         let outcome = workspace.run(&format!("eval start.obf --depth 3 --mpc-level {option}"));
         assert_eq!(outcome.code, Some(2));
-        assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("or t=SIGMAS with 0 to 10"), "{}", outcome.stderr);
     }
 }
 

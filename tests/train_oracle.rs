@@ -17,7 +17,7 @@ use renma::engine::board::position::{Opponent, Player, Position};
 use renma::engine::score::Score;
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
-use renma::pipeline::train::task::TrainTask;
+use renma::pipeline::train::task::{TrainConfig, TrainTask};
 use renma::pipeline::{Context, Host, Progress};
 use std::path::Path;
 use std::sync::Arc;
@@ -134,8 +134,8 @@ impl Progress for Nobody {
 /// Trains in memory on rows in their order, with one epoch and zero weights at the start.
 fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip: i32) -> Vec<i32> {
     let mut config = load_config(&workspace.path(&workspace.config("seed", "seed", &[]))).unwrap();
-    config.config.train.ratio = ratio;
-    config.config.train.clip = clip;
+    let changed = |train: &mut TrainConfig| (train.schedule.ratio, train.clip) = (ratio, clip);
+    config.config.train = config.config.train.with(changed).unwrap();
     let position = |lesson: &Lesson| Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap();
     let rows: Vec<TrainingRow> =
         lessons.iter().map(|lesson| TrainingRow::new(position(lesson), Score(lesson.target))).collect();

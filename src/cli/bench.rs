@@ -2,7 +2,7 @@
 
 use super::arguments::bench::{BenchCommand, BenchConfig, BenchSearchArguments};
 use super::output::{print_json, say, thousands};
-use super::session::{Session, Stopwatch, level, load_run_model, warn_without_statistics};
+use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::model::registry::Registry;
@@ -15,7 +15,7 @@ use crate::engine::search::limits::Limits;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::StageError;
 use crate::pipeline::generate::run::generate;
-use crate::pipeline::generate::task::{GenerateConfig, GenerateTask};
+use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::run::{fit, learn};
 use crate::pipeline::train::task::TrainTask;
@@ -52,14 +52,13 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
 }
 
 fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
-    let mpc = level(arguments.mpc_level)?;
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
     let positions = random_positions(arguments.positions as usize, endgame.then_some(arguments.depth));
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let stopwatch = Stopwatch::start();
-    let limits = Limits { mpc, ..Limits::full_width(Depth(arguments.depth)) };
+    let limits = Limits { mpc: arguments.mpc_level, ..Limits::full_width(Depth(arguments.depth)) };
     let mut nodes = 0;
     for &position in &positions {
         searcher.clear();
@@ -135,10 +134,11 @@ fn bench_generate(session: &Session, config: &BenchConfig, games: u64, model: Op
     let config = load_config_with(&config.config, &config.set.settings)?;
     let registry = Path::new("models").join(&config.name);
     let model = load_run_model(model.unwrap_or(&config.config.run.start), &registry, &config)?;
+    let table = config.config.generate.with(|table| table.games = games).map_err(StageError::from)?;
     let folder = tempfile::tempdir()?;
     let stopwatch = Stopwatch::start();
     let task = GenerateTask {
-        config: &GenerateConfig { games, ..config.config.generate.clone() },
+        config: &table,
         book: config.book.as_deref(),
         seed: config.config.run.seed,
         generation: 1,

@@ -3,7 +3,8 @@
 use super::arguments::config::ConfigCommand;
 use super::output::{print, print_json};
 use super::session::Session;
-use crate::config::{Origin, load_config_with};
+use crate::artifact::step::table_settings;
+use crate::config::{Origin, load_config_with, tables_text};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -14,20 +15,21 @@ pub(super) fn run(session: &Session, ConfigCommand::Show { config, set }: Config
         Some(Origin::Setting) => "--set".to_owned(),
         None => "default".to_owned(),
     };
-    let keys = loaded.keys();
+    let tables = loaded.config.tables();
     if session.json {
-        let origins: BTreeMap<&String, String> = keys.iter().map(|(key, _)| (key, origin(key))).collect();
-        return print_json(&json!({ "name": loaded.name, "config": loaded.config.shared_once(), "origins": origins }));
+        let keys = tables.iter().flat_map(|(table, keys)| table_settings(table, keys));
+        let origins: BTreeMap<String, String> = keys.map(|(key, _)| (key.clone(), origin(&key))).collect();
+        return print_json(&json!({ "name": loaded.name, "config": tables, "origins": origins }));
     }
-    let settings = keys.iter().map(|(key, value)| {
-        let (table, key_of_table) = key.split_once('.').unwrap_or_default();
-        (table, format!("{key_of_table} = {value}"), origin(key))
+    let text = tables_text(&tables);
+    let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let mut table = "";
+    let lines = text.lines().map(|line| match line.split_once(" = ") {
+        Some((key, _)) => format!("{line:<width$} # {}\n", origin(&format!("{table}.{key}"))),
+        None => {
+            table = line.trim_matches(['[', ']']);
+            format!("{line}\n")
+        }
     });
-    let settings: Vec<(&str, String, String)> = settings.collect();
-    let width = settings.iter().map(|(_, text, _)| text.chars().count()).max().unwrap_or(0);
-    let tables = settings.chunk_by(|left, right| left.0 == right.0).map(|keys| {
-        let lines = keys.iter().map(|(_, text, origin)| format!("{text:<width$} # {origin}\n"));
-        format!("[{}]\n{}", keys[0].0, lines.collect::<String>())
-    });
-    Ok(print(tables.collect::<Vec<_>>().join("\n").trim_end())?)
+    Ok(print(lines.collect::<String>().trim_end())?)
 }

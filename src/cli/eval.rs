@@ -5,7 +5,7 @@ mod review;
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
 use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
-use super::session::{ChosenModel, Session, Stopwatch, level, model_or_default, warn_without_statistics};
+use super::session::{ChosenModel, Session, Stopwatch, model_or_default, warn_without_statistics};
 use crate::config::load_config_with;
 use crate::engine::board::notation::ColoredPosition;
 use crate::engine::board::position::Position;
@@ -13,9 +13,10 @@ use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::move_values::MoveValue;
+use crate::engine::search::mpc_level::MpcLevel;
 use crate::engine::search::selective::Selective;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
-use crate::pipeline::search_settings::{LevelSetting, selective};
+use crate::pipeline::selective::selective;
 use crate::play::analysis::{Analysis, Analyzed, analyze};
 use review::{PlayedMove, check_games, describe_review, review_games};
 use serde::Serialize;
@@ -71,11 +72,10 @@ struct Values {
 }
 
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
-    let (setting, selective) = search_settings(arguments)?;
-    let mpc = level(setting)?;
+    let (mpc, selective) = search_settings(arguments)?;
     let ModelArguments { model, models } = &arguments.positions.model;
     let chosen = model_or_default(model.as_deref(), models)?;
-    warn_without_statistics("--mpc-level", setting, &chosen.model);
+    warn_without_statistics("--mpc-level", mpc, &chosen.model);
     let (depth, exact_empties) = if arguments.review { (REVIEW_DEPTH, REVIEW_EXACT_EMPTIES) } else { (0, 0) };
     let depth = Depth(arguments.depth.unwrap_or(depth));
     let exact_empties = arguments.exact_empties.unwrap_or(exact_empties);
@@ -86,7 +86,7 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
 }
 
 /// How selective the searches are, by the arguments or else by their config.
-fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, Selective)> {
+fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selective)> {
     let config = arguments
         .config
         .as_deref()
@@ -94,8 +94,8 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(LevelSetting, S
         .transpose()?
         .map(|loaded| loaded.config);
     let setting = arguments.mpc_level.or(config.as_ref().map(|config| config.generate.mpc_level));
-    let setting = setting.unwrap_or(LevelSetting::Percent(100));
-    Ok((setting, selective(config.and_then(|config| config.selective).as_ref())))
+    let setting = setting.unwrap_or(MpcLevel::FullWidth);
+    Ok((setting, selective(config.as_ref().and_then(|config| config.generate.selective.as_ref()))))
 }
 
 pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {

@@ -10,7 +10,6 @@ use crate::exit_code;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
 use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
-use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::stage::Stage;
 use crate::run::claim::Claim;
 use std::process::ExitCode;
@@ -62,10 +61,7 @@ pub(super) fn tell(session: &Session, task: &FitMpcTask<'_>, report: &FitMpcRepo
 /// What the statistics save at the level that they were chosen for.
 fn saving(metrics: &FitMpcMetrics) -> String {
     let nodes = &metrics.nodes;
-    let level = nodes.levels.iter().find(|found| match metrics.level {
-        LevelSetting::Percent(percent) => found.level == Some(percent),
-        LevelSetting::Sigmas { .. } => found.level.is_none(),
-    });
+    let level = nodes.levels.iter().find(|found| found.level == metrics.level.percent());
     let Some(found) = level else { return counted(metrics.depths.len() as u64, "statistic") };
     let share = 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64;
     format!("depth {} for {share:.0} % of the nodes at {}", nodes.depth, level_name(found, metrics))

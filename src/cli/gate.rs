@@ -5,6 +5,7 @@ use super::output::{counted, detail, print_json, say, thousands};
 use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
 use crate::config::load_config_with;
 use crate::learning_loop::code_of;
+use crate::pipeline::StageError;
 use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::stage::Stage;
@@ -50,8 +51,7 @@ pub(super) fn with_task<T>(
     let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
     let mut gate = config.config.gate.clone();
     if let Some(pairs) = arguments.pairs {
-        gate = gate.of_pairs(pairs);
-        gate.check()?;
+        gate = gate.of_pairs(pairs).map_err(StageError::from)?;
     }
     let task = GateTask {
         config: &gate,

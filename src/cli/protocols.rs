@@ -3,7 +3,7 @@
 use super::arguments::positions::EngineArguments;
 use super::command_errors::UsageError;
 use super::output::print_with;
-use super::session::{ChosenModel, Session, level, model_or_default, warn_without_statistics};
+use super::session::{ChosenModel, Session, model_or_default, warn_without_statistics};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::selective::Selective;
@@ -42,7 +42,6 @@ fn engine(
     if session.json {
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }
-    let mpc = level(arguments.mpc_level)?;
     let chosen = model_or_default(arguments.model.model.as_deref(), &arguments.model.models)?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &chosen.model);
     chosen.announce(command);
@@ -51,7 +50,7 @@ fn engine(
         exact_empties: arguments.exact_empties.unwrap_or(EXACT_EMPTIES),
         wld_empties: arguments.wld_empties,
         nodes: arguments.nodes,
-        mpc,
+        mpc: arguments.mpc_level,
         selective: Selective::NONE,
     };
     let timed_limits = Limits {

@@ -1,7 +1,6 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
 use super::arguments::{GlobalArguments, ProgressMode};
-use super::command_errors::UsageError;
 use super::output::{Verbosity, detail, print, print_json, say, set_verbosity};
 use super::progress::Watcher;
 use crate::artifact::error::ArtifactError;
@@ -10,7 +9,6 @@ use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
 use crate::config::LoadedConfig;
 use crate::engine::search::mpc_level::MpcLevel;
 use crate::exit_code;
-use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, Host, StageError};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -193,14 +191,9 @@ pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig)
     load_model(name, registry)
 }
 
-/// A level on the command line.
-pub(super) fn level(setting: LevelSetting) -> Result<MpcLevel, UsageError> {
-    setting.level("--mpc-level").map_err(|error| UsageError(error.to_string()))
-}
-
 /// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.
-pub(super) fn warn_without_statistics(setting: &str, level: LevelSetting, model: &LoadedModel) {
-    if level != LevelSetting::Percent(100) && model.model.mpc.is_empty() {
+pub(super) fn warn_without_statistics(setting: &str, level: MpcLevel, model: &LoadedModel) {
+    if level != MpcLevel::FullWidth && model.model.mpc.is_empty() {
         let name = &model.id;
         let (kind, tell): (_, fn(&str)) = if model.document.is_some() { ("warning", say) } else { ("note", detail) };
         tell(&format!("{kind}: {setting} {level} has no effect: {name} has no MPC statistics and searches full width"));

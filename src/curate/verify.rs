@@ -10,10 +10,10 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verify::{Verified, strangers};
 use crate::artifact::error::ArtifactError;
+use crate::pipeline::keys::{self, ConfigTable};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// One verification.
@@ -109,8 +109,8 @@ fn over_parts<T: Send>(
 }
 
 /// The config in a manifest, as the stage that made the dataset knows it.
-fn config_of<T: DeserializeOwned>(dataset: &Dataset) -> Result<T, ArtifactError> {
+fn config_of<T: ConfigTable>(dataset: &Dataset) -> Result<keys::Checked<T>, ArtifactError> {
     let path = dataset.folder().join("manifest.json");
-    serde_json::from_value(dataset.manifest().config.clone())
-        .map_err(|error| ArtifactError::unfit(&path, format!("its config: {error}")))
+    keys::Checked::read(dataset.manifest().config.clone())
+        .map_err(|fault| ArtifactError::unfit(&path, format!("its config: {fault}")))
 }

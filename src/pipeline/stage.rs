@@ -1,5 +1,6 @@
 //! The stages of the loop and what everyone else asks of them.
 
+use super::keys::ConfigTable;
 use super::{fit_mpc, gate, generate, train};
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::lock::LOCK_NAME;
@@ -42,7 +43,7 @@ impl Stage {
         match self {
             Self::Generate => Facts {
                 name: "generate",
-                config_table: "generate",
+                config_table: generate::task::GenerateConfig::NAME,
                 algorithm: generate::task::ALGORITHM,
                 unit: "games",
                 dataset: Some((DatasetKind::Selfplay, "selfplay")),
@@ -50,7 +51,7 @@ impl Stage {
             },
             Self::Train => Facts {
                 name: "train",
-                config_table: "train",
+                config_table: train::task::TrainConfig::NAME,
                 algorithm: train::task::ALGORITHM,
                 unit: "rows",
                 dataset: None,
@@ -58,7 +59,7 @@ impl Stage {
             },
             Self::FitMpc => Facts {
                 name: "fit-mpc",
-                config_table: "fit_mpc",
+                config_table: fit_mpc::task::FitMpcConfig::NAME,
                 algorithm: fit_mpc::task::ALGORITHM,
                 unit: "games",
                 dataset: Some((DatasetKind::Mpc, "mpc")),
@@ -66,7 +67,7 @@ impl Stage {
             },
             Self::Gate => Facts {
                 name: "gate",
-                config_table: "gate",
+                config_table: gate::task::GateConfig::NAME,
                 algorithm: gate::task::ALGORITHM,
                 unit: "games",
                 dataset: Some((DatasetKind::Gate, "gate")),

@@ -21,7 +21,7 @@ pub(super) fn keep_defaults(
     registry: &Path,
 ) -> Result<(LoadedConfig, Vec<String>), ArtifactError> {
     let (mut kept, mut moved) = (given.clone(), Vec::new());
-    let mut tables = serde_json::to_value(&given.config).expect("a config is plain data");
+    let mut tables = given.config.tables();
     let by_default = |name: &&String| !given.origins.contains_key(*name) && !FREE_KEYS.contains(&name.as_str());
     for name in last.defaults.iter().filter(by_default) {
         if name == "run.features" {
@@ -33,20 +33,20 @@ pub(super) fn keep_defaults(
             continue;
         }
         let Some((table, key)) = name.split_once('.') else { continue };
-        let (theirs, ours) = (last.config[table].get(key), tables[table].get(key));
+        let (theirs, ours) = (last.config[table].get(key), tables.get(table).and_then(|keys| keys.get(key)));
         if theirs == ours {
             continue;
         }
         let text = |value: Option<&Value>| value.map_or_else(|| "nothing".to_owned(), Value::to_string);
         moved.push(format!("{name} is {} in the run and {} by default now", text(theirs), text(ours)));
-        match (theirs.cloned(), tables[table].as_object_mut()) {
+        match (theirs.cloned(), tables.get_mut(table).and_then(Value::as_object_mut)) {
             (Some(theirs), Some(keys)) => drop(keys.insert(key.to_owned(), theirs)),
             (None, Some(keys)) => drop(keys.remove(key)),
             (_, None) => {}
         }
     }
     // A file that names keys of another alternative than the run began with has changed more than a default.
-    match serde_json::from_value::<Config>(tables) {
+    match Config::from_tables(tables) {
         Ok(config) => kept.config = config,
         Err(_) => return Ok((given.clone(), Vec::new())),
     }

@@ -3,7 +3,7 @@
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::{Settings, table_settings};
-use crate::config::{Config, LoadedConfig};
+use crate::config::LoadedConfig;
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl ConfigEntry {
     /// The entry of a config, in the form of its snapshot.
     #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
-        let config = serde_json::to_value(relocated(loaded)).expect("a config is plain data");
+        let config = relocated(loaded);
         let defaults =
             all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.origins.contains_key(name)).collect();
         Self {
@@ -121,9 +121,11 @@ fn all_keys(config: &Value) -> impl Iterator<Item = (String, String)> + '_ {
 }
 
 /// A config as its snapshot has it: every key, and what they name lies beside them.
-fn relocated(loaded: &LoadedConfig) -> Config {
-    let mut config = loaded.config.shared_once();
-    FEATURES.clone_into(&mut config.run.features);
-    config.generate.openings = config.generate.openings.with_book(BOOK.to_owned());
-    config
+fn relocated(loaded: &LoadedConfig) -> Value {
+    let mut tables = Value::Object(loaded.config.tables());
+    tables["run"]["features"] = FEATURES.into();
+    if loaded.book.is_some() {
+        tables["generate"]["book"] = BOOK.into();
+    }
+    tables
 }

@@ -5,7 +5,7 @@ use super::folders::{generations_in, in_generation};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::features_text;
 use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
-use crate::config::{Config, LoadedConfig, load_config};
+use crate::config::{LoadedConfig, load_config, tables_text};
 use crate::pipeline::StageError;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
         Some(book) => put(&folder.join(BOOK), (book.lines().join("\n") + "\n").as_bytes())?,
         None => remove_file(&folder.join(BOOK))?,
     }
-    Ok(put(&path, text(registry, &loaded.name, entry)?.as_bytes())?)
+    Ok(put(&path, text(&loaded.name, entry).as_bytes())?)
 }
 
 /// Rewrites the config of a snapshot after a change of keys on which no step depends.
@@ -43,7 +43,7 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
 /// Whatever the system refuses.
 pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
     let path = path(registry, run, entry.from);
-    if exists(&path)? { Ok(put(&path, text(registry, run, entry)?.as_bytes())?) } else { Ok(()) }
+    if exists(&path)? { Ok(put(&path, text(run, entry).as_bytes())?) } else { Ok(()) }
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
@@ -73,16 +73,12 @@ pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedCon
     Ok(loaded)
 }
 
-fn text(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<String, ArtifactError> {
-    let unfit =
-        |error: serde_json::Error| ArtifactError::unfit(&registry.join("lineage.json"), format!("its config: {error}"));
-    // In the order of the default.
-    let config: Config = serde_json::from_value(entry.config.clone()).map_err(unfit)?;
-    Ok(format!(
-        "# The config of run {run} from generation {} on, as renma run took it. Edit the run's own config instead.\n\n{}",
-        entry.from,
-        toml::to_string(&config).expect("a config is plain data")
-    ))
+fn text(run: &str, entry: &ConfigEntry) -> String {
+    let tables = entry.config.as_object().map(tables_text).unwrap_or_default();
+    format!(
+        "# The config of run {run} from generation {} on, as renma run took it. Edit the run's own config instead.\n\n{tables}",
+        entry.from
+    )
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {

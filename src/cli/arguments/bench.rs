@@ -1,7 +1,8 @@
 //! The arguments of the `bench` commands.
 
 use super::SettingArguments;
-use crate::pipeline::search_settings::LevelSetting;
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::pipeline::level;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -67,6 +68,6 @@ pub(in crate::cli) struct BenchSearchArguments {
     #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
     pub(in crate::cli) model: String,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
-    #[arg(long, default_value = "100", value_name = "LEVEL")]
-    pub(in crate::cli) mpc_level: LevelSetting,
+    #[arg(long, default_value = "100", value_name = "LEVEL", value_parser = level::parse)]
+    pub(in crate::cli) mpc_level: MpcLevel,
 }

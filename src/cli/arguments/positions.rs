@@ -1,7 +1,8 @@
 //! The arguments of the commands that value positions and play.
 
 use crate::config::setting::Setting;
-use crate::pipeline::search_settings::LevelSetting;
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::pipeline::level;
 use crate::play::clock::Seconds;
 use crate::play::terminal::level::Level;
 use clap::Args;
@@ -41,8 +42,8 @@ pub(in crate::cli) struct EvalArguments {
     pub(in crate::cli) exact_empties: Option<u8>,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas [default:
     /// 100, or generate.mpc_level of --config]
-    #[arg(long, value_name = "LEVEL")]
-    pub(in crate::cli) mpc_level: Option<LevelSetting>,
+    #[arg(long, value_name = "LEVEL", value_parser = level::parse)]
+    pub(in crate::cli) mpc_level: Option<MpcLevel>,
     /// Search as in this config: with its generate.mpc_level, and its table [selective] if it has one
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) config: Option<PathBuf>,
@@ -122,6 +123,6 @@ pub(in crate::cli) struct EngineArguments {
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=60))]
     pub(in crate::cli) wld_empties: u8,
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
-    #[arg(long, value_name = "LEVEL", default_value = "100")]
-    pub(in crate::cli) mpc_level: LevelSetting,
+    #[arg(long, value_name = "LEVEL", default_value = "100", value_parser = level::parse)]
+    pub(in crate::cli) mpc_level: MpcLevel,
 }

@@ -10,6 +10,7 @@ use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
 use crate::pipeline::fit_mpc::recipe::recipe;
 use crate::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask};
+use crate::pipeline::keys::Checked;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ pub struct FitMpcPlan {
     /// The hash of everything that determines the samples, except their number.
     pub recipe: ContentHash,
     /// The `[fit_mpc]` table.
-    pub config: FitMpcConfig,
+    pub config: Checked<FitMpcConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The generation of the samples, counted from 1.

@@ -8,6 +8,7 @@ use crate::artifact::model::reference::LoadedModel;
 use crate::pipeline::StageError;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::task::{GateConfig, GateTask};
+use crate::pipeline::keys::Checked;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ pub struct GatePlan {
     /// The hash of everything that determines the games, except their number.
     pub recipe: ContentHash,
     /// The `[gate]` table.
-    pub config: GateConfig,
+    pub config: Checked<GateConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
@@ -48,7 +49,6 @@ impl GatePlan {
     ///
     /// A bad setting, a missing dataset, or a folder with a name that a plan cannot hold.
     pub fn new(task: &GateTask<'_>) -> Result<Self, StageError> {
-        task.config.check()?;
         Ok(Self {
             recipe: recipe(task)?.hash,
             config: task.config.clone(),

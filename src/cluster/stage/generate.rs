@@ -9,6 +9,7 @@ use crate::pipeline::StageError;
 use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::recipe::recipe;
 use crate::pipeline::generate::task::{GenerateConfig, GenerateTask};
+use crate::pipeline::keys::Checked;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ pub struct GeneratePlan {
     /// The hash of everything that determines the games, except their number.
     pub recipe: ContentHash,
     /// The `[generate]` table.
-    pub config: GenerateConfig,
+    pub config: Checked<GenerateConfig>,
     /// The lines of its book, if it has one.
     pub book: Vec<String>,
     /// The run's seed.
@@ -46,7 +47,6 @@ impl GeneratePlan {
     ///
     /// A bad setting, or a folder with a name that a plan cannot hold.
     pub fn new(task: GenerateTask<'_>) -> Result<Self, StageError> {
-        task.config.check()?;
         Ok(Self {
             recipe: recipe(&task).hash,
             config: task.config.clone(),
@@ -59,7 +59,6 @@ impl GeneratePlan {
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        self.config.check().map_err(|error| error.to_string())?;
         if self.config.openings.book().is_some() == self.book.is_empty() {
             return Err("its book is not the one that its config asks for".into());
         }

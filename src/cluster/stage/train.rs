@@ -10,6 +10,7 @@ use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::engine::eval::pattern_set::PatternSet;
 use crate::pipeline::StageError;
+use crate::pipeline::keys::Checked;
 use crate::pipeline::train::recipe::step;
 use crate::pipeline::train::shards::{part_weights, train_rounds};
 use crate::pipeline::train::task::{TrainConfig, TrainTask};
@@ -25,7 +26,7 @@ pub struct TrainPlan {
     /// The hash of everything that determines the model.
     pub recipe: ContentHash,
     /// The `[train]` table.
-    pub config: TrainConfig,
+    pub config: Checked<TrainConfig>,
     /// The patterns and phases, as in `features.toml`.
     pub features: String,
     /// The run's seed.
@@ -61,7 +62,6 @@ impl TrainPlan {
     ///
     /// A bad setting, a missing dataset, or a folder with a name that a plan cannot hold.
     pub fn new(task: &TrainTask<'_>) -> Result<Self, StageError> {
-        task.config.check()?;
         let datasets = task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             recipe: step(task, &datasets).id,

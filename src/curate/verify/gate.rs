@@ -32,8 +32,7 @@ pub struct GateVerified {
 
 /// Checks every game and every pair, and that they lead to the verdict.
 pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<GateVerified, StageError> {
-    let config: GateConfig = config_of(dataset)?;
-    config.check()?;
+    let config = config_of::<GateConfig>(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {

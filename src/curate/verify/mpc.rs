@@ -25,8 +25,7 @@ pub struct MpcVerified {
 
 /// Checks every sample.
 pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerified, StageError> {
-    let config: FitMpcConfig = config_of(dataset)?;
-    config.check()?;
+    let config = config_of::<FitMpcConfig>(dataset)?;
     let sampling = config.sampling();
     let settings = dataset.manifest().settings("fit_mpc");
     let parts = over_parts(context, "verify", dataset, |index| {
@@ -109,13 +108,13 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
 mod tests {
     use super::*;
     use crate::engine::board::position::Position;
+    use crate::engine::search::mpc_level::MpcLevel;
     use crate::pipeline::fit_mpc::sample::Searched;
     use crate::pipeline::fit_mpc::task::Method;
-    use crate::pipeline::search_settings::LevelSetting;
 
     #[test]
     fn only_samples_near_the_end_are_solved() {
-        let method = Method::Line { level: LevelSetting::Sigmas { t: 1.0 } };
+        let method = Method::Line { level: MpcLevel::Sigmas(1.0) };
         let sampling = FitMpcConfig { method, depth_max: 3, games: 1, part_games: 1 }.sampling();
         let mut position = Position::START;
         while sampling.empties[1] < position.empties() {

@@ -94,6 +94,15 @@ impl MpcLevel {
     }
 }
 
+impl std::fmt::Display for MpcLevel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.percent() {
+            Some(percent) => write!(f, "{percent} %"),
+            None => write!(f, "{} sigmas", self.t()),
+        }
+    }
+}
+
 /// What a level asks of every entry: shares of two neighboring quantiles, or a fixed number of sigmas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Margin {

@@ -11,7 +11,6 @@ use crate::engine::search::limits::Limits;
 use crate::engine::search::mpc::MpcTable;
 use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
 use crate::engine::search::searcher::Searcher;
-use crate::pipeline::search_settings::LevelSetting;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
@@ -36,14 +35,11 @@ pub(super) fn compare(
     let depth = task.config.depth_max;
     let full = search_all(task, table, positions, (depth, MpcLevel::FullWidth), context)?;
     let full_width = full.iter().map(|found| found.nodes).sum();
-    let (own, margin) = match task.config.level() {
-        LevelSetting::Percent(percent) => (Some(percent), task.config.margin()),
-        LevelSetting::Sigmas { t } => (None, t),
-    };
-    let level = |percent| MpcLevel::from_percent(percent).expect("the config was checked");
-    let named = LEVELS.into_iter().chain(own).map(|percent| (Some(percent), level(percent)));
+    let own = task.config.level();
+    let margin = own.percent().map(|_| MpcLevel::Sigmas(task.config.margin()));
+    let named = LEVELS.into_iter().filter_map(MpcLevel::from_percent);
     let mut levels = Vec::new();
-    for (percent, level) in named.chain([(None, MpcLevel::Sigmas(margin))]) {
+    for level in named.chain([own]).chain(margin) {
         let found = search_all(task, table, positions, (depth, level), context)?;
         let pairs = || full.iter().zip(&found);
         let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
@@ -51,7 +47,7 @@ pub(super) fn compare(
         let count = positions.len().max(1) as f64;
         let rounded = |value: f64| (value * 1e5).round() / 1e5;
         levels.push(LevelNodes {
-            level: percent,
+            level: level.percent(),
             nodes: found.iter().map(|found| found.nodes).sum(),
             rms_difference: rounded(Score::in_discs((squares as f64 / count).sqrt())),
             same_move: rounded(same as f64 / count),
@@ -61,7 +57,7 @@ pub(super) fn compare(
     levels.dedup_by_key(|found| found.level);
     let mut depth_gained = 0;
     for gained in 1..=DEPTH_GAINED_MAX {
-        let deeper = (depth + gained, task.config.level().checked());
+        let deeper = (depth + gained, task.config.level());
         let found = search_all(task, table, positions, deeper, context)?;
         if full_width < found.iter().map(|found| found.nodes).sum::<u64>() {
             break;
@@ -79,7 +75,7 @@ pub(super) fn costs(
     context: Context<'_>,
 ) -> Result<Vec<u64>, StageError> {
     let mean = |depth: u8| {
-        let found = search_all(task, table, positions, (depth, task.config.level().checked()), context)?;
+        let found = search_all(task, table, positions, (depth, task.config.level()), context)?;
         Ok((found.iter().map(|found| found.nodes).sum::<u64>() / found.len().max(1) as u64).max(1))
     };
     (0..=task.config.depth_max).map(mean).collect()

@@ -3,8 +3,8 @@
 use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::MpcEntry;
-use crate::engine::search::mpc_level::LEVELS;
-use crate::pipeline::search_settings::LevelSetting;
+use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
+use crate::pipeline::level;
 use serde::{Deserialize, Serialize};
 
 /// The statistics of one pair of depths.
@@ -68,7 +68,8 @@ impl DepthFit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitMpcMetrics {
     /// The level for which probes were chosen.
-    pub level: LevelSetting,
+    #[serde(with = "level")]
+    pub level: MpcLevel,
     /// The margin in sigmas that searches of the source's form used while fitting.
     pub t: f64,
     /// The statistics, by depth.
@@ -83,7 +84,7 @@ impl FitMpcMetrics {
     /// The margin in sigmas of the searches that have no percentage.
     #[must_use]
     pub const fn margin(&self) -> f64 {
-        if let LevelSetting::Sigmas { t } = self.level { t } else { self.t }
+        if let MpcLevel::Sigmas(t) = self.level { t } else { self.t }
     }
 }
 

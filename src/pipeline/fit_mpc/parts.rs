@@ -34,7 +34,6 @@ impl<'a> Samples<'a> {
 ///
 /// A bad setting, no folder that the processes share, or `method = "source"`, which needs all samples before each.
 pub fn fit_mpc_shards<'a>(task: FitMpcTask<'a>) -> Result<Box<dyn Shards + 'a>, StageError> {
-    task.config.check()?;
     if let Method::Source { .. } = task.config.method {
         let reason =
             "fit_mpc.method = \"source\" cannot be cut into shards: each of its searches uses the fits before it";
@@ -57,7 +56,6 @@ pub fn sample_until(
     is_enough: impl Fn() -> bool,
     context: Context<'_>,
 ) -> Result<u64, StageError> {
-    task.config.check()?;
     let no_table = MpcTable::empty();
     let mut sampler = Sampler::new(task, &no_table, context.stop);
     for game in 0..task.config.games {

@@ -30,7 +30,6 @@ use std::sync::atomic::AtomicBool;
 /// A bad setting, a damaged registry, a folder that holds something else, or whatever the system refuses; finished parts
 /// of the samples stay.
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
-    task.config.check()?;
     let step = step(&task).id;
     let parts = task.output.map(|output| Samples::parts(task, output));
     let _registry_lock = FolderLock::take_named(task.registry.folder(), Stage::FitMpc.lock())?;
@@ -110,7 +109,7 @@ fn fit_line(task: FitMpcTask<'_>, parts: Vec<Vec<Sample>>, context: Context<'_>)
     let first = table_of(&first_choice(&fits))?;
     let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&parts) };
-    let level = task.config.level().checked();
+    let level = task.config.level();
     let chosen = choose(&parts, &fits, &costs, level, PROBES_MAX, context.stop)?;
     let held_out = held_out(pool, FOLDS, &chosen)?;
     Ok((chosen, held_out, parts))

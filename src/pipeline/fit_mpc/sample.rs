@@ -260,7 +260,7 @@ mod tests {
     use crate::artifact::model::reference::LoadedModel;
     use crate::artifact::model::registry::Registry;
     use crate::pipeline::fixtures::position;
-    use crate::pipeline::search_settings::LevelSetting;
+    use crate::pipeline::keys::Checked;
     use std::path::Path;
 
     /// Two samples of depths 0 to 2, the second one solved.
@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn a_root_too_near_the_end_has_no_node_to_sample() {
         const DEPTH_MAX: u8 = 6;
-        let method = Method::Line { level: LevelSetting::Sigmas { t: 1.0 } };
-        let config = FitMpcConfig { method, depth_max: DEPTH_MAX, games: 1, part_games: 1 };
+        let method = Method::Line { level: MpcLevel::Sigmas(1.0) };
+        let config = Checked::new(FitMpcConfig { method, depth_max: DEPTH_MAX, games: 1, part_games: 1 }).unwrap();
         let (model, registry) = (LoadedModel::builtin(Builtin::DiscCount), Registry::new(Path::new("none")));
         let (model, registry) = (&model, &registry);
         let task = FitMpcTask { config: &config, seed: 1, generation: 1, model, registry, output: None };

@@ -49,7 +49,7 @@ fn search(
     depth: u8,
     context: Context<'_>,
 ) -> Result<(), StageError> {
-    let level = task.config.level().checked();
+    let level = task.config.level();
     let new_searcher = || {
         Searcher::new(&task.model.model.evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop)
     };

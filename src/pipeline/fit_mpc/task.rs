@@ -4,8 +4,9 @@ use super::metrics::FitMpcMetrics;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
-use crate::pipeline::search_settings::LevelSetting;
-use crate::pipeline::{StageError, check_parts, check_range};
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
+use crate::pipeline::level::{self, LEVEL};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -85,32 +86,34 @@ pub enum Method {
     Source { t: f64 },
     /// Least-squares lines with quantiles for each range of empty squares, from the static value and from shallow depths
     /// chosen by what they save; from depth 1.
-    Line { level: LevelSetting },
+    Line {
+        #[serde(with = "level")]
+        level: MpcLevel,
+    },
+}
+
+impl ConfigTable for FitMpcConfig {
+    const NAME: &'static str = "fit_mpc";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("method", Takes::Words(&["source", "line"])),
+        Key::new("t", Takes::Number(0.0, 10.0)).unit("standard deviations").only("method", &["source"]),
+        Key::new("level", LEVEL).only("method", &["line"]),
+        Key::new("depth_max", Takes::Whole(SHALLOW_FIRST as i64, DEEP_MAX as i64)).unit("plies"),
+        Key::new("games", Takes::Whole(1, 10_000_000)).unit("games"),
+        Key::new("part_games", PART_ITEMS).unit("games"),
+    ];
+
+    fn check(&self) -> Result<(), KeyFault> {
+        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))
+    }
 }
 
 impl FitMpcConfig {
-    /// Checks every key against its range.
-    ///
-    /// # Errors
-    ///
-    /// The first key that is out of range.
-    pub fn check(&self) -> Result<(), StageError> {
-        match self.method {
-            Method::Source { t } => check_range("fit_mpc.t", t, 0.0, 10.0)?,
-            Method::Line { level } => level.level("fit_mpc.level").map(|_| ())?,
-        }
-        check_range("fit_mpc.depth_max", self.depth_max, SHALLOW_FIRST, DEEP_MAX)?;
-        if self.games == 0 {
-            return Err(StageError::NoRows("fit_mpc.games = 0: at least one game is needed for positions".into()));
-        }
-        check_range("fit_mpc.games", self.games, 1, 10_000_000)?;
-        check_parts(("fit_mpc.games", self.games), ("fit_mpc.part_games", self.part_games))
-    }
-
     /// How sure the searches are for which the statistics are fitted.
-    pub(super) const fn level(&self) -> LevelSetting {
+    pub(super) const fn level(&self) -> MpcLevel {
         match self.method {
-            Method::Source { t } => LevelSetting::Sigmas { t },
+            Method::Source { t } => MpcLevel::Sigmas(t),
             Method::Line { level } => level,
         }
     }
@@ -167,7 +170,7 @@ impl FitMpcConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct FitMpcTask<'a> {
     /// The `[fit_mpc]` table.
-    pub config: &'a FitMpcConfig,
+    pub config: &'a Checked<FitMpcConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The generation the samples belong to, counted from 1.

@@ -35,9 +35,8 @@ pub(super) struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The batches of a task, whose settings are checked too.
+    /// The batches of a task.
     pub(super) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
-        task.config.check()?;
         task.check_candidate()?;
         let avoided = Avoided::open(task.avoid)?;
         let GateIdentity { recipe, step, avoided: contents } = GateIdentity::new(task, avoided.contents());

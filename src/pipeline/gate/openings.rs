@@ -175,13 +175,14 @@ mod tests {
     use crate::artifact::model::builtin::Builtin;
     use crate::artifact::model::reference::LoadedModel;
     use crate::pipeline::fixtures::context;
+    use crate::pipeline::keys::Checked;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
         let defaults: toml::Table = toml::from_str(include_str!("../../../configs/default.toml")).unwrap();
-        let config: GateConfig = defaults["gate"].clone().try_into().unwrap();
+        let config: Checked<GateConfig> = defaults["gate"].clone().try_into().unwrap();
         let model = &LoadedModel::builtin(Builtin::DiscCount);
         let task = GateTask {
             config: &config,

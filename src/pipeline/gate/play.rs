@@ -10,7 +10,7 @@ use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::result::Stopped;
 use crate::engine::search::searcher::Searcher;
-use crate::pipeline::search_settings::selective;
+use crate::pipeline::selective::selective;
 use std::sync::atomic::AtomicBool;
 
 /// Both sides of a match, with what one thread needs to play them.
@@ -30,7 +30,7 @@ impl<'m> Players<'m> {
                 exact_empties: config.exact_empties,
                 wld_empties: 0,
                 nodes,
-                mpc: config.mpc_level.checked(),
+                mpc: config.mpc_level,
                 selective: selective(config.selective.as_ref()),
             };
             (Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop), limits)

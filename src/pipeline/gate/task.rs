@@ -4,8 +4,11 @@ use crate::artifact::dataset::bounds::PARTS_MAX;
 use crate::artifact::dataset::verdict::VerdictFile;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::reference::LoadedModel;
-use crate::pipeline::search_settings::{LevelSetting, SelectiveConfig};
-use crate::pipeline::{StageError, check_range};
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::pipeline::StageError;
+use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
+use crate::pipeline::level::{self, LEVEL};
+use crate::pipeline::selective::SelectiveConfig;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -38,8 +41,7 @@ pub(in crate::pipeline) const TABLE_BITS: u8 = 16;
 const GAMES_MAX: u64 = 2 * BATCH_PAIRS * PARTS_MAX;
 
 /// The range of the cost of a node. Sets of patterns differ by a factor of ten at most.
-const NODE_COST_MIN: f64 = 0.01;
-const NODE_COST_MAX: f64 = 100.0;
+const NODE_COST: Takes = Takes::Number(0.01, 100.0);
 
 /// How a match becomes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,59 +70,66 @@ pub struct GateConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_cost: Option<[f64; 2]>,
     pub exact_empties: u8,
-    pub mpc_level: LevelSetting,
+    #[serde(with = "level")]
+    pub mpc_level: MpcLevel,
     /// The table `[selective]` of the config; without it recipes are what they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selective: Option<SelectiveConfig>,
+    pub selective: Option<Checked<SelectiveConfig>>,
 }
 
-impl GateConfig {
-    /// Checks every key against its range.
-    ///
-    /// # Errors
-    ///
-    /// The first key that is out of range.
-    pub fn check(&self) -> Result<(), StageError> {
-        if self.games == 0 {
-            return Err(StageError::Setting("gate.games = 0: at least one pair of games is needed".into()));
-        }
+impl ConfigTable for GateConfig {
+    const NAME: &'static str = "gate";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("mode", Takes::Words(&["sprt", "games"])),
+        Key::new("nelo0", Takes::Number(-500.0, 500.0)).unit("normalized Elo").only("mode", &["sprt"]),
+        Key::new("nelo1", Takes::Number(-500.0, 500.0)).unit("normalized Elo").only("mode", &["sprt"]),
+        Key::new("games", Takes::Whole(2, GAMES_MAX as i64)).unit("games"),
+        Key::new("opening_plies", Takes::Whole(4, 20)).unit("plies"),
+        Key::new("depth", Takes::Whole(1, 30)).unit("plies"),
+        Key::new("nodes", Takes::Whole(0, 1 << 40)).unit("positions"),
+        Key::new(
+            "node_cost",
+            Takes::Form("two numbers from 0.01 to 100, such as [1.25, 1.0]", |value| {
+                let costs = value.as_array().filter(|costs| costs.len() == 2);
+                costs.is_some_and(|costs| costs.iter().all(|cost| NODE_COST.holds(cost)))
+            }),
+        )
+        .optional(),
+        Key::new("exact_empties", Takes::Whole(0, 30)).unit("empty squares"),
+        Key::new("mpc_level", LEVEL),
+    ];
+
+    fn check(&self) -> Result<(), KeyFault> {
         if !self.games.is_multiple_of(2) {
-            return Err(StageError::Setting(format!("gate.games = {}: games come in pairs", self.games)));
+            return Err(KeyFault::new("gate.games", self.games, "expected an even number: games come in pairs"));
         }
-        check_range("gate.games", self.games, 2, GAMES_MAX)?;
-        if let GateMode::Sprt { nelo0, nelo1 } = self.mode {
-            check_range("gate.nelo0", nelo0, -500.0, 500.0)?;
-            check_range("gate.nelo1", nelo1, -500.0, 500.0)?;
-            if nelo1 < nelo0 + 0.1 {
-                let reason = format!("at least 0.1 more than gate.nelo0 = {nelo0} expected");
-                return Err(StageError::Setting(format!("gate.nelo1 = {nelo1}: {reason}")));
-            }
+        if let GateMode::Sprt { nelo0, nelo1 } = self.mode
+            && nelo1 < nelo0 + 0.1
+        {
+            let expected = format!("at least 0.1 more than gate.nelo0 = {nelo0} expected");
+            return Err(KeyFault::new("gate.nelo1", nelo1, expected));
         }
-        check_range("gate.opening_plies", self.opening_plies, 4, 20)?;
-        check_range("gate.depth", self.depth, 1, 30)?;
-        check_range("gate.nodes", self.nodes, 0, 1 << 40)?;
-        self.check_node_cost()?;
-        check_range("gate.exact_empties", self.exact_empties, 0, 30)?;
-        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
-        self.mpc_level.level("gate.mpc_level").map(|_| ())
-    }
-
-    /// The same match over this number of pairs, without a sequential test.
-    #[must_use]
-    pub fn of_pairs(&self, pairs: u64) -> Self {
-        Self { mode: GateMode::Games {}, games: pairs.saturating_mul(2), ..self.clone() }
-    }
-
-    fn check_node_cost(&self) -> Result<(), StageError> {
-        let Some(costs) = self.node_cost else { return Ok(()) };
-        costs.into_iter().try_for_each(|cost| check_range("gate.node_cost", cost, NODE_COST_MIN, NODE_COST_MAX))?;
-        if self.nodes == 0 {
-            let reason = format!("gate.node_cost = {costs:?}: expected a gate.nodes above 0, which it divides");
-            return Err(StageError::Setting(reason));
+        if let Some(costs) = self.node_cost.filter(|_| self.nodes == 0) {
+            let expected = "expected a gate.nodes above 0, which it divides";
+            return Err(KeyFault::new("gate.node_cost", format!("{costs:?}"), expected));
         }
         Ok(())
     }
+}
 
+impl Checked<GateConfig> {
+    /// The same match over this number of pairs, without a sequential test.
+    ///
+    /// # Errors
+    ///
+    /// More pairs than a match may have.
+    pub fn of_pairs(&self, pairs: u64) -> Result<Self, KeyFault> {
+        self.with(|gate| (gate.mode, gate.games) = (GateMode::Games {}, pairs.saturating_mul(2)))
+    }
+}
+
+impl GateConfig {
     /// The positions that candidate and baseline may visit per move; `None` is unlimited.
     ///
     /// A player whose node costs c may visit the whole part of `nodes` / c, and at least one. The division is one of integers,
@@ -138,7 +147,7 @@ impl GateConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct GateTask<'a> {
     /// The `[gate]` table.
-    pub config: &'a GateConfig,
+    pub config: &'a Checked<GateConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The generation, counted from 1.
@@ -192,7 +201,7 @@ mod tests {
             nodes,
             node_cost,
             exact_empties: 0,
-            mpc_level: LevelSetting::Percent(100),
+            mpc_level: MpcLevel::FullWidth,
             selective: None,
         }
     }
@@ -216,15 +225,16 @@ mod tests {
 
     #[test]
     fn a_cost_out_of_range_or_without_a_limit_is_an_error() {
-        for (nodes, costs, expected) in [
-            (9, [0.0, 1.0], "gate.node_cost = 0: expected 0.01 to 100"),
-            (9, [1.0, 101.0], "gate.node_cost = 101: expected 0.01 to 100"),
-            (9, [1.0, f64::NAN], "gate.node_cost = NaN: expected 0.01 to 100"),
-            (0, [1.0, 1.2], "gate.node_cost = [1.0, 1.2]: expected a gate.nodes above 0, which it divides"),
+        let expected = "expected two numbers from 0.01 to 100, such as [1.25, 1.0]";
+        for (nodes, costs, reason) in [
+            (9, [0.0, 1.0], format!("gate.node_cost = [0.0,1.0]: {expected}")),
+            (9, [1.0, 101.0], format!("gate.node_cost = [1.0,101.0]: {expected}")),
+            (9, [1.0, f64::NAN], format!("gate.node_cost = [1.0,null]: {expected}")),
+            (0, [1.0, 1.2], "gate.node_cost = [1.0, 1.2]: expected a gate.nodes above 0, which it divides".to_owned()),
         ] {
-            assert_eq!(config(nodes, Some(costs)).check().unwrap_err().to_string(), expected);
+            assert_eq!(Checked::new(config(nodes, Some(costs))).unwrap_err().reason, reason);
         }
-        config(9, Some([1.0, 1.2])).check().unwrap();
+        Checked::new(config(9, Some([1.0, 1.2]))).unwrap();
     }
 
     #[test]

@@ -39,10 +39,9 @@ pub(in crate::pipeline) struct GamesRows {
 
 impl<'a> Games<'a> {
     /// The parts of a task.
-    pub(in crate::pipeline) fn parts(task: GenerateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
-        task.config.check()?;
+    pub(in crate::pipeline) fn parts(task: GenerateTask<'a>) -> Parts<'a, Self> {
         let (items, part_items) = (task.config.games, task.config.part_games);
-        Ok(Parts { kind: Self { task }, recipe: recipe(&task), folder: task.output, items, part_items })
+        Parts { kind: Self { task }, recipe: recipe(&task), folder: task.output, items, part_items }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::engine::search::depth::Depth;
 use crate::engine::search::limits::Limits;
 use crate::engine::search::result::{SearchResult, Stopped};
 use crate::engine::search::searcher::Searcher;
-use crate::pipeline::search_settings::selective;
+use crate::pipeline::keys::Checked;
+use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
@@ -29,7 +30,7 @@ pub(super) struct SelfplayGame {
 
 /// Plays games, one after another, with one search table.
 pub(super) struct Player<'a> {
-    config: &'a GenerateConfig,
+    config: &'a Checked<GenerateConfig>,
     openings: &'a Openings<'a>,
     seed: u64,
     generation: u32,
@@ -47,7 +48,7 @@ struct Choice {
 
 impl<'a> Player<'a> {
     pub(super) fn new(
-        config: &'a GenerateConfig,
+        config: &'a Checked<GenerateConfig>,
         openings: &'a Openings<'a>,
         seed: u64,
         generation: u32,
@@ -105,7 +106,7 @@ impl<'a> Player<'a> {
 
     /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
     fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Choice, Stopped> {
-        let (level, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
+        let (level, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
         let depth = Depth(self.config.play_depth.saturating_sub(1));
         let mut values: Vec<(Square, Score)> = Vec::new();
         for (square, next) in position.children() {
@@ -149,7 +150,7 @@ impl<'a> Player<'a> {
     }
 
     fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
-        let (mpc, selective) = (self.config.mpc_level.checked(), selective(self.config.selective.as_ref()));
+        let (mpc, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
         let depth = Depth(depth.max(1));
         let exact_empties = self.config.exact_empties;

@@ -45,7 +45,7 @@ pub fn step(task: &GenerateTask<'_>) -> Step {
 fn resolved_config(task: &GenerateTask<'_>) -> Value {
     let book = task.book.map_or_else(String::new, |book| book.content().to_string());
     let openings = task.config.openings.clone().with_book(book);
-    serde_json::to_value(GenerateConfig { openings, ..task.config.clone() }).expect("a config is plain data")
+    serde_json::to_value(GenerateConfig { openings, ..(**task.config).clone() }).expect("a config is plain data")
 }
 
 /// Everything in a recipe, by name.

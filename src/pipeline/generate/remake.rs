@@ -13,6 +13,7 @@ use crate::artifact::model::version::Model;
 use crate::artifact::table::Table;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::item_sample::ItemSample;
+use crate::pipeline::keys::{Checked, KeyFault};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 
@@ -35,20 +36,18 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
 /// # Errors
 ///
 /// A table that is not `[generate]`, or a key that is out of range.
-pub fn config_of(dataset: &Dataset) -> Result<GenerateConfig, ArtifactError> {
-    let bad =
-        |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {reason}"));
-    let config: GenerateConfig =
-        serde_json::from_value(dataset.manifest().config.clone()).map_err(|error| bad(error.to_string()))?;
-    config.check().map_err(|error| bad(error.to_string()))?;
-    Ok(config)
+pub fn config_of(dataset: &Dataset) -> Result<Checked<GenerateConfig>, ArtifactError> {
+    let bad = |fault: KeyFault| {
+        ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {}", fault.reason))
+    };
+    Checked::read(dataset.manifest().config.clone()).map_err(bad)
 }
 
 /// Plays games of a dataset again.
 #[derive(Debug)]
 pub struct Remake<'a> {
     dataset: &'a Dataset,
-    config: GenerateConfig,
+    config: Checked<GenerateConfig>,
     model: &'a Model,
     sample: ItemSample,
 }

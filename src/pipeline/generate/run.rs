@@ -16,7 +16,7 @@ use crate::pipeline::{Context, StageError};
 ///
 /// A bad setting, a folder that holds something else, a model that cannot search, or whatever the system refuses; finished parts stay.
 pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
-    let parts = Games::parts(task)?;
+    let parts = Games::parts(task);
     let _lock = FolderLock::take(task.output)?;
     parts.sweep()?;
     if let Some(manifest) = parts.finished()? {
@@ -29,12 +29,9 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
 }
 
 /// The parts of the games, which any number of processes make.
-///
-/// # Errors
-///
-/// A bad setting.
-pub fn generate_shards<'a>(task: GenerateTask<'a>) -> Result<Box<dyn Shards + 'a>, StageError> {
-    Ok(Box::new(Games::parts(task)?))
+#[must_use]
+pub fn generate_shards<'a>(task: GenerateTask<'a>) -> Box<dyn Shards + 'a> {
+    Box::new(Games::parts(task))
 }
 
 /// Plays games until it is enough, at least one, and keeps none of them; gives how many. It shows how long games take.
@@ -47,7 +44,6 @@ pub fn play_until(
     is_enough: impl Fn() -> bool,
     context: Context<'_>,
 ) -> Result<u64, StageError> {
-    task.config.check()?;
     let openings = Openings::new(task.config, task.book)?;
     let mut player = Player::new(task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
     for game in 0..task.config.games {

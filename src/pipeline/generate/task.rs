@@ -2,8 +2,10 @@
 
 use super::book::Book;
 use crate::artifact::model::reference::LoadedModel;
-use crate::pipeline::search_settings::{LevelSetting, SelectiveConfig};
-use crate::pipeline::{StageError, check_parts, check_range};
+use crate::engine::search::mpc_level::MpcLevel;
+use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
+use crate::pipeline::level::{self, LEVEL};
+use crate::pipeline::selective::SelectiveConfig;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -48,36 +50,52 @@ pub struct GenerateConfig {
     pub play_depth: u8,
     pub label_depth: u8,
     pub exact_empties: u8,
-    pub mpc_level: LevelSetting,
+    #[serde(with = "level")]
+    pub mpc_level: MpcLevel,
     pub label_from_ply: u8,
     /// The table `[selective]` of the config; without it recipes are what they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub selective: Option<SelectiveConfig>,
+    pub selective: Option<Checked<SelectiveConfig>>,
+}
+
+impl ConfigTable for GenerateConfig {
+    const NAME: &'static str = "generate";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("games", Takes::Whole(1, 1 << 40)).unit("games"),
+        Key::new("part_games", PART_ITEMS).unit("games"),
+        Key::new("openings", Takes::Words(&["random", "all", "book"])),
+        Key::new("book", Takes::Text).only("openings", &["book"]),
+        Key::new("random_plies_min", Takes::Whole(0, 60)).unit("plies"),
+        Key::new("random_plies_max", Takes::Whole(0, 60)).unit("plies").only("openings", &["random", "book"]),
+        Key::new("exploration", Takes::Number(0.0, 1.0)),
+        Key::new("exploration_discs", Takes::Number(0.0, 64.0)).unit("discs"),
+        Key::new("play_depth", Takes::Whole(0, 30)).unit("plies"),
+        Key::new("label_depth", Takes::Whole(0, 30)).unit("plies"),
+        Key::new("exact_empties", Takes::Whole(0, 30)).unit("empty squares"),
+        Key::new("mpc_level", LEVEL),
+        Key::new("label_from_ply", Takes::Whole(0, 60)),
+    ];
+
+    fn check(&self) -> Result<(), KeyFault> {
+        check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
+        let (min, max) = match &self.openings {
+            OpeningChoice::Book { book, .. } if book.is_empty() => {
+                return Err(KeyFault::new("generate.book", "\"\"", "expected a file of openings"));
+            }
+            OpeningChoice::All { random_plies_min } => (*random_plies_min, ALL_PLIES_MAX),
+            OpeningChoice::Random { random_plies_min, random_plies_max }
+            | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => (*random_plies_min, *random_plies_max),
+        };
+        if min <= max {
+            Ok(())
+        } else {
+            Err(KeyFault::new("generate.random_plies_min", min, format!("expected 0 to {max}")))
+        }
+    }
 }
 
 impl GenerateConfig {
-    /// Checks every key against its range.
-    ///
-    /// # Errors
-    ///
-    /// The first key that is out of range.
-    pub fn check(&self) -> Result<(), StageError> {
-        if self.games == 0 {
-            return Err(StageError::Setting("generate.games = 0: at least one game is needed".into()));
-        }
-        check_range("generate.games", self.games, 1, 1 << 40)?;
-        check_parts(("generate.games", self.games), ("generate.part_games", self.part_games))?;
-        self.openings.check()?;
-        check_range("generate.exploration_discs", self.exploration_discs, 0.0, 64.0)?;
-        check_range("generate.exploration", self.exploration, 0.0, 1.0)?;
-        check_range("generate.play_depth", self.play_depth, 0, 30)?;
-        check_range("generate.label_depth", self.label_depth, 0, 30)?;
-        check_range("generate.exact_empties", self.exact_empties, 0, 30)?;
-        check_range("generate.label_from_ply", self.label_from_ply, 0, 60)?;
-        self.selective.as_ref().map_or(Ok(()), SelectiveConfig::check)?;
-        self.mpc_level.level("generate.mpc_level").map(|_| ())
-    }
-
     /// The number of parts that the games fill.
     #[must_use]
     pub const fn part_count(&self) -> usize {
@@ -86,23 +104,6 @@ impl GenerateConfig {
 }
 
 impl OpeningChoice {
-    fn check(&self) -> Result<(), StageError> {
-        match self {
-            Self::All { random_plies_min } => {
-                check_range("generate.random_plies_min", *random_plies_min, 0, ALL_PLIES_MAX)
-            }
-            Self::Book { book, .. } if book.is_empty() => {
-                let reason = "generate.book = \"\": generate.openings = \"book\" needs a file of openings";
-                Err(StageError::Setting(reason.into()))
-            }
-            Self::Random { random_plies_min, random_plies_max }
-            | Self::Book { random_plies_min, random_plies_max, .. } => {
-                check_range("generate.random_plies_max", *random_plies_max, 0, 60)?;
-                check_range("generate.random_plies_min", *random_plies_min, 0, *random_plies_max)
-            }
-        }
-    }
-
     /// The path of the book, if the games take their openings from one.
     #[must_use]
     pub fn book(&self) -> Option<&str> {
@@ -123,7 +124,7 @@ impl OpeningChoice {
 #[derive(Clone, Copy, Debug)]
 pub struct GenerateTask<'a> {
     /// The `[generate]` table.
-    pub config: &'a GenerateConfig,
+    pub config: &'a Checked<GenerateConfig>,
     /// The book that the openings name.
     pub book: Option<&'a Book>,
     /// The run's seed.

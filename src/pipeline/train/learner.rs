@@ -6,8 +6,8 @@ use super::checkpoint::Checkpoint;
 use super::delta::{Delta, Weights};
 use super::order::{Order, Shuffle};
 use super::parts::{Learned, Part, Plan};
+use super::queue::run_when_ready;
 use super::rows::TrainingRow;
-use super::schedule::run_when_ready;
 use super::slots::SlotMap;
 use super::task::{EpochLoss, Rule, TrainConfig, TrainTask};
 use crate::artifact::model::version::Model;
@@ -119,7 +119,7 @@ impl<'a> Learner<'a> {
 
     /// Row visits of some parts.
     pub(super) fn visits_of(&self, parts: &[&Part]) -> u64 {
-        parts.iter().map(|part| self.rows.row_count(&part.empties)).sum::<u64>() * u64::from(self.config.epochs)
+        self.config.schedule.visits(parts.iter().map(|part| self.rows.row_count(&part.empties)).sum())
     }
 
     fn features(&self, phase: usize) -> Range<usize> {
@@ -149,14 +149,14 @@ impl<'a> Learner<'a> {
         let mut errors = begin.errors;
         let mut weights = Weights::new(map, begin.weights, begin.visits);
         let mut unsaved = 0;
-        for epoch in errors.len() as u32..self.config.epochs {
+        for epoch in errors.len() as u32..self.config.schedule.epochs {
             if self.context.is_ending() {
                 self.save(part, &weights, &errors)?;
                 self.context.check_budget()?;
             }
             errors.push(self.epoch(part, epoch, rule, &mut weights)?);
             unsaved += count;
-            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.config.epochs {
+            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.config.schedule.epochs {
                 self.save(part, &weights, &errors)?;
                 unsaved = 0;
             }
@@ -165,8 +165,8 @@ impl<'a> Learner<'a> {
     }
 
     fn epoch(&self, part: &Part, epoch: u32, rule: Delta, weights: &mut Weights<'_>) -> Result<u64, StageError> {
-        let ratio = (0..epoch).fold(self.config.ratio, |ratio, _| ratio * self.config.ratio_decay);
-        let visits = if epoch == 0 { self.config.epochs } else { 0 };
+        let ratio = self.config.schedule.ratio_in(epoch);
+        let visits = if epoch == 0 { self.config.schedule.epochs } else { 0 };
         let shuffle = self.config.shuffle.then_some(Shuffle { seed: self.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
@@ -226,7 +226,7 @@ impl<'a> Learner<'a> {
     fn losses(&self, parts: &[Part], phases: &[Learned]) -> Vec<EpochLoss> {
         let rows: u64 = parts.iter().map(|part| self.rows.row_count(&part.empties)).sum();
         let unit = Score::in_millidiscs(f64::from(1_u32 << self.config.fraction_bits));
-        let epochs = 0..self.config.epochs as usize;
+        let epochs = 0..self.config.schedule.epochs as usize;
         let errors = |epoch: usize| phases.iter().map(|phase| u128::from(phase.errors[epoch])).sum::<u128>();
         epochs.map(|epoch| EpochLoss { mae: errors(epoch) as f64 / unit / rows.max(1) as f64 }).collect()
     }

@@ -11,13 +11,12 @@ use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::sync::Arc;
 
-/// Opens the datasets of a task, whose config is checked too.
+/// Opens the datasets of a task.
 ///
 /// # Errors
 ///
-/// A bad setting, or a missing or damaged dataset.
+/// No dataset, or a missing or damaged one.
 pub(super) fn open_datasets(task: &TrainTask<'_>) -> Result<Vec<Dataset>, StageError> {
-    task.config.check()?;
     if task.datasets.is_empty() {
         return Err(StageError::Setting("no dataset is named: add --dataset DIR".into()));
     }

@@ -91,7 +91,7 @@ pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u6
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
     let parts = trainings * Plan::new(&task.features, task.config).parts().len();
     let numbers: Vec<u32> = (0..parts as u32).collect();
-    let all = parts as u64 * u64::from(task.config.epochs);
+    let all = parts as u64 * u64::from(task.config.schedule.epochs);
     let done = Checkpoint::new(task, step).epochs(&numbers)?;
     Ok(done.map(|done| [done, all]))
 }

@@ -91,7 +91,7 @@ pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -
     let weight = |part: &&Part| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
         let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
-        let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs) / u128::from(EMPTIES_MAX);
+        let visits = u128::from(rows) * learned as u128 * u128::from(config.schedule.epochs) / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
     Plan::new(features, config).parts().iter().map(weight).collect()

@@ -4,7 +4,7 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::model::reference::LoadedModel;
 use crate::artifact::model::registry::Registry;
 use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
-use crate::pipeline::{StageError, check_range};
+use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::Path;
@@ -14,13 +14,16 @@ use std::sync::Arc;
 pub const ALGORITHM: u32 = 2;
 
 /// The most rows of a batch: sums of their updates, with a count, fit 64 bits.
-const BATCH_MAX: u32 = 1 << 16;
+const BATCH_MAX: i64 = 1 << 16;
 
 /// The most binary digits of a weight behind a millidisc: the largest weight with them fits 32 bits.
-const FRACTION_BITS_MAX: u8 = 8;
+const FRACTION_BITS_MAX: i64 = 8;
 
 /// The coarsest weights, in millidiscs.
-const QUANTUM_MAX: i32 = 1000;
+const QUANTUM_MAX: i64 = 1000;
+
+/// A number of empty squares.
+const EMPTIES: Takes = Takes::Whole(0, EMPTIES_MAX as i64);
 
 /// How weights are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +45,10 @@ pub enum Target {
     /// λ-returns: scores mixed with what followed in the game.
     Td { lambda: Lambda },
 }
+
+/// What [`Lambda`] is read from.
+const LAMBDA_EXPECTED: &str = "a list such as [[60, 0.8, 1.0]]: the most empty squares, from 60 down, each with one number \
+    from 0 to 1, or with two, for even and odd numbers of empty squares";
 
 /// λ by empty squares, from the most empty squares down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,9 +96,7 @@ impl TryFrom<Vec<LambdaRange>> for Lambda {
         if begins && descending && ranges.iter().all(within) {
             return Ok(Self(ranges));
         }
-        Err("expected [[60, LAMBDA], ...]: the most empty squares, from 60 down, each with one number from 0 to 1, \
-             or with two, for even and odd numbers of empty squares"
-            .to_owned())
+        Err(format!("expected {LAMBDA_EXPECTED}"))
     }
 }
 
@@ -127,6 +132,29 @@ pub enum Start {
     Parent,
 }
 
+/// How often the rows are learned, and how far they move weights each time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
+pub struct Schedule {
+    pub ratio: f64,
+    pub ratio_decay: f64,
+    pub epochs: u32,
+}
+
+impl Schedule {
+    /// The share of the error by which a weight moves in an epoch, counted from 0.
+    #[must_use]
+    pub fn ratio_in(&self, epoch: u32) -> f64 {
+        (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
+    }
+
+    /// Row visits of a training on this many rows.
+    #[must_use]
+    pub fn visits(&self, rows: u64) -> u64 {
+        rows * u64::from(self.epochs)
+    }
+}
+
 /// The `[train]` table.
 ///
 /// The keys of the target stand in the same table; unknown keys are an error.
@@ -134,8 +162,8 @@ pub enum Start {
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct TrainConfig {
     pub rule: Rule,
-    pub ratio: f64,
-    pub ratio_decay: f64,
+    #[serde(flatten)]
+    pub schedule: Schedule,
     pub clip: i32,
     pub batch: u32,
     pub fraction_bits: u8,
@@ -145,7 +173,6 @@ pub struct TrainConfig {
     pub target: Target,
     pub weight_scale: f64,
     pub start: Start,
-    pub epochs: u32,
     pub shuffle: bool,
     pub validation: f64,
     pub empties_min: u8,
@@ -162,8 +189,7 @@ impl TrainConfig {
     pub(super) fn source() -> Self {
         Self {
             rule: Rule::Delta,
-            ratio: 0.003,
-            ratio_decay: 1.0,
+            schedule: Schedule { ratio: 0.003, ratio_decay: 1.0, epochs: 1 },
             clip: 20_000,
             batch: 1,
             fraction_bits: 0,
@@ -171,7 +197,6 @@ impl TrainConfig {
             target: Target::Result {},
             weight_scale: 0.0,
             start: Start::Zero,
-            epochs: 1,
             shuffle: false,
             validation: 0.0,
             empties_min: 0,
@@ -181,34 +206,46 @@ impl TrainConfig {
             learning_curve: false,
         }
     }
+}
 
-    /// Checks every key against its range.
-    ///
-    /// # Errors
-    ///
-    /// The first key that is out of range.
-    pub fn check(&self) -> Result<(), StageError> {
-        check_range("train.ratio", self.ratio, 0.0, 1.0)?;
-        check_range("train.ratio_decay", self.ratio_decay, 0.0, 1.0)?;
-        check_range("train.clip", self.clip, 1, i32::from(i16::MAX))?;
-        check_range("train.batch", self.batch, 1, BATCH_MAX)?;
-        check_range("train.fraction_bits", self.fraction_bits, 0, FRACTION_BITS_MAX)?;
-        check_range("train.quantum", self.quantum, 1, QUANTUM_MAX)?;
+impl ConfigTable for TrainConfig {
+    const NAME: &'static str = "train";
+
+    const KEYS: &'static [Key] = &[
+        Key::new("rule", Takes::Words(&["delta"])),
+        Key::new("ratio", Takes::Number(0.0, 1.0)),
+        Key::new("ratio_decay", Takes::Number(0.0, 1.0)),
+        Key::new("clip", Takes::Whole(1, i16::MAX as i64)).unit("millidiscs"),
+        Key::new("batch", Takes::Whole(1, BATCH_MAX)).unit("rows"),
+        Key::new("fraction_bits", Takes::Whole(0, FRACTION_BITS_MAX)).unit("binary digits"),
+        Key::new("quantum", Takes::Whole(1, QUANTUM_MAX)).unit("millidiscs").optional(),
+        Key::new("target", Takes::Words(&["result", "score", "td"])),
+        Key::new("lambda", Takes::Form(LAMBDA_EXPECTED, |value| Lambda::deserialize(value).is_ok()))
+            .only("target", &["td"]),
+        Key::new("weight_scale", Takes::Number(0.0, 1000.0)).unit("discs"),
+        Key::new("start", Takes::Words(&["zero", "parent"])),
+        Key::new("epochs", Takes::Whole(1, 100_000)),
+        Key::new("shuffle", Takes::Flag),
+        Key::new("validation", Takes::Number(0.0, 0.9)),
+        Key::new("empties_min", EMPTIES).unit("empty squares"),
+        Key::new("empties_max", EMPTIES).unit("empty squares"),
+        Key::new("overlap", EMPTIES).unit("empty squares"),
+        Key::new("wide_overlap", EMPTIES).unit("empty squares"),
+        Key::new("learning_curve", Takes::Flag).optional(),
+    ];
+
+    fn check(&self) -> Result<(), KeyFault> {
         if self.clip % self.quantum != 0 {
-            let (clip, quantum) = (self.clip, self.quantum);
-            let reason = format!("train.clip = {clip}: expected a multiple of train.quantum = {quantum}");
-            return Err(StageError::Setting(reason));
+            let expected = format!("expected a multiple of train.quantum = {}", self.quantum);
+            return Err(KeyFault::new("train.clip", self.clip, expected));
         }
-        check_range("train.weight_scale", self.weight_scale, 0.0, 1000.0)?;
-        check_range("train.epochs", self.epochs, 1, 100_000)?;
-        check_range("train.validation", self.validation, 0.0, 0.9)?;
-        check_range("train.overlap", self.overlap, 0, EMPTIES_MAX)?;
-        check_range("train.wide_overlap", self.wide_overlap, 0, EMPTIES_MAX)?;
-        check_range("train.empties_max", self.empties_max, 0, 60)?;
-        check_range("train.empties_min", self.empties_min, 0, self.empties_max)?;
+        if self.empties_max < self.empties_min {
+            let expected = format!("expected 0 to {}", self.empties_max);
+            return Err(KeyFault::new("train.empties_min", self.empties_min, expected));
+        }
         if self.learning_curve && self.validation == 0.0 {
-            let reason = "train.learning_curve = true: expected a train.validation above 0, whose games it measures";
-            return Err(StageError::Setting(reason.into()));
+            let expected = "expected a train.validation above 0, whose games it measures";
+            return Err(KeyFault::new("train.learning_curve", true, expected));
         }
         Ok(())
     }
@@ -218,7 +255,7 @@ impl TrainConfig {
 #[derive(Clone, Debug)]
 pub struct TrainTask<'a> {
     /// The `[train]` table.
-    pub config: &'a TrainConfig,
+    pub config: &'a Checked<TrainConfig>,
     /// The run's seed.
     pub seed: u64,
     /// The patterns and phases to train.

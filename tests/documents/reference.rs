@@ -1,18 +1,17 @@
 //! docs/reference.md: every config key and every command, from configs/default.toml and the definitions of the arguments.
 //!
-//! `RENMA_WRITE_REFERENCE=1 cargo test --release --lib reference` writes it.
+//! `RENMA_WRITE_REFERENCE=1 cargo test --release --test documents reference` writes it.
 
-use super::arguments::help::{GLOBAL_OPTIONS, command};
-use crate::artifact::publish::{publish_bytes, read_bounded};
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
+use renma::cli::command;
+use renma::config::{DEFAULT, TABLES};
+use renma::pipeline::keys::Takes;
 use std::path::Path;
-
-const DEFAULT: &str = include_str!("../../configs/default.toml");
 
 const HEAD: &str = "# Reference\n\n\
     Every key of a config and every command. This page is generated from `configs/default.toml` and from the program: change those, then\n\
-    run `RENMA_WRITE_REFERENCE=1 cargo test --release --lib reference`.\n\n\
+    run `RENMA_WRITE_REFERENCE=1 cargo test --release --test documents reference`.\n\n\
     ## Config keys\n\n\
     A config names only what differs from these defaults. `renma config show` prints the resolved config.\n";
 
@@ -21,33 +20,55 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('*', "\\*").replace('<', "&lt;").replace('|', "\\|").replace('\n', " ")
 }
 
-/// What the comments and keys of the default config say, table by table.
-fn config_keys() -> String {
-    let mut page = String::new();
-    let (mut comment, mut keys): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    let lines = DEFAULT.lines().skip_while(|line| !line.is_empty());
-    for line in lines.chain([""]) {
-        let is_key = !line.is_empty() && !line.starts_with(['#', '[']);
-        if !is_key && !keys.is_empty() {
-            page.push_str(&entry(&std::mem::take(&mut keys), &std::mem::take(&mut comment)));
-        }
-        if let Some(text) = line.strip_prefix('#') {
-            comment.push(text.strip_prefix(' ').unwrap_or(text));
-        } else if line.starts_with('[') {
-            page.push_str(&format!("\n### {line}\n\n{}", paragraphs(&std::mem::take(&mut comment))));
-        } else if is_key {
-            keys.push(line);
-        } else if !comment.is_empty() {
-            page.push_str(&format!("\n{}", paragraphs(&std::mem::take(&mut comment))));
-        }
-    }
-    page
+/// Keys of a table that share a comment, and the comment; without keys it is a paragraph.
+struct Entry {
+    table: &'static str,
+    /// As `key = value`; one behind a # is optional.
+    keys: Vec<&'static str>,
+    comment: Vec<&'static str>,
 }
 
-/// An item of a list: keys that share a comment, and the comment.
-fn entry(keys: &[&str], comment: &[&str]) -> String {
-    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-    format!("- {}: {}\n", keys.join(", "), escaped(&comment.join(" ")))
+/// What the comments and keys of the default config say, table by table; a table begins with an entry of its head.
+fn entries() -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let (mut table, mut comment, mut was_key) = ("", Vec::new(), false);
+    for line in DEFAULT.lines().skip_while(|line| !line.is_empty()).chain([""]) {
+        let text = line.strip_prefix("# ").or((line == "#").then_some(""));
+        let setting = line.trim_start_matches('#');
+        let is_key = text.is_none() && setting.contains(" = ");
+        match text {
+            Some(text) => comment.push(text),
+            None if is_key && was_key => entries.last_mut().expect("a key stands before it").keys.push(line),
+            None if is_key => entries.push(Entry { table, keys: vec![line], comment: std::mem::take(&mut comment) }),
+            None => {
+                table = if setting.is_empty() { table } else { setting };
+                entries.push(Entry { table, keys: Vec::new(), comment: std::mem::take(&mut comment) });
+            }
+        }
+        was_key = is_key;
+    }
+    entries
+}
+
+/// The entries as Markdown.
+fn config_keys() -> String {
+    let (mut page, mut table) = (String::new(), "");
+    for entry in entries() {
+        if entry.table != table {
+            table = entry.table;
+            page.push_str(&format!("\n### {table}\n\n"));
+        }
+        if entry.keys.is_empty() {
+            page.push_str(&format!("\n{}", paragraphs(&entry.comment)));
+            continue;
+        }
+        let keys = entry.keys.iter().map(|key| match key.strip_prefix('#') {
+            Some(key) => format!("`{key}`, not in this config"),
+            None => format!("`{key}`"),
+        });
+        page.push_str(&format!("- {}: {}\n", keys.collect::<Vec<_>>().join(", "), escaped(&entry.comment.join(" "))));
+    }
+    page
 }
 
 /// A comment as paragraphs; indented lines are formulas.
@@ -58,7 +79,7 @@ fn paragraphs(comment: &[&str]) -> String {
 }
 
 fn is_global(argument: &Arg) -> bool {
-    argument.get_help_heading() == Some(GLOBAL_OPTIONS)
+    argument.is_global_set()
 }
 
 fn text(styled: Option<&StyledStr>) -> String {
@@ -121,7 +142,7 @@ fn page() -> String {
         commands(inner, &format!("renma {}", inner.get_name()), &mut page);
     }
     page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n");
-    for (code, meaning) in crate::exit_code::MEANINGS {
+    for (code, meaning) in renma::exit_code::MEANINGS {
         page.push_str(&format!("| {code} | {meaning} |\n"));
     }
     while page.contains("\n\n\n") {
@@ -134,28 +155,20 @@ fn page() -> String {
 fn the_reference_is_that_of_this_program() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference.md");
     if std::env::var_os("RENMA_WRITE_REFERENCE").is_some() {
-        publish_bytes(&path, page().as_bytes()).unwrap();
+        std::fs::write(&path, page()).unwrap();
     }
-    let found = String::from_utf8(read_bounded(&path, 1 << 20).unwrap()).unwrap();
+    let found = std::fs::read_to_string(&path).unwrap();
     let (found, expected) = (found.replace("\r\n", "\n"), page());
     let differing = found.lines().zip(expected.lines()).find(|(found, expected)| found != expected);
     assert!(
         found == expected,
-        "docs/reference.md is stale, first at {differing:?}\nwrite it with RENMA_WRITE_REFERENCE=1 cargo test --release --lib reference"
+        "docs/reference.md is stale, first at {differing:?}\nwrite it with RENMA_WRITE_REFERENCE=1 cargo test --release --test documents reference"
     );
 }
 
 #[test]
-fn the_reference_has_every_key_and_command() {
+fn the_reference_has_every_command() {
     let page = page();
-    let keys = DEFAULT.lines().filter(|line| !line.is_empty() && !line.starts_with(['#', '[']));
-    for key in keys {
-        assert_eq!(
-            page.matches(&format!("`{key}`")).count(),
-            DEFAULT.lines().filter(|line| *line == key).count(),
-            "{key}"
-        );
-    }
     for text in [
         "### renma generate",
         "### renma dataset export",
@@ -167,4 +180,34 @@ fn the_reference_has_every_key_and_command() {
         assert!(page.contains(text), "{text}");
     }
     assert!(!page.contains("renma help"), "help explains itself");
+}
+
+#[test]
+fn the_default_config_explains_every_key_with_its_range_and_unit() {
+    let entries = entries();
+    for (table, key) in TABLES.iter().flat_map(|(table, keys)| keys.iter().map(move |key| (table, key))) {
+        let name = format!("{table}.{}", key.name);
+        let is_of = |line: &&str| line.trim_start_matches('#').split(" = ").next() == Some(key.name);
+        let of_table = entries.iter().filter(|entry| entry.table == format!("[{table}]"));
+        let found: Vec<&Entry> = of_table.filter(|entry| entry.keys.iter().any(|line| is_of(&line))).collect();
+        assert_eq!(found.len(), 1, "{name}");
+        let (lines, text) = (&found[0].keys, found[0].comment.join(" ").to_lowercase());
+        let line = lines.iter().find(|line| is_of(line)).unwrap();
+        assert!(line.starts_with('#') || !key.is_optional, "{name}");
+        let example: toml::Table = toml::from_str(line.trim_start_matches('#')).unwrap();
+        let example: serde_json::Value = serde_json::to_value(&example[key.name]).unwrap();
+        assert!(key.takes.holds(&example), "{line}");
+        let range = match key.takes {
+            Takes::Whole(min, i64::MAX) => format!("from {min}"),
+            Takes::Whole(min, max) if max == 1 << 40 => format!("{min} to 2^40"),
+            Takes::Whole(min, max) => format!("{min} to {max}"),
+            Takes::Number(min, max) => format!("{min} to {max}"),
+            _ => String::new(),
+        };
+        assert!(text.replace(',', "").contains(&range), "{name}: {range} in {text}");
+        assert!(text.contains(&key.unit.to_lowercase()), "{name}: {} in {text}", key.unit);
+        if let Takes::Words(words) = key.takes {
+            assert!(words.iter().all(|word| text.contains(&format!("\"{word}\""))), "{name}: {words:?} in {text}");
+        }
+    }
 }
