@@ -10,7 +10,6 @@ use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verify::{Verified, strangers};
 use crate::artifact::error::ArtifactError;
-use crate::pipeline::keys::{self, ConfigTable};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
@@ -106,11 +105,4 @@ fn over_parts<T: Send>(
     });
     context.progress.end();
     results
-}
-
-/// The config in a manifest, as the stage that made the dataset knows it.
-fn config_of<T: ConfigTable>(dataset: &Dataset) -> Result<keys::Checked<T>, ArtifactError> {
-    let path = dataset.folder().join("manifest.json");
-    keys::Checked::read(dataset.manifest().config.clone())
-        .map_err(|fault| ArtifactError::unfit(&path, format!("its config: {fault}")))
 }

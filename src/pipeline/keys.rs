@@ -5,6 +5,8 @@
 
 use super::StageError;
 use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
+use crate::artifact::dataset::folder::Dataset;
+use crate::artifact::error::ArtifactError;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -190,6 +192,17 @@ impl<T: ConfigTable> Checked<T> {
         let table: T = serde_json::from_value(keys).map_err(unfit)?;
         table.check()?;
         Ok(Self(table))
+    }
+
+    /// The table in a dataset's manifest, checked as one that comes from a file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Checked::read`].
+    pub fn of_dataset(dataset: &Dataset) -> Result<Self, ArtifactError> {
+        let path = dataset.folder().join("manifest.json");
+        Self::read(dataset.manifest().config.clone())
+            .map_err(|fault| ArtifactError::unfit(&path, format!("its config: {fault}")))
     }
 
     /// The same table with other values.

@@ -1,6 +1,6 @@
 //! Checks the games of a gate and recomputes its verdict from them.
 
-use super::{config_of, over_parts};
+use super::over_parts;
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::manifest::Manifest;
@@ -14,6 +14,7 @@ use crate::engine::score::Discs;
 use crate::pipeline::gate::decider::Decider;
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;
+use crate::pipeline::keys::Checked;
 use crate::pipeline::{Context, StageError};
 use crate::statistics::elo::INTERVAL;
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub struct GateVerified {
 
 /// Checks every game and every pair, and that they lead to the verdict.
 pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<GateVerified, StageError> {
-    let config = config_of::<GateConfig>(dataset)?;
+    let config = Checked::<GateConfig>::of_dataset(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {

@@ -1,6 +1,6 @@
 //! Checks the samples behind MPC statistics.
 
-use super::{config_of, over_parts};
+use super::over_parts;
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
@@ -9,6 +9,7 @@ use crate::artifact::error::ArtifactError;
 use crate::engine::score::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
 use crate::pipeline::fit_mpc::task::{FitMpcConfig, Sampling};
+use crate::pipeline::keys::Checked;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ pub struct MpcVerified {
 
 /// Checks every sample.
 pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerified, StageError> {
-    let config = config_of::<FitMpcConfig>(dataset)?;
+    let config = Checked::<FitMpcConfig>::of_dataset(dataset)?;
     let sampling = config.sampling();
     let settings = dataset.manifest().settings("fit_mpc");
     let parts = over_parts(context, "verify", dataset, |index| {

@@ -12,8 +12,10 @@ use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::Model;
 use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::recipe::origin_of;
-use crate::pipeline::generate::remake::{Remake, config_of, player_of, resolve_part};
+use crate::pipeline::generate::remake::{Remake, player_of, resolve_part};
+use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::item_sample::ItemSample;
+use crate::pipeline::keys::Checked;
 use crate::pipeline::{Context, StageError};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +28,7 @@ pub(super) fn verify(
     if task.remake.is_some() {
         // Otherwise hours of checking could end with games that cannot be played.
         player_of(dataset)?;
-        config_of(dataset)?;
+        Checked::<GenerateConfig>::of_dataset(dataset)?;
     }
     let verified = verify_parts(dataset, task.fast, context)?;
     let games_remade = match task.remake {

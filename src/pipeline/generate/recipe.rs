@@ -1,6 +1,6 @@
 //! What determines the games of a dataset, except their number.
 
-use super::task::{ALGORITHM, GenerateConfig, GenerateTask};
+use super::task::{ALGORITHM, GenerateTask};
 use crate::artifact::dataset::folder::{Dataset, part_path};
 use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind, Manifest, RULES};
 use crate::artifact::dataset::positions::POSITIONS;
@@ -43,9 +43,11 @@ pub fn step(task: &GenerateTask<'_>) -> Step {
 
 /// The `[generate]` table, in which a book is known by its lines, wherever it lies.
 fn resolved_config(task: &GenerateTask<'_>) -> Value {
-    let book = task.book.map_or_else(String::new, |book| book.content().to_string());
-    let openings = task.config.openings.clone().with_book(book);
-    serde_json::to_value(GenerateConfig { openings, ..(**task.config).clone() }).expect("a config is plain data")
+    let mut table = serde_json::to_value(task.config).expect("a config is plain data");
+    if let Some(book) = table.get_mut("book") {
+        *book = task.book.map_or_else(String::new, |book| book.content().to_string()).into();
+    }
+    table
 }
 
 /// Everything in a recipe, by name.

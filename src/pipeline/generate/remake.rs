@@ -13,7 +13,7 @@ use crate::artifact::model::version::Model;
 use crate::artifact::table::Table;
 use crate::engine::search::searcher::Searcher;
 use crate::pipeline::item_sample::ItemSample;
-use crate::pipeline::keys::{Checked, KeyFault};
+use crate::pipeline::keys::Checked;
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 
@@ -29,18 +29,6 @@ pub fn player_of(dataset: &Dataset) -> Result<ContentHash, ArtifactError> {
     let path = dataset.folder().join("manifest.json");
     let player = dataset.manifest().models.get("player").copied();
     player.ok_or_else(|| ArtifactError::unfit(&path, "no model played it: its games cannot be made again"))
-}
-
-/// The config that a dataset's manifest holds, checked as one that comes from a file.
-///
-/// # Errors
-///
-/// A table that is not `[generate]`, or a key that is out of range.
-pub fn config_of(dataset: &Dataset) -> Result<Checked<GenerateConfig>, ArtifactError> {
-    let bad = |fault: KeyFault| {
-        ArtifactError::unfit(&dataset.folder().join("manifest.json"), format!("its config: {}", fault.reason))
-    };
-    Checked::read(dataset.manifest().config.clone()).map_err(bad)
 }
 
 /// Plays games of a dataset again.
@@ -59,7 +47,7 @@ impl<'a> Remake<'a> {
     ///
     /// A dataset that did not come from `generate`, or from another version of its algorithm.
     pub fn new(dataset: &'a Dataset, model: &'a Model, sample: ItemSample) -> Result<Self, ArtifactError> {
-        let config = config_of(dataset)?;
+        let config = Checked::of_dataset(dataset)?;
         let unfit = |reason: String| ArtifactError::unfit(&dataset.folder().join("manifest.json"), reason);
         match origin_of(dataset)? {
             Some((ALGORITHM, _)) => Ok(Self { dataset, config, model, sample }),

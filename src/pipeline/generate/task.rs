@@ -109,15 +109,6 @@ impl OpeningChoice {
     pub fn book(&self) -> Option<&str> {
         if let Self::Book { book, .. } = self { Some(book) } else { None }
     }
-
-    /// The same openings with their book, if there is one, named so.
-    #[must_use]
-    pub fn with_book(mut self, name: String) -> Self {
-        if let Self::Book { book, .. } = &mut self {
-            *book = name;
-        }
-        self
-    }
 }
 
 /// One call of the stage.
