@@ -23,7 +23,7 @@ pub fn seal(value: &impl Serialize) -> String {
     assert!(value.is_object(), "a sealed file is an object");
     let text = serde_json::to_string_pretty(&value).expect("a JSON value has a text");
     let hash = ContentHash::of(text.as_bytes());
-    let body = text.strip_suffix("\n}").expect("an object with fields ends with a brace on a line of its own");
+    let body = text.strip_suffix("\n}").expect("an object with fields ends with a brace on a separate line");
     format!("{body},\n  \"hash\": \"{hash}\"\n}}\n")
 }
 

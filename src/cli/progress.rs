@@ -8,7 +8,7 @@ use std::io::{IsTerminal, stderr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The time between plain lines of a command of its own, and of the stages of a run, whose log is read the morning after.
+/// The time between plain lines of a single command, and of the stages of a run, whose log is read the morning after.
 const BETWEEN_LINES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
 
 /// The run that a stage belongs to.
@@ -112,7 +112,7 @@ impl Task {
     }
 }
 
-/// What fits a terminal of so many columns; the message at the end is cut off where the line ends.
+/// What fits a terminal of this width; the message at the end is cut off where the line ends.
 fn template(indent: &str, unit: &str, columns: usize) -> String {
     let (bar, rest) = match columns {
         ..60 => ("", String::new()),

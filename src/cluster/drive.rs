@@ -90,7 +90,7 @@ pub enum DriveError {
         /// The exit code that says so.
         code: u8,
     },
-    /// The runner cannot go on.
+    /// The runner cannot continue.
     #[error("{text}")]
     Runner {
         /// What happened and the remedy.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// Raises a flag at a deadline, from a thread of its own that sleeps until then.
+/// Raises a flag at a deadline, from a separate thread that sleeps until then.
 pub(super) struct Timer {
     state: Arc<State>,
     flag: Arc<AtomicBool>,

@@ -21,7 +21,7 @@ const SECTIONS: [(&str, Draw); 5] = [
     ("Work", work::draw),
 ];
 
-/// A running run's page is read again after so many seconds.
+/// A running run's page is reloaded after this number of seconds.
 const REFRESH: &str = "10";
 
 /// The whole page.

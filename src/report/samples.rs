@@ -13,7 +13,7 @@ use std::path::Path;
 /// More points than this make the chart no clearer.
 const POINTS_MAX: usize = 1_500;
 
-/// The pair of depths that is shown is one for positions with so many empty squares.
+/// The pair of depths that is shown is one for positions with this number of empty squares.
 const EMPTIES: u8 = 33;
 
 /// The samples of one pair of depths.

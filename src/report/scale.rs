@@ -66,7 +66,7 @@ pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
     [(low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step]
 }
 
-/// A number with so many decimals, thousands apart, and a true minus.
+/// A number with this number of decimals, thousands apart, and a true minus.
 pub(super) fn number(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));

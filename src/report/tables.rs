@@ -10,7 +10,7 @@ use crate::artifact::dataset::verdict::Verdict;
 use crate::pipeline::stage::Stage;
 use crate::statistics::elo::elo_text;
 
-/// So many of the latest generations are in sight; the others can be opened.
+/// The number of latest generations that are in sight; the others can be opened.
 const IN_SIGHT: usize = 10;
 
 pub(super) fn datasets(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {

@@ -160,7 +160,7 @@ impl<'a> Remains<'a> {
 /// [`ArtifactError::Busy`] with the folder, or whatever the system refuses.
 pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactError> {
     let registry = registry.folder();
-    // Stages without a lock of their own in the registry share that of a folder.
+    // Stages without a lock in the registry share that of a folder.
     let mut locks: Vec<(PathBuf, &str)> = Stage::ALL.map(|stage| (registry.to_owned(), stage.lock())).into();
     for kind in DatasetFolder::all() {
         let folders = generations(datasets, kind)?.into_iter();

@@ -38,7 +38,7 @@ pub fn record(registry: &Path) -> Result<Vec<u8>, UnreadableRun> {
     Ok(bytes)
 }
 
-/// The report after the latest stage, a page of its own.
+/// The report after the latest stage, as a separate page.
 ///
 /// # Errors
 ///

@@ -18,7 +18,7 @@ pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
 /// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
 #[must_use]
 pub fn elo_text([elo, low, high]: [f64; 3]) -> String {
-    // Zero has no sign of its own.
+    // Zero is printed without a sign.
     let [elo, low, high] = [elo, low, high].map(|value| value.round() + 0.0);
     match (low, high) {
         (low, high) if ELO_KNOWN <= high && low <= -ELO_KNOWN => "unknown".to_owned(),
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_interval_reaches_so_many_standard_errors_each_way() {
-        // One half of the points; so many standard errors as make two tenths of them.
+        // One half of the points, with as many standard errors as make two tenths of them.
         let pairs = [4, 0, 16, 0, 4];
         let error = PairMoments::new(pairs).error();
         let [middle, low, high] = interval_of(pairs, 0.2 / error);

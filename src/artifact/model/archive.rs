@@ -126,7 +126,7 @@ impl Archive {
         let document: ModelDocument = parse_versioned(&path, &bytes)?;
         let names = names_of(&document);
         if let Some(name) = document.files.keys().find(|name| !names.contains(&name.as_str())) {
-            return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is no file of a model")));
+            return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));
         }
         Ok(Self { document, files: vec![("model.json", bytes)] })
     }

@@ -30,7 +30,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("Machines", "completions"),
 ];
 
-/// The options that every command takes, after those of its own.
+/// The options that every command takes, after its specific ones.
 pub(in crate::cli) const GLOBAL_OPTIONS: &str = "Global options";
 
 /// The command line.

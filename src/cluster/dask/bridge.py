@@ -45,7 +45,7 @@ ANSWER_WITHIN = 30
 ABSENT_NOTE = 60
 ABSENT_END = 600
 
-# So many failures in a row that may pass, such as a full disk, and a worker gets no more shards while there are others.
+# After this number of transient failures in a row, such as a full disk, a worker gets no more shards while there are others.
 FAILURES_MAX = 2
 
 # What must be the same on both sides for a function to travel.

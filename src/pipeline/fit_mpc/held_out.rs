@@ -10,7 +10,7 @@ use crate::engine::search::result::Stopped;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// A group of predictions: its name, and whether it holds one of the end of the game, from so many empty squares and from a shallow
+/// A group of predictions: its name, and whether it holds one of the end of the game, from this number of empty squares and from a shallow
 /// value of this size in whole discs.
 type Group = (&'static str, fn(is_end: bool, empties: u8, size: Discs) -> bool);
 

@@ -19,7 +19,7 @@ impl Opening {
     }
 }
 
-/// Openings that somebody chose, as beginnings of games that go on.
+/// Openings that somebody chose, as beginnings of games that continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Book {
     pub(super) openings: Vec<Opening>,

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rows between two checks of the stop flag.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
 
-/// A checkpoint is written at the end of the first epoch after so many rows.
+/// A checkpoint is written at the end of the first epoch after this number of rows.
 const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 
 /// A part that is ready to be learned.

@@ -85,7 +85,7 @@ pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
     visits_of_parts(&task.features, task.config, rows)
 }
 
-/// About how often each part of a training on so many rows visits one of them.
+/// About how often each part of a training on this number of rows visits one of them.
 #[must_use]
 pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
     let weight = |part: &&Part| {

@@ -67,7 +67,7 @@ const HELP: [(&str, &str); 18] = [
     ("review", "which moves lost discs"),
     ("save FILE", "write the game to a new file"),
     ("save! FILE", "to an older one too"),
-    ("load FILE", "read a game and go on with it"),
+    ("load FILE", "read a game and continue it"),
     ("board", "show the board again"),
     ("quit", "the end, as Ctrl-D"),
 ];

@@ -16,7 +16,7 @@ const SELECTIVE_MIN: u8 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(u8);
 
-/// A text that is no level.
+/// A text that is not a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a level is a number from 1 to {max}", max = Level::MAX)]
 pub struct LevelError;

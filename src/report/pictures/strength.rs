@@ -9,7 +9,7 @@ use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{around, signed};
 
-/// Up to so many points, each has its label.
+/// Up to this number of points, each has its label.
 const LABELS_MAX: usize = 10;
 
 /// Older gates than this are not drawn.

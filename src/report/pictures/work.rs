@@ -77,7 +77,7 @@ fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &
 struct Unit(f64, &'static str);
 
 impl Unit {
-    /// The one for times up to so many seconds: hours, unless that is a small part of one.
+    /// The one for times up to this number of seconds: hours, unless that is a small part of one.
     fn of(most: f64) -> Self {
         let units = [Self(3600.0, "CPU-hours"), Self(60.0, "CPU-minutes")];
         units.into_iter().find(|Self(seconds, _)| *seconds <= most).unwrap_or(Self(1.0, "CPU-seconds"))

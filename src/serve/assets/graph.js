@@ -24,7 +24,7 @@ export function drawGraph(place, moves) {
     svg.append(element("line", { class: "axis", x1: LEFT, x2: WIDTH - 8, y1: y(value), y2: y(value) }));
     svg.append(element("text", { x: LEFT - 4, y: y(value) + 4, "text-anchor": "end" }, discs(Math.round(value))));
   }
-  // Where solving begins, the values may jump: that is no turning point.
+  // Where solving begins, the values may jump: that is not a turning point.
   const solved = moves.find(move => move.exact);
   if (solved !== undefined) {
     const at = x(solved.index);
