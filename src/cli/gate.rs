@@ -20,10 +20,10 @@ pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Resul
         let is_remade = task.remake;
         let report = gate(task, session.context())?;
         if arguments.pairs.is_some() {
-            tell_score(session, &report)
+            tell_score(session, &report);
         } else {
-            tell(session, &report)
-        };
+            tell(session, &report);
+        }
         if is_remade {
             say("gate: every game was played again, with the same moves");
         }

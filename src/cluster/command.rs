@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -83,17 +83,11 @@ pub(super) fn this_program() -> String {
 /// Whether a command, as a shell would look for it, is the file of this program.
 fn is_this_program(command: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let named = if command.contains('/') {
-        Some(command.into())
-    } else {
-        std::env::split_paths(&path).map(|folder| folder.join(command)).find(|path| path.is_file())
-    };
-    let this = std::env::current_exe().and_then(std::fs::canonicalize);
+    let folders = if command.contains('/') { vec![PathBuf::new()] } else { std::env::split_paths(&path).collect() };
     // What cannot be found is started under its name, and the error says so.
-    named
-        .and_then(|path: std::path::PathBuf| path.canonicalize().ok())
-        .zip(this.ok())
-        .is_some_and(|(named, this)| named == this)
+    let named = folders.iter().find_map(|folder| folder.join(command).canonicalize().ok());
+    let this = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    this.is_some() && named == this
 }
 
 /// A shard at work.

@@ -25,7 +25,7 @@ impl Form {
     fn level(self) -> Option<MpcLevel> {
         match self {
             Self::Percent(percent) => MpcLevel::from_percent(percent),
-            Self::Sigmas { t } => (0.0 <= t && t <= SIGMAS_MAX).then_some(MpcLevel::Sigmas(t)),
+            Self::Sigmas { t } => (0.0..=SIGMAS_MAX).contains(&t).then_some(MpcLevel::Sigmas(t)),
         }
     }
 }

@@ -189,7 +189,7 @@ fn the_default_config_explains_every_key_with_its_range_and_unit() {
         let name = format!("{table}.{}", key.name);
         let is_of = |line: &&str| line.trim_start_matches('#').split(" = ").next() == Some(key.name);
         let of_table = entries.iter().filter(|entry| entry.table == format!("[{table}]"));
-        let found: Vec<&Entry> = of_table.filter(|entry| entry.keys.iter().any(|line| is_of(&line))).collect();
+        let found: Vec<&Entry> = of_table.filter(|entry| entry.keys.iter().any(&is_of)).collect();
         assert_eq!(found.len(), 1, "{name}");
         let (lines, text) = (&found[0].keys, found[0].comment.join(" ").to_lowercase());
         let line = lines.iter().find(|line| is_of(line)).unwrap();
