@@ -94,7 +94,7 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
         ("games = 6", "games = 0", ["gate.games = 0", "expected a whole number from 2"]),
         ("games = 6", "games = 3", ["gate.games = 3", "pairs"]),
         ("games = 9", "games = -9", ["generate.games = -9", "expected a whole number from 1"]),
-        ("games = 4", "games = 0", ["fit_mpc.games = 0", "positions"]),
+        ("games = 4", "games = 0", ["fit_mpc.games = 0", "expected a whole number from 1"]),
         ("es-cube.toml", "no-such.toml", ["no-such.toml", "does not exist"]),
     ] {
         assert!(text.contains(from), "{from}");

@@ -158,7 +158,8 @@ fn a_damaged_or_missing_part_without_a_manifest_is_made_again() {
     let part = "mended/positions/part-00002.parquet";
     let mut bytes = std::fs::read(workspace.path(part)).unwrap();
     let middle = bytes.len() / 2;
-    bytes[middle] ^= 4;
+    // One bit may lie where it changes no value, such as in the minimum of a page.
+    bytes[middle..middle + 16].iter_mut().for_each(|byte| *byte ^= 4);
     workspace.write(part, &bytes);
     std::fs::remove_file(workspace.path("mended/games/part-00001.parquet")).unwrap();
     std::fs::remove_file(workspace.path("mended/manifest.json")).unwrap();

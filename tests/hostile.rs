@@ -119,7 +119,7 @@ fn a_config_in_a_manifest_is_checked_like_one_in_a_file() {
         ("generate.exploration = 2", |config| config["exploration"] = json!(2.0)),
         ("generate.part_games = 0", |config| config["part_games"] = json!(0)),
         ("generate.part_games", |config| config["games"] = json!(1_000_000_000_000_u64)),
-        ("its config: invalid value: integer `-1`", |config| config["play_depth"] = json!(-1)),
+        ("generate.play_depth = -1", |config| config["play_depth"] = json!(-1)),
         ("missing field", |config| *config = json!({})),
     ];
     for (key, change) in changes {

@@ -114,8 +114,9 @@ fn arguments<'a>(arguments: impl Iterator<Item = &'a Arg>) -> String {
 fn row(argument: &Arg) -> String {
     let values = argument.get_value_names().filter(|_| argument.get_action().takes_values()).unwrap_or_default();
     let values: Vec<String> = values.iter().map(|value| format!("<{value}>")).collect();
-    let short = argument.get_short().map(|short| format!("-{short},"));
     let long = argument.get_long().map(|long| format!("--{long}"));
+    let comma = if long.is_some() { "," } else { "" };
+    let short = argument.get_short().map(|short| format!("-{short}{comma}"));
     let name = short.into_iter().chain(long).chain(values).collect::<Vec<_>>().join(" ");
     let mut meaning = vec![escaped(&text(argument.get_help()))];
     let possible: Vec<String> =

@@ -50,8 +50,8 @@ pub(in crate::cli) struct LoopArguments {
     pub(in crate::cli) config: Option<PathBuf>,
     #[command(flatten)]
     pub(in crate::cli) set: SettingArguments,
-    /// The last generation, or + and a number of new ones [default: run.generations]
-    #[arg(long, value_name = "N|+N")]
+    /// The last generation; +N: this number of new ones [default: run.generations]
+    #[arg(long, value_name = "N")]
     pub(in crate::cli) generations: Option<Generations>,
     /// Time limit (90s, 30m, 2h, 1h30m): stop at the end of a part, an epoch or a batch, with exit code 12
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
