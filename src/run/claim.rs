@@ -76,7 +76,7 @@ impl<'a> Claim<'a> {
     ///
     /// # Errors
     ///
-    /// As [`clear_folder`].
+    /// A folder that is a link, is in use, or holds something that renma did not write.
     pub fn make_way(&self, replace: bool, context: Context<'_>) -> Result<(), ArtifactError> {
         if !replace {
             return check_folder(self.folder).map(drop);
