@@ -5,13 +5,14 @@ use super::contest::{BatchRows, contest};
 use super::decider::Decider;
 use super::remake::remake;
 use super::task::{GateReport, GateTask};
-use super::verdict::{publish_verdict, verdict_of};
+use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::remove_file;
+use crate::artifact::seal::write_sealed;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
@@ -57,6 +58,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     }
     let entries: Vec<Part> = entries.into_values().take(outcome.batches).collect();
     let verdict = verdict_of(&parts, &outcome, &entries);
-    publish_verdict(&parts, entries, &verdict)?;
+    parts.finish(entries)?;
+    write_sealed(&task.output.join("verdict.json"), &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
 }
