@@ -39,11 +39,8 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     parts.kind.check_no_more(&parts, ranges.len(), context.stop)?;
     // More games may change a verdict.
     ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&task.output.join(name)))?;
-    let (mut entries, mut played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = Default::default();
-    for (index, (part, rows)) in found {
-        entries.insert(index, part);
-        played.insert(index, rows);
-    }
+    let found = found.into_iter().map(|(index, (part, rows))| ((index, part), (index, rows)));
+    let (mut entries, played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = found.unzip();
     let mut publish = |range: &PartRange, batch: BatchRows| {
         entries.insert(range.index, parts.publish(range, &batch)?);
         Ok(())
