@@ -1,7 +1,6 @@
 //! Writes the positions of a dataset in another program's format.
 
 use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::FileKind;
@@ -34,20 +33,6 @@ impl ExportFormat {
     }
 }
 
-/// Why an export ended early.
-enum Failure {
-    /// The dataset is damaged, or the export was interrupted.
-    Stage(StageError),
-    /// The output could not be written.
-    Output(io::Error),
-}
-
-impl From<StageError> for Failure {
-    fn from(error: StageError) -> Self {
-        Self::Stage(error)
-    }
-}
-
 /// Exports all positions of a dataset; returns their number, or `None` if the reader of the output stopped reading.
 ///
 /// `output` is called once with what writes the whole file, and returns `false` if its reader stopped reading.
@@ -61,71 +46,38 @@ pub fn export(
     context: Context<'_>,
     output: impl FnOnce(&mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError>,
 ) -> Result<Option<u64>, StageError> {
+    let manifest = dataset.manifest();
     context.progress.begin("export", dataset.part_count() as u64, "parts");
+    // A damaged dataset or an interruption, which is not the fault of the output.
     let mut failure = None;
     let written = output(&mut |writer| {
-        encode(dataset, format, context, writer).map_err(|error| match error {
-            Failure::Output(error) => error,
-            Failure::Stage(error) => {
+        let mut table = match format {
+            ExportFormat::Parquet => Some(ParquetWriter::new(manifest.kind, manifest.recipe)?),
+            ExportFormat::Csv | ExportFormat::Obf => None,
+        };
+        if format == ExportFormat::Csv {
+            write_csv_head(writer)?;
+        }
+        for index in 0..dataset.part_count() {
+            let rows = sound_rows(dataset, index, context).map_err(|error| {
                 failure = Some(error);
                 io::Error::other("its rows cannot be read")
+            })?;
+            match &mut table {
+                Some(table) => table.write(&rows, writer)?,
+                None if format == ExportFormat::Csv => {
+                    rows.iter().try_for_each(|row| write_csv_row(writer, row))?;
+                }
+                None => rows.iter().try_for_each(|row| write_obf_row(writer, row))?,
             }
-        })
+            context.progress.advance(1);
+        }
+        table.map_or(Ok(()), |table| table.finish(writer))
     });
     context.progress.end();
     match failure {
         Some(error) => Err(error),
-        None => Ok(written?.then(|| dataset.manifest().rows(POSITIONS.name))),
-    }
-}
-
-fn encode(
-    dataset: &Dataset,
-    format: ExportFormat,
-    context: Context<'_>,
-    writer: &mut dyn Write,
-) -> Result<(), Failure> {
-    let manifest = dataset.manifest();
-    let mut encoder = Encoder::begin(format, manifest, writer).map_err(Failure::Output)?;
-    for index in 0..dataset.part_count() {
-        let rows = sound_rows(dataset, index, context)?;
-        encoder.write(&rows, writer).map_err(Failure::Output)?;
-        context.progress.advance(1);
-    }
-    encoder.finish(writer).map_err(Failure::Output)
-}
-
-/// A file that is being written.
-enum Encoder {
-    Csv,
-    Obf,
-    Parquet(Box<ParquetWriter>),
-}
-
-impl Encoder {
-    fn begin(format: ExportFormat, manifest: &Manifest, writer: &mut dyn Write) -> io::Result<Self> {
-        match format {
-            ExportFormat::Csv => write_csv_head(writer).map(|()| Self::Csv),
-            ExportFormat::Obf => Ok(Self::Obf),
-            ExportFormat::Parquet => {
-                ParquetWriter::new(manifest.kind, manifest.recipe).map(Box::new).map(Self::Parquet)
-            }
-        }
-    }
-
-    fn write(&mut self, rows: &[PositionRow], writer: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Csv => rows.iter().try_for_each(|row| write_csv_row(writer, row)),
-            Self::Obf => rows.iter().try_for_each(|row| write_obf_row(writer, row)),
-            Self::Parquet(table) => table.write(rows, writer),
-        }
-    }
-
-    fn finish(self, writer: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Csv | Self::Obf => Ok(()),
-            Self::Parquet(table) => table.finish(writer),
-        }
+        None => Ok(written?.then(|| manifest.rows(POSITIONS.name))),
     }
 }
 

@@ -43,11 +43,8 @@ pub(super) fn check_columns(names: &[String], label: bool) -> Result<(), String>
 /// A column and what is wrong with its value, or with the row as a whole if there is no column.
 pub(super) type BadValue = (Option<&'static str>, String);
 
-/// The values of one row by column; flags are 0 and 1, and every 64-bit number fits.
-pub(super) trait Values {
-    /// The number in a column; `None` if there is no column or no value.
-    fn number(&self, name: &'static str) -> Result<Option<i128>, BadValue>;
-}
+/// The number in a column of one row; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
+pub(super) type Number = Result<Option<i128>, BadValue>;
 
 /// One row of a file.
 pub(super) struct SourceRow {
@@ -60,10 +57,10 @@ pub(super) struct SourceRow {
 
 impl SourceRow {
     /// A row as its values say.
-    pub(super) fn new(number: RecordNumber, values: &impl Values) -> Self {
+    pub(super) fn new(number: RecordNumber, values: impl Fn(&'static str) -> Number) -> Self {
         let bad = |(name, reason): BadValue| BadRecord { number, place: name.map(Place::Column), reason };
-        match values.number("game_id") {
-            Ok(id) => Self { number, id, position: position(values).map_err(bad) },
+        match values("game_id") {
+            Ok(id) => Self { number, id, position: position(&values).map_err(bad) },
             Err(reason) => Self { number, id: None, position: Err(bad(reason)) },
         }
     }
@@ -74,26 +71,26 @@ impl SourceRow {
     }
 }
 
-fn position(values: &impl Values) -> Result<Option<PositionRow>, BadValue> {
+fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRow>, BadValue> {
     let colored = ColoredPosition::from_boards(
-        Black(bitboard(values, "black")?),
-        White(bitboard(values, "white")?),
-        flag(values, "black_to_move")?.ok_or_else(|| missing("black_to_move"))?,
+        Black(bitboard(&values, "black")?),
+        White(bitboard(&values, "white")?),
+        flag(&values, "black_to_move")?.ok_or_else(|| missing("black_to_move"))?,
     );
     let colored = colored.ok_or_else(|| (None, "black and white share a square".to_owned()))?;
     if colored.position.legal_moves() == 0 {
         return Ok(None);
     }
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
-    let ply = label(values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
+    let ply = label(&values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
     let mut row = PositionRow::unlabeled(colored, Ply(ply));
     for name in PositionRow::COLUMNS.iter().filter(|column| column.is_optional).map(|column| column.name) {
-        if let Some(number) = values.number(name)? {
+        if let Some(number) = values(name)? {
             let set = i64::try_from(number).map_err(|_| format!("{number} is out of range"));
             set.and_then(|number| row.set(name, number)).map_err(|reason| (Some(name), reason))?;
         }
     }
-    if let Some(empties) = values.number("empties")?.filter(|number| *number != i128::from(row.empties)) {
+    if let Some(empties) = values("empties")?.filter(|number| *number != i128::from(row.empties)) {
         return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
     }
     row.check().map_err(|reason| (None, reason))?;
@@ -105,20 +102,20 @@ fn missing(name: &'static str) -> BadValue {
 }
 
 /// A bitboard; signed numbers stand for their bits.
-fn bitboard(values: &impl Values, name: &'static str) -> Result<u64, BadValue> {
-    let number = values.number(name)?.ok_or_else(|| missing(name))?;
+fn bitboard(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<u64, BadValue> {
+    let number = values(name)?.ok_or_else(|| missing(name))?;
     let bits = u64::try_from(number).or_else(|_| i64::try_from(number).map(i64::cast_unsigned));
     bits.map_err(|_| (Some(name), format!("{number} is out of range")))
 }
 
-fn label<T: TryFrom<i128>>(values: &impl Values, name: &'static str) -> Result<Option<T>, BadValue> {
-    let number = values.number(name)?;
+fn label<T: TryFrom<i128>>(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<Option<T>, BadValue> {
+    let number = values(name)?;
     let in_range = |number| T::try_from(number).map_err(|_| (Some(name), format!("{number} is out of range")));
     number.map(in_range).transpose()
 }
 
-fn flag(values: &impl Values, name: &'static str) -> Result<Option<bool>, BadValue> {
-    match values.number(name)? {
+fn flag(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<Option<bool>, BadValue> {
+    match values(name)? {
         None => Ok(None),
         Some(0) => Ok(Some(false)),
         Some(1) => Ok(Some(true)),

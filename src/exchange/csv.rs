@@ -1,6 +1,6 @@
 //! Positions as comma-separated values: the columns of `positions` by name, empty where a value is missing.
 
-use super::columns::{BadValue, Games, SourceRow, Values, check_columns};
+use super::columns::{Games, Number, SourceRow, check_columns};
 use super::records::{Line, Lines, Records};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::error::ArtifactError;
@@ -51,7 +51,7 @@ pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
                 Err((_, reason)) => return Some(SourceRow::bad(number, reason)),
             };
             if fields.len() == columns.len() {
-                return Some(SourceRow::new(number, &Fields { columns: &columns, fields: &fields }));
+                return Some(SourceRow::new(number, |name| value(&columns, &fields, name)));
             }
             let reason = format!("it has {} values, the first line names {} columns", fields.len(), columns.len());
             return Some(SourceRow::bad(number, reason));
@@ -90,26 +90,18 @@ fn unknown(name: &str) -> String {
     format!("there is no column `{name}`\n{remedy}")
 }
 
-/// The values of one line.
-struct Fields<'a> {
-    columns: &'a [&'static Column],
-    fields: &'a [&'a str],
-}
-
-impl Values for Fields<'_> {
-    fn number(&self, name: &'static str) -> Result<Option<i128>, BadValue> {
-        let index = self.columns.iter().position(|column| column.name == name);
-        let Some(index) = index.filter(|&index| !self.fields[index].is_empty()) else { return Ok(None) };
-        let field = self.fields[index];
-        let is_flag = self.columns[index].data_type == DataType::Boolean;
-        if is_flag && let Ok(flag) = field.to_ascii_lowercase().parse::<bool>() {
-            return Ok(Some(flag.into()));
-        }
-        // 64 bits, signed or not.
-        let number = field.parse::<i64>().map(i128::from).or_else(|_| field.parse::<u64>().map(i128::from));
-        let kind = if is_flag { "true or false" } else { "an integer" };
-        number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
+/// The value of a column in a line.
+fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
+    let found = columns.iter().zip(fields).find(|(column, _)| column.name == name);
+    let Some((column, field)) = found.filter(|(_, field)| !field.is_empty()) else { return Ok(None) };
+    let is_flag = column.data_type == DataType::Boolean;
+    if is_flag && let Ok(flag) = field.to_ascii_lowercase().parse::<bool>() {
+        return Ok(Some(flag.into()));
     }
+    // 64 bits, signed or not.
+    let number = field.parse::<i64>().map(i128::from).or_else(|_| field.parse::<u64>().map(i128::from));
+    let kind = if is_flag { "true or false" } else { "an integer" };
+    number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
 }
 
 /// Writes the names of the columns.

@@ -53,42 +53,37 @@ pub fn import_model(
     source: ModelSource<'_>,
     registry: &Registry,
 ) -> Result<ImportedModel, ArtifactError> {
-    let (model, kind, mirrors) = match source {
+    let (model, base, mirrors) = match source {
         ModelSource::EsCubeEval => {
             let imported = import_es_cube_eval(input)?;
             let visits = vec![0; imported.evaluation.weights().len()];
-            (Model::draft(imported.evaluation, visits), ModelKind::Draft, Some(imported.mirrors))
+            (Model::draft(imported.evaluation, visits), None, Some(imported.mirrors))
         }
         ModelSource::MpcDat { base, t } => {
             let mpc = import_mpc_dat(input, t)?;
             let mpc_samples = vec![0; mpc.entries().len()];
             let mpc_weights = Some(base.model.weights_hash());
-            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, ModelKind::Model, None)
+            (Model { mpc, mpc_samples, mpc_weights, ..base.model.clone() }, Some(base), None)
         }
     };
     let content = model.content_hash();
     let step = ContentHash::of(&[&read_bounded(input, SIZE_MAX)?[..], content.to_string().as_bytes()].concat());
     let id = match registry.made_by(step)? {
         Some(made) => made.id,
-        None => ModelName::Version(registry.publish(&model, &origin(kind, step, source))?),
+        None => {
+            let document = base.and_then(|base| base.document.as_ref());
+            let origin = Origin {
+                kind: if base.is_some() { ModelKind::Model } else { ModelKind::Draft },
+                stage: "import".into(),
+                step,
+                algorithm: ALGORITHM,
+                parent: base.map(LoadedModel::as_reference),
+                datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
+                config: Value::Null,
+                metrics: Value::Null,
+            };
+            ModelName::Version(registry.publish(&model, &origin)?)
+        }
     };
     Ok(ImportedModel { id, content, mirrors })
-}
-
-fn origin(kind: ModelKind, step: ContentHash, source: ModelSource<'_>) -> Origin {
-    let base = match source {
-        ModelSource::EsCubeEval => None,
-        ModelSource::MpcDat { base, .. } => Some(base),
-    };
-    let document = base.and_then(|base| base.document.as_ref());
-    Origin {
-        kind,
-        stage: "import".into(),
-        step,
-        algorithm: ALGORITHM,
-        parent: base.map(LoadedModel::as_reference),
-        datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
-        config: Value::Null,
-        metrics: Value::Null,
-    }
 }

@@ -1,7 +1,7 @@
 //! Positions in Parquet files: read with the columns of `positions` (docs/datasets.md) by name, whatever integers they are
 //! stored as, and written as one table.
 
-use super::columns::{BadValue, Games, SourceRow, Values, check_columns, is_column};
+use super::columns::{Games, SourceRow, check_columns, is_column};
 use super::records::{RecordNumber, Records, SIZE_MAX};
 use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind};
 use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
@@ -15,9 +15,9 @@ use crate::artifact::table::row::TableRow;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -73,75 +73,49 @@ pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> 
     let roots = names.iter().enumerate().filter(|(_, name)| is_column(name)).map(|(index, _)| index);
     let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
-    let rows = Rows { reader: Some(parsed(path, reader)?), count: 0, ready: VecDeque::new() };
-    Ok(Records { total, notes, iter: Box::new(Games::new(rows)) })
-}
-
-/// The rows of a file, in order.
-struct Rows {
-    /// `None` at the end of the file.
-    reader: Option<ParquetRecordBatchReader>,
-    /// Rows read.
-    count: u64,
-    ready: VecDeque<SourceRow>,
-}
-
-impl Iterator for Rows {
-    type Item = SourceRow;
-
-    fn next(&mut self) -> Option<SourceRow> {
-        while self.ready.is_empty() {
-            let reader = self.reader.as_mut()?;
-            match guarded(|| reader.next()) {
-                Some(Some(Ok(batch))) => self.add(&Columns::new(&batch), batch.num_rows()),
-                Some(None) => self.reader = None,
-                Some(Some(Err(error))) => self.give_up(&error.to_string()),
-                None => self.give_up(PANICKED),
-            }
-        }
-        self.ready.pop_front()
-    }
-}
-
-impl Rows {
-    fn add(&mut self, columns: &Columns, count: usize) {
-        for row in 0..count {
-            self.count += 1;
-            self.ready.push_back(SourceRow::new(RecordNumber::Record(self.count), &(columns, row)));
-        }
-    }
-
-    fn give_up(&mut self, reason: &str) {
-        self.reader = None;
-        let reason = format!("the rest cannot be decoded: {reason}");
-        self.ready.push_back(SourceRow::bad(RecordNumber::Record(self.count + 1), reason));
-    }
-}
-
-/// The columns of a batch by name, as UInt64 where they are stored so and as Int64 otherwise.
-struct Columns(BTreeMap<String, ArrayRef>);
-
-impl Columns {
-    fn new(batch: &RecordBatch) -> Self {
-        let wide = |column: &ArrayRef| match column.data_type() {
-            DataType::UInt64 => ArrayRef::clone(column),
-            _ => cast(column, &DataType::Int64).expect("integers and flags become integers"),
+    let (mut reader, mut count) = (Some(parsed(path, reader)?), 0);
+    // `None` at the end of the file, or after what cannot be decoded.
+    let next = move || {
+        let batch = match guarded(|| reader.as_mut()?.next()) {
+            Some(Some(Ok(batch))) => Ok(batch),
+            Some(None) => return None,
+            Some(Some(Err(error))) => Err(error.to_string()),
+            None => Err(PANICKED.to_owned()),
         };
-        let schema = batch.schema();
-        let names = schema.fields().iter().map(|field| field.name().clone());
-        Self(names.zip(batch.columns().iter().map(wide)).collect())
-    }
+        let first = count + 1;
+        let rows = batch.map_or_else(
+            |reason| {
+                reader = None;
+                let reason = format!("the rest cannot be decoded: {reason}");
+                vec![SourceRow::bad(RecordNumber::Record(first), reason)]
+            },
+            |batch| batch_rows(&batch, first),
+        );
+        count += rows.len() as u64;
+        Some(rows)
+    };
+    Ok(Records { total, notes, iter: Box::new(Games::new(std::iter::from_fn(next).flatten())) })
 }
 
-impl Values for (&Columns, usize) {
-    fn number(&self, name: &'static str) -> Result<Option<i128>, BadValue> {
-        let &(Columns(columns), row) = self;
-        let Some(column) = columns.get(name).filter(|column| column.is_valid(row)) else { return Ok(None) };
-        Ok(Some(match column.as_primitive_opt::<UInt64Type>() {
+/// The rows of a batch, numbered from `first`.
+fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
+    // As UInt64 where they are stored so and as Int64 otherwise.
+    let wide = |column: &ArrayRef| match column.data_type() {
+        DataType::UInt64 => ArrayRef::clone(column),
+        _ => cast(column, &DataType::Int64).expect("integers and flags become integers"),
+    };
+    let schema = batch.schema();
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let columns: BTreeMap<&str, ArrayRef> = names.zip(batch.columns().iter().map(wide)).collect();
+    let number = |row: usize, name: &str| {
+        let column = columns.get(name).filter(|column| column.is_valid(row))?;
+        Some(match column.as_primitive_opt::<UInt64Type>() {
             Some(numbers) => numbers.value(row).into(),
             None => column.as_primitive::<Int64Type>().value(row).into(),
-        }))
-    }
+        })
+    };
+    let rows = (first..).map(RecordNumber::Record).zip(0..batch.num_rows());
+    rows.map(|(record, row)| SourceRow::new(record, |name| Ok(number(row, name)))).collect()
 }
 
 /// Writes positions as one Parquet file, to anything that bytes can be written to.

@@ -3,7 +3,7 @@
 use super::game::{CheckedRequest, GameRequest};
 use super::guard;
 use super::pool::Pool;
-use super::run::{self, UnreadableRun};
+use super::run;
 use crate::artifact::model::reference::LoadedModel;
 use crate::play::terminal::level::Level;
 use bytes::Bytes;
@@ -119,25 +119,17 @@ async fn find(site: &Site, request: Request<Incoming>) -> Answer {
     if method != Method::GET {
         return Err((StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are allowed".to_owned()));
     }
+    let content = |kind, policy, bytes: Vec<u8>| Content { kind, policy, bytes: bytes.into() };
     match path.as_str() {
         "/api/about" => Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX}))),
-        "/api/run" => found(JSON, POLICY, run::record(&site.registry)),
-        "/report" => found(HTML, REPORT_POLICY, run::report(&site.registry)),
+        "/api/run" => run::record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
+        "/report" => run::report(&site.registry).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
         _ => {
             let asset = ASSETS.iter().find(|(address, ..)| *address == path);
             let (_, kind, content) =
                 asset.ok_or_else(|| (StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
             Ok(Content { kind, policy: POLICY, bytes: Bytes::from_static(content.as_bytes()) })
         }
-    }
-}
-
-/// A file of the run.
-fn found(kind: &'static str, policy: &'static str, read: Result<Vec<u8>, UnreadableRun>) -> Answer {
-    match read {
-        Ok(bytes) => Ok(Content { kind, policy, bytes: bytes.into() }),
-        Err(error @ UnreadableRun::Missing(_)) => Err((StatusCode::NOT_FOUND, error.to_string())),
-        Err(error) => Err((StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
     }
 }
 

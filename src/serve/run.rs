@@ -4,36 +4,27 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::report::REPORT_NAME;
 use crate::run::record::RUN_RECORD_NAME;
+use hyper::StatusCode;
 use serde::de::IgnoredAny;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A record of a thousand generations has a tenth of it.
 const SIZE_MAX: u64 = 64 << 20;
 
-/// A file of a run that cannot be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum UnreadableRun {
-    /// No pipeline has written it yet.
-    #[error("{0} is missing; renma run writes it")]
-    Missing(PathBuf),
-    /// It is not what a pipeline writes.
-    #[error("{0} is damaged; renma run writes it again")]
-    Damaged(PathBuf),
-    /// Whatever the system refuses.
-    #[error(transparent)]
-    Refused(ArtifactError),
-}
+/// The bytes of a file; else the status of a refusal, and why.
+type Found = Result<Vec<u8>, (StatusCode, String)>;
 
 /// The record of the latest call of the pipeline, as JSON.
 ///
 /// # Errors
 ///
 /// A missing or damaged record.
-pub fn record(registry: &Path) -> Result<Vec<u8>, UnreadableRun> {
+pub fn record(registry: &Path) -> Found {
     let path = registry.join(RUN_RECORD_NAME);
     let bytes = read(&path)?;
     if serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
-        return Err(UnreadableRun::Damaged(path));
+        let reason = format!("{} is damaged; renma run writes it again", path.display());
+        return Err((StatusCode::INTERNAL_SERVER_ERROR, reason));
     }
     Ok(bytes)
 }
@@ -43,13 +34,15 @@ pub fn record(registry: &Path) -> Result<Vec<u8>, UnreadableRun> {
 /// # Errors
 ///
 /// A missing report.
-pub fn report(registry: &Path) -> Result<Vec<u8>, UnreadableRun> {
+pub fn report(registry: &Path) -> Found {
     read(&registry.join(REPORT_NAME))
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, UnreadableRun> {
+fn read(path: &Path) -> Found {
     read_bounded(path, SIZE_MAX).map_err(|error| match error {
-        ArtifactError::Missing { path } => UnreadableRun::Missing(path),
-        other => UnreadableRun::Refused(other),
+        ArtifactError::Missing { path } => {
+            (StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display()))
+        }
+        other => (StatusCode::INTERNAL_SERVER_ERROR, other.to_string()),
     })
 }

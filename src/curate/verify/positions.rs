@@ -33,13 +33,20 @@ pub(super) fn verify(
     let verified = verify_parts(dataset, task.fast, context)?;
     let games_remade = match task.remake {
         Some(share) => {
+            let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+            let model = find_model(player_of(dataset)?, &registry)?;
             let sample = ItemSample::of_share(task.seed, dataset.manifest().done, share);
-            remake_games(dataset, sample, task.models, context)?
+            let remake = Remake::new(dataset, &model, sample)?;
+            over_parts(context, "remake", dataset, |index| remake.part(index, context))?.iter().sum()
         }
         None => 0,
     };
     let rows_resolved = match task.resolve {
-        Some(share) => resolve_rows(dataset, (task.seed, share), context)?,
+        Some(share) => {
+            let model = Builtin::Champion.model();
+            let resolve = |index| resolve_part(dataset, index, (task.seed, share), &model, context);
+            over_parts(context, "resolve", dataset, resolve)?.iter().sum()
+        }
         None => 0,
     };
     Ok((verified, [games_remade, rows_resolved]))
@@ -59,27 +66,6 @@ fn verify_parts(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<V
         total.replayed += part.replayed;
     }
     Ok(total)
-}
-
-fn remake_games(
-    dataset: &Dataset,
-    sample: ItemSample,
-    models: Option<&Path>,
-    context: Context<'_>,
-) -> Result<u64, StageError> {
-    let player = player_of(dataset)?;
-    let registry = models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-    let model = find_model(player, &registry)?;
-    let remake = Remake::new(dataset, &model, sample)?;
-    let counts = over_parts(context, "remake", dataset, |index| remake.part(index, context))?;
-    Ok(counts.iter().sum())
-}
-
-fn resolve_rows(dataset: &Dataset, sample: (u64, f64), context: Context<'_>) -> Result<u64, StageError> {
-    let model = Builtin::Champion.model();
-    let resolve = |index| resolve_part(dataset, index, sample, &model, context);
-    let counts = over_parts(context, "resolve", dataset, resolve)?;
-    Ok(counts.iter().sum())
 }
 
 /// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.

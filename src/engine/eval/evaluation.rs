@@ -1,6 +1,6 @@
 //! A pattern set with its weights.
 
-use super::features::{FeatureIndex, FeatureVisitor, visit_features};
+use super::features::features;
 use super::incremental::Incremental;
 use super::pattern_set::PatternSet;
 use crate::engine::board::position::Position;
@@ -95,20 +95,7 @@ impl Evaluation {
     /// The plain sum of the weights of a position's features, not clamped.
     #[must_use]
     pub fn static_value(&self, position: Position) -> Score {
-        let mut sum = WeightSum { weights: self.phase_weights(position.empties()), total: 0 };
-        visit_features(&self.set, position, &mut sum);
-        Score(sum.total)
-    }
-}
-
-struct WeightSum<'a> {
-    weights: &'a [i16],
-    total: i32,
-}
-
-impl FeatureVisitor for WeightSum<'_> {
-    #[inline]
-    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-        self.total += i32::from(self.weights[index]);
+        let weights = self.phase_weights(position.empties());
+        Score(features(&self.set, position).map(|feature| i32::from(weights[feature])).sum())
     }
 }

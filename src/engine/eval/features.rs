@@ -1,4 +1,4 @@
-//! The one walk over the features of a position. Evaluation and learning are visitors of it.
+//! The one walk over the features of a position. Evaluation and learning take it.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -12,16 +12,6 @@ use crate::engine::board::position::Position;
 
 /// Squares whose steps are added between two checks for the last one: the end of a loop is hard to predict.
 const SQUARES_TOGETHER: usize = 4;
-
-/// A configuration of a pattern: its number among the features of a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FeatureIndex(pub usize);
-
-/// What to do with each feature of a position.
-pub trait FeatureVisitor {
-    /// Called once for every instance, then once for every number.
-    fn visit(&mut self, feature: FeatureIndex);
-}
 
 /// Calls `$function::<…, BLOCKS>(…)` with the number of blocks of a set as a constant, so that sums stay in registers.
 macro_rules! with_blocks {
@@ -68,14 +58,12 @@ fn add_steps<const BLOCKS: usize>(set: &PatternSet, mut squares: u64, sums: &mut
     }
 }
 
-/// Visits every feature of a position: instances, then numbers, in the order of the set.
-pub fn visit_features(set: &PatternSet, position: Position, visitor: &mut impl FeatureVisitor) {
+/// Every feature of a position, by its number among those of a phase: instances, then numbers, in the order of the set.
+pub fn features(set: &PatternSet, position: Position) -> impl Iterator<Item = usize> {
     let mut lanes = [0; INSTANCES_MAX];
     with_blocks!(set, write_indices(set, position, &mut lanes));
-    for (instance, index) in set.instances().iter().zip(lanes) {
-        visitor.visit(FeatureIndex(instance.offset + usize::from(index)));
-    }
-    visit_numbers(set, position, visitor);
+    let instances = set.instances().iter().zip(lanes).map(|(instance, index)| instance.offset + usize::from(index));
+    instances.chain(number_features(set, position))
 }
 
 fn write_indices<const BLOCKS: usize>(set: &PatternSet, position: Position, lanes: &mut [u16; INSTANCES_MAX]) {
@@ -83,14 +71,14 @@ fn write_indices<const BLOCKS: usize>(set: &PatternSet, position: Position, lane
 }
 
 #[inline(always)]
-fn visit_numbers(set: &PatternSet, position: Position, visitor: &mut impl FeatureVisitor) {
-    for (number, offset) in set.numbers() {
+fn number_features(set: &PatternSet, position: Position) -> impl Iterator<Item = usize> {
+    set.numbers().iter().map(move |(number, offset)| {
         let index = number.index(position, |side| match side {
             Side::Own => position.legal_moves(),
             Side::Opponent => position.pass().legal_moves(),
         });
-        visitor.visit(FeatureIndex(offset + index));
-    }
+        offset + index
+    })
 }
 
 /// Writes `map[feature]` for every feature of each position, one position after another, in the order of the walk.
@@ -133,21 +121,7 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
         // SAFETY: no square has two discs, so an index is below the number of configurations of its pattern, and `map` has
         // an element for each; padding names the first element.
         unsafe { backend::map::<K>(indices.as_flattened(), set.lane_offsets(), map, instances) };
-        visit_numbers(set, position, &mut Mapped { map, rest: numbers.iter_mut() });
-    }
-}
-
-struct Mapped<'a> {
-    map: &'a [u32],
-    rest: std::slice::IterMut<'a, u32>,
-}
-
-impl FeatureVisitor for Mapped<'_> {
-    #[inline(always)]
-    fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-        if let Some(mapped) = self.rest.next() {
-            *mapped = self.map[index];
-        }
+        numbers.iter_mut().zip(number_features(set, position)).for_each(|(mapped, feature)| *mapped = map[feature]);
     }
 }
 
@@ -159,19 +133,11 @@ mod tests {
     use crate::engine::board::position::{Opponent, Player};
     use crate::engine::board::square::Square;
 
-    struct Features(Vec<usize>);
-
     struct Row(Position);
 
     impl AsRef<Position> for Row {
         fn as_ref(&self) -> &Position {
             &self.0
-        }
-    }
-
-    impl FeatureVisitor for Features {
-        fn visit(&mut self, FeatureIndex(index): FeatureIndex) {
-            self.0.push(index);
         }
     }
 
@@ -212,9 +178,7 @@ mod tests {
                 let (occupied, own) = (random() | random() & random(), random());
                 let position = Position::new(Player(occupied & own), Opponent(occupied & !own)).unwrap();
                 let expected = expected(&set, position);
-                let mut features = Features(Vec::new());
-                visit_features(&set, position, &mut features);
-                assert_eq!(features.0, expected, "{position:?}");
+                assert!(features(&set, position).eq(expected.iter().copied()), "{position:?}");
                 for kernel in KernelChoice::all() {
                     let mut mapped = vec![0; 2 * expected.len()];
                     map_features(kernel, &set, &[Row(Position::START), Row(position)], &map, &mut mapped);

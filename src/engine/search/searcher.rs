@@ -192,12 +192,7 @@ impl<'m> Searcher<'m> {
     ///
     /// [`Stopped`].
     pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
-        let kernel = self.kernel;
-        let mut run = self.run();
-        run.set_level(mpc);
-        run.hits = Hits::Exactly;
-        let value = with_kernel!(kernel, value_at_depth::<Plain>(&mut run, position, depth));
-        value.map(|value| (value, run.nodes)).ok_or(Stopped)
+        self.selective_score_at_depth(position, depth, mpc, Selective::NONE)
     }
 
     /// As [`Searcher::score_at_depth`], with forward pruning and extensions.
@@ -212,16 +207,17 @@ impl<'m> Searcher<'m> {
         mpc: MpcLevel,
         selective: Selective,
     ) -> Result<(Score, u64), Stopped> {
-        if selective == Selective::NONE {
-            return self.score_at_depth(position, depth, mpc);
-        }
         let kernel = self.kernel;
         let mut extras = Extras { pruner: Pruner::new(selective), sampler: None };
         let mut run = self.run();
         run.set_level(mpc);
-        run.use_extras(&mut extras);
         run.hits = Hits::Exactly;
-        let value = with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        let value = if selective == Selective::NONE {
+            with_kernel!(kernel, value_at_depth::<Plain>(&mut run, position, depth))
+        } else {
+            run.use_extras(&mut extras);
+            with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth))
+        };
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 

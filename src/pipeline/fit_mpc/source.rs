@@ -1,10 +1,11 @@
 //! The source's form: one difference a depth, each depth fitted with the lower ones in use.
 
+use super::choice::source_shallow;
 use super::line::table_of;
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{Deviation, Line, Tails};
-use super::task::{FitMpcTask, SHALLOW_DEPTHS, SHALLOW_FIRST};
+use super::task::FitMpcTask;
 use crate::engine::score::Score;
 use crate::engine::search::depth::Depth;
 use crate::engine::search::mpc::{DEEP_MAX, MpcTable};
@@ -33,8 +34,7 @@ pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<Dep
     for deep in 0..=task.config.depth_max {
         // A depth without statistics has the same score whether or not the table has its own: the root is not cut.
         search(task, &table_of(&fits)?, &mut samples, deep, context)?;
-        if let Some(&shallow) = deep.checked_sub(SHALLOW_FIRST).and_then(|index| SHALLOW_DEPTHS.get(usize::from(index)))
-        {
+        if let Some(shallow) = source_shallow(deep) {
             fits.push(fit_depth(&samples, deep, shallow));
         }
     }

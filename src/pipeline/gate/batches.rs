@@ -3,7 +3,7 @@
 use super::avoided::Avoided;
 use super::contest::{BatchRows, contest, games_of};
 use super::decider::Decider;
-use super::recipe::GateIdentity;
+use super::recipe::identity;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
@@ -11,7 +11,6 @@ use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::dataset::verdict::{VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::exists;
 use crate::artifact::step::Step;
 use crate::artifact::table::row::TableRow;
@@ -30,8 +29,6 @@ pub(super) struct Batches<'a> {
     pub(super) task: GateTask<'a>,
     pub(super) avoided: Avoided,
     pub(super) step: Step,
-    /// Contents of the avoided datasets, ascending.
-    pub(super) contents: Vec<ContentHash>,
 }
 
 impl<'a> Batches<'a> {
@@ -39,8 +36,8 @@ impl<'a> Batches<'a> {
     pub(super) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
         task.check_candidate()?;
         let avoided = Avoided::open(task.avoid)?;
-        let GateIdentity { recipe, step, avoided: contents } = GateIdentity::new(task, avoided.contents());
-        let kind = Self { task: *task, avoided, step, contents };
+        let (recipe, step) = identity(task, &avoided.contents());
+        let kind = Self { task: *task, avoided, step };
         Ok(Parts { kind, recipe, folder: task.output, items: task.config.games / 2, part_items: BATCH_PAIRS })
     }
 

@@ -9,47 +9,36 @@ use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Step, table_settings};
 use crate::pipeline::stage::Stage;
 
-/// What a gate is made by, and how its results are recognized.
-#[derive(Debug)]
-pub(super) struct GateIdentity {
-    pub(super) recipe: Recipe,
-    pub(super) step: Step,
-    /// Contents of the avoided datasets, ascending.
-    pub(super) avoided: Vec<ContentHash>,
-}
-
-impl GateIdentity {
-    pub(super) fn new(task: &GateTask<'_>, avoided: Vec<ContentHash>) -> Self {
-        let hashes: Vec<String> = avoided.iter().map(ToString::to_string).collect();
-        let inputs = [
-            ("seed", task.seed.to_string()),
-            ("generation", task.generation.to_string()),
-            ("candidate", task.candidate.content.to_string()),
-            ("baseline", task.baseline.content.to_string()),
-            ("avoid", if hashes.is_empty() { "nothing".to_owned() } else { hashes.join(" ") }),
-        ];
-        let step = Stage::Gate.step(task.config, &inputs);
-        let config = serde_json::to_value(task.config).expect("a config is plain data");
-        let mut settings = vec![
-            ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
-            ("algorithm".to_owned(), Stage::Gate.algorithm().to_string()),
-            ("rules".to_owned(), RULES.to_owned()),
-        ];
-        settings.extend(
-            table_settings(Stage::Gate.config_table(), &config).into_iter().filter(|(key, _)| key != "gate.games"),
-        );
-        settings.extend(inputs.map(|(name, value)| (name.to_owned(), value)));
-        let models = [("candidate", task.candidate), ("baseline", task.baseline)];
-        let origin = Origin {
-            kind: DatasetKind::Gate,
-            seed: task.seed,
-            generation: task.generation,
-            models: models.map(|(role, model)| (role.to_owned(), model.content)).into(),
-            table: Stage::Gate.config_table(),
-            config,
-        };
-        Self { recipe: Recipe::new(settings, origin), step, avoided }
-    }
+/// The recipe of a gate's games and the step that it is, with these contents of the avoided datasets, ascending.
+pub(super) fn identity(task: &GateTask<'_>, avoided: &[ContentHash]) -> (Recipe, Step) {
+    let hashes: Vec<String> = avoided.iter().map(ToString::to_string).collect();
+    let inputs = [
+        ("seed", task.seed.to_string()),
+        ("generation", task.generation.to_string()),
+        ("candidate", task.candidate.content.to_string()),
+        ("baseline", task.baseline.content.to_string()),
+        ("avoid", if hashes.is_empty() { "nothing".to_owned() } else { hashes.join(" ") }),
+    ];
+    let step = Stage::Gate.step(task.config, &inputs);
+    let config = serde_json::to_value(task.config).expect("a config is plain data");
+    let mut settings = vec![
+        ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
+        ("algorithm".to_owned(), Stage::Gate.algorithm().to_string()),
+        ("rules".to_owned(), RULES.to_owned()),
+    ];
+    settings
+        .extend(table_settings(Stage::Gate.config_table(), &config).into_iter().filter(|(key, _)| key != "gate.games"));
+    settings.extend(inputs.map(|(name, value)| (name.to_owned(), value)));
+    let models = [("candidate", task.candidate), ("baseline", task.baseline)];
+    let origin = Origin {
+        kind: DatasetKind::Gate,
+        seed: task.seed,
+        generation: task.generation,
+        models: models.map(|(role, model)| (role.to_owned(), model.content)).into(),
+        table: Stage::Gate.config_table(),
+        config,
+    };
+    (Recipe::new(settings, origin), step)
 }
 
 /// The step that a task is: its verdict names it.
@@ -58,7 +47,7 @@ impl GateIdentity {
 ///
 /// A missing or damaged dataset among those to avoid.
 pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
-    Ok(GateIdentity::new(task, Avoided::open(task.avoid)?.contents()).step)
+    Ok(identity(task, &Avoided::open(task.avoid)?.contents()).1)
 }
 
 /// The recipe of a task's games: the same settings play the same games.
@@ -67,5 +56,5 @@ pub fn step(task: &GateTask<'_>) -> Result<Step, ArtifactError> {
 ///
 /// As [`step`].
 pub fn recipe(task: &GateTask<'_>) -> Result<Recipe, ArtifactError> {
-    Ok(GateIdentity::new(task, Avoided::open(task.avoid)?.contents()).recipe)
+    Ok(identity(task, &Avoided::open(task.avoid)?.contents()).0)
 }

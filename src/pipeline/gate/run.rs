@@ -5,13 +5,14 @@ use super::contest::{BatchRows, contest};
 use super::decider::Decider;
 use super::remake::remake;
 use super::task::{GateReport, GateTask};
-use super::verdict::{publish_verdict, verdict_of};
+use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::gate_games::GATE_GAMES;
 use crate::artifact::dataset::manifest::Part;
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::remove_file;
+use crate::artifact::seal::write_sealed;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
@@ -38,11 +39,8 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     parts.kind.check_no_more(&parts, ranges.len(), context.stop)?;
     // More games may change a verdict.
     ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&task.output.join(name)))?;
-    let (mut entries, mut played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = Default::default();
-    for (index, (part, rows)) in found {
-        entries.insert(index, part);
-        played.insert(index, rows);
-    }
+    let found = found.into_iter().map(|(index, (part, rows))| ((index, part), (index, rows)));
+    let (mut entries, played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = found.unzip();
     let mut publish = |range: &PartRange, batch: BatchRows| {
         entries.insert(range.index, parts.publish(range, &batch)?);
         Ok(())
@@ -57,6 +55,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     }
     let entries: Vec<Part> = entries.into_values().take(outcome.batches).collect();
     let verdict = verdict_of(&parts, &outcome, &entries);
-    publish_verdict(&parts, entries, &verdict)?;
+    parts.finish(entries)?;
+    write_sealed(&task.output.join("verdict.json"), &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
 }

@@ -1,7 +1,7 @@
 //! Work of which some can begin only when other work has ended, on the threads of the current pool.
 
 use rayon::Scope;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Does the work in `first`, and the work that each piece of it makes ready. The largest piece that is ready begins first, so that
 /// the threads end at about the same time.
@@ -14,46 +14,47 @@ pub(super) fn run_when_ready<W: Send, E: Send>(
     size: impl Fn(&W) -> u64 + Sync,
     act: impl Fn(W) -> Result<Vec<W>, E> + Sync,
 ) -> Result<(), E> {
-    let queue = Queue { state: Mutex::new(State { ready: Vec::new(), error: None }), size, act };
+    let queue = Queue { ready: Mutex::new(Ok(Vec::new())), size, act };
     rayon::scope(|scope| queue.add(first, scope));
-    let state = queue.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    state.error.map_or(Ok(()), Err)
+    queue.ready.into_inner().unwrap_or_else(PoisonError::into_inner).map(drop)
 }
 
 struct Queue<W, E, S, A> {
-    state: Mutex<State<W, E>>,
+    /// What has not begun, or the first error.
+    ready: Mutex<Result<Vec<W>, E>>,
     size: S,
     act: A,
-}
-
-struct State<W, E> {
-    ready: Vec<W>,
-    error: Option<E>,
 }
 
 impl<W: Send, E: Send, S: Fn(&W) -> u64 + Sync, A: Fn(W) -> Result<Vec<W>, E> + Sync> Queue<W, E, S, A> {
     /// Adds work, and as many tasks: each does the largest work that is ready when a thread takes it.
     fn add<'s>(&'s self, work: Vec<W>, scope: &Scope<'s>) {
         let tasks = 0..work.len();
-        self.change(|state| state.ready.extend(work));
+        if let Ok(ready) = &mut *self.lock() {
+            ready.extend(work);
+        }
         tasks.for_each(|_| scope.spawn(|scope| self.run_next(scope)));
     }
 
     fn run_next<'s>(&'s self, scope: &Scope<'s>) {
-        let next = self.change(|state| {
-            let largest = (0..state.ready.len()).max_by_key(|&place| (self.size)(&state.ready[place]))?;
-            let next = state.ready.swap_remove(largest);
-            state.error.is_none().then_some(next)
+        let next = self.lock().as_mut().ok().and_then(|ready| {
+            let largest = (0..ready.len()).max_by_key(|&place| (self.size)(&ready[place]))?;
+            Some(ready.swap_remove(largest))
         });
         match next.map(&self.act) {
             Some(Ok(more)) => self.add(more, scope),
-            Some(Err(error)) => self.change(|state| state.error = state.error.take().or(Some(error))),
+            Some(Err(error)) => {
+                let mut ready = self.lock();
+                if ready.is_ok() {
+                    *ready = Err(error);
+                }
+            }
             None => (),
         }
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut State<W, E>) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock(&self) -> MutexGuard<'_, Result<Vec<W>, E>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

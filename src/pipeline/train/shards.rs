@@ -48,9 +48,13 @@ pub fn finished_parts(task: &TrainTask<'_>, step: ContentHash) -> Result<Vec<boo
 pub struct TrainShards<'a>(pub &'a TrainTask<'a>);
 
 impl Shards for TrainShards<'_> {
-    /// The parts of phases are wanted once the wide ones are there.
+    /// The parts of phases are wanted once the wide ones are there. If the model is published, none need be learned.
     fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
-        let (done, wide) = (train_parts_done(self.0)?, train_rounds(self.0).wide);
+        let (work, wide) = (Work::new(self.0)?, train_rounds(self.0).wide);
+        let done = match work.is_published()? {
+            true => vec![true; work.plan.parts().len()],
+            false => finished_parts(self.0, work.step)?,
+        };
         let is_early = done[wide.clone()].iter().any(|done| !done);
         Ok(PartsProgress { wanted: if is_early { wide } else { 0..done.len() }, done })
     }
@@ -63,19 +67,6 @@ impl Shards for TrainShards<'_> {
         let checked = check_part(self.0, seed, context)?;
         Ok(MadeAgain { unit: "parts", count: checked.map_or(0, |_| 1) })
     }
-}
-
-/// Which parts need not be learned: those that are finished, or all if the model is published.
-///
-/// # Errors
-///
-/// A bad setting, a missing or damaged dataset, or whatever the system refuses.
-fn train_parts_done(task: &TrainTask<'_>) -> Result<Vec<bool>, StageError> {
-    let work = Work::new(task)?;
-    if work.is_published()? {
-        return Ok(vec![true; work.plan.parts().len()]);
-    }
-    Ok(finished_parts(task, work.step)?)
 }
 
 /// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
