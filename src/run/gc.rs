@@ -19,7 +19,7 @@ use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::read_document;
 use crate::artifact::publish::temporary::sweep_tree;
-use crate::artifact::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
+use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::collections::BTreeSet;
@@ -239,8 +239,8 @@ fn needless_versions<'a>(
     wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
     for generation in generations(task.datasets, Stage::Generate)? {
         let folder = generation_folder(task.datasets, Stage::Generate, generation);
-        if closed.generation < generation && exists(&folder.join("manifest.json"))? {
-            wanted.extend(Manifest::read_any(&folder)?.models.into_values());
+        if closed.generation < generation {
+            wanted.extend(Manifest::find_any(&folder)?.into_iter().flat_map(|manifest| manifest.models.into_values()));
         }
     }
     wanted.extend(documents.iter().filter(|document| !of_closed_generation(document)).map(|document| document.content));
