@@ -50,7 +50,7 @@ pub struct GenerationEntry {
 }
 
 /// The content of `lineage.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineageFile {
     format: LineageFormat,
@@ -65,12 +65,6 @@ pub struct LineageFile {
 
 impl Versioned for LineageFile {
     type Format = LineageFormat;
-}
-
-impl Default for LineageFile {
-    fn default() -> Self {
-        Self { format: LineageFormat::CURRENT, configs: Vec::new(), generations: Vec::new(), restart: None }
-    }
 }
 
 /// What to do with a config that differs from that of the finished generations.
