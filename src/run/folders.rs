@@ -166,6 +166,7 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn only_folders_of_the_exact_form_are_generations() {
