@@ -15,9 +15,8 @@ use crate::artifact::lock::{FolderLock, LOCK_NAME};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::{ClosedFile, GenerationLine};
 use crate::artifact::model::document::{ModelDocument, ModelReference};
-use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::name::ModelName;
 use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::read_document;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::pipeline::StageError;
@@ -222,10 +221,8 @@ fn needless_versions<'a>(
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let registry = task.registry.folder();
-    // What goes is named by the folders that were found, not by what their files say.
-    let ids = task.registry.ids()?;
-    let read = |&id: &VersionId| read_document(&task.registry.folder_of(id));
-    let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    // Each has the id of the folder in which it was found.
+    let documents = task.registry.documents()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
         Stage::named(&document.origin.stage).is_some_and(Stage::makes_versions)
@@ -251,8 +248,8 @@ fn needless_versions<'a>(
             wanted.extend(versions.filter_map(|document| Some(document.origin.parent.as_ref()?.content)));
         }
     }
-    let needless = ids.iter().zip(&documents).filter(|(_, document)| !reachable.contains(&document.content));
-    Ok(needless.map(|(&id, _)| (registry, task.registry.folder_of(id))).collect())
+    let needless = documents.iter().filter(|document| !reachable.contains(&document.content));
+    Ok(needless.map(|document| (registry, task.registry.folder_of(document.id))).collect())
 }
 
 /// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.
