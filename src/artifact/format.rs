@@ -44,6 +44,12 @@ impl<const CURRENT: u32> TryFrom<Option<u32>> for FormatVersion<CURRENT> {
     }
 }
 
+impl<const CURRENT: u32> Default for FormatVersion<CURRENT> {
+    fn default() -> Self {
+        Self::CURRENT
+    }
+}
+
 impl<const CURRENT: u32> From<FormatVersion<CURRENT>> for u32 {
     fn from(version: FormatVersion<CURRENT>) -> Self {
         version.0

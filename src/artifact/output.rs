@@ -58,10 +58,7 @@ impl OutputFile {
     ///
     /// A file of this kind without `overwrite`, which the message calls `option`, or anything else of that name.
     pub fn check(path: &Path, kind: FileKind, overwrite: bool, option: &str) -> Result<bool, ArtifactError> {
-        let metadata = match look(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-            other => other.map_err(|source| ArtifactError::io("write", path, source))?,
-        };
+        let Some(metadata) = find(path)? else { return Ok(false) };
         check_own(path, kind, &metadata)?;
         if !overwrite {
             let reason = format!("it exists\nname another place, or overwrite it with {option}");
@@ -85,7 +82,9 @@ impl OutputFile {
                 is_new.then_some(true).ok_or_else(taken)
             }
             Place::Own => {
-                publish_checked(&path, |writer| write(writer), || check_still_own(&path, kind)).map(|()| true)
+                // Another file may have taken its place.
+                let check = || find(&path)?.map_or(Ok(()), |metadata| check_own(&path, kind, &metadata));
+                publish_checked(&path, |writer| write(writer), check).map(|()| true)
             }
             Place::Pipe(file) => stream(BufWriter::with_capacity(1 << 16, file), &path, write),
         }
@@ -154,12 +153,11 @@ fn check_own(path: &Path, kind: FileKind, metadata: &Metadata) -> Result<(), Art
     Ok(())
 }
 
-/// An error if another file has taken the place of the one to overwrite.
-fn check_still_own(path: &Path, kind: FileKind) -> Result<(), ArtifactError> {
+/// The metadata of the path itself; `None` if the name is free.
+fn find(path: &Path) -> Result<Option<Metadata>, ArtifactError> {
     match look(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(ArtifactError::io("write", path, source)),
-        Ok(metadata) => check_own(path, kind, &metadata),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).map_err(|source| ArtifactError::io("write", path, source)),
     }
 }
 

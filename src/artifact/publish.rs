@@ -5,6 +5,7 @@
 pub mod temporary;
 
 use super::error::ArtifactError;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ fn write_beside(
     let folder = parent(path);
     fs::create_dir_all(folder).map_err(failed)?;
     let file = temporary_file(folder).map_err(failed)?;
-    readable_by_all(file.path()).map_err(failed)?;
+    set_mode(file.path(), 0o644).map_err(failed)?;
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
     write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
     drop(writer);
@@ -145,7 +146,7 @@ impl PendingFolder {
             return Err(failed(io::Error::new(io::ErrorKind::Interrupted, reason)));
         }
         sync_folder(self.path())?;
-        folder_readable_by_all(self.path()).map_err(failed)?;
+        set_mode(self.path(), 0o755).map_err(failed)?;
         match fs::rename(self.path(), &path) {
             Ok(()) => {
                 self.folder.release();
@@ -229,7 +230,7 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
 ///
 /// Whatever the system refuses: a path that cannot be examined is not the same as one that does not exist.
 pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
-    Ok(metadata(path)?.is_some())
+    Ok(known(fs::metadata(path), path)?.is_some())
 }
 
 /// Whether a path is a folder, or a link to one.
@@ -238,7 +239,7 @@ pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
 ///
 /// As [`exists`].
 pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
-    Ok(metadata(path)?.is_some_and(|metadata| metadata.is_dir()))
+    Ok(known(fs::metadata(path), path)?.is_some_and(|metadata| metadata.is_dir()))
 }
 
 /// An error unless the path is a folder, or a link to one.
@@ -258,15 +259,12 @@ pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
 ///
 /// As [`exists`].
 pub fn is_link(path: &Path) -> Result<bool, ArtifactError> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) => Ok(metadata.is_symlink()),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
-        Err(source) => Err(ArtifactError::io("read", path, source)),
-    }
+    Ok(known(fs::symlink_metadata(path), path)?.is_some_and(|metadata| metadata.is_symlink()))
 }
 
-fn metadata(path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
-    match fs::metadata(path) {
+/// What the system says of a path; `None` if there is nothing of that name.
+fn known(metadata: io::Result<fs::Metadata>, path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
+    match metadata {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(source) => Err(ArtifactError::io("read", path, source)),
@@ -323,6 +321,16 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
     Ok(bytes)
 }
 
+/// The names of the entries of a folder, in no order.
+///
+/// # Errors
+///
+/// A path that is not a folder, or whatever the system refuses.
+pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
+    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    names.map_err(|source| ArtifactError::io("read", folder, source))
+}
+
 /// Bytes of all files below a folder; 0 if it does not exist.
 ///
 /// # Errors
@@ -373,14 +381,6 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
 #[cfg(not(unix))]
 fn set_mode(_: &Path, _: u32) -> io::Result<()> {
     Ok(())
-}
-
-fn readable_by_all(path: &Path) -> io::Result<()> {
-    set_mode(path, 0o644)
-}
-
-fn folder_readable_by_all(path: &Path) -> io::Result<()> {
-    set_mode(path, 0o755)
 }
 
 #[cfg(test)]

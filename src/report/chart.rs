@@ -291,10 +291,10 @@ pub(super) fn bars(markup: &mut Markup, sentence: &str, bars: &[Bar], most: f64)
             label(markup, "name", [0.0, y + 14.0], &bar.name);
             let end = scale.place(bar.value);
             let (x, top) = (short(left), short(y + 3.0));
-            let rest = short(right - left);
-            markup.void("rect", &[("class", "track"), ("x", &x), ("y", &top), ("width", &rest), ("height", "14")]);
-            let length = short(end - left);
-            markup.void("rect", &[("class", "fill"), ("x", &x), ("y", &top), ("width", &length), ("height", "14")]);
+            for (class, end) in [("track", right), ("fill", end)] {
+                let length = short(end - left);
+                markup.void("rect", &[("class", class), ("x", &x), ("y", &top), ("width", &length), ("height", "14")]);
+            }
             label(markup, "name end", [width, y + 14.0], &bar.label);
         }
     });

@@ -8,7 +8,7 @@ use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::name::{ModelName, VersionId};
 use crate::artifact::model::registry::Registry;
-use crate::artifact::publish::{exists, read_bounded};
+use crate::artifact::publish::read_bounded;
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
@@ -219,13 +219,7 @@ fn descents(
 }
 
 fn manifests(datasets: &Path) -> Result<Vec<Manifest>, ArtifactError> {
-    let mut manifests = Vec::new();
-    for generation in generations(datasets, Stage::Generate)? {
-        let folder = generation_folder(datasets, Stage::Generate, generation);
-        if !exists(&folder.join("manifest.json"))? {
-            continue;
-        }
-        manifests.push(Manifest::read(&folder, DatasetKind::Selfplay)?);
-    }
-    Ok(manifests)
+    let folders = generations(datasets, Stage::Generate)?.into_iter();
+    let folders = folders.map(|generation| generation_folder(datasets, Stage::Generate, generation));
+    folders.filter_map(|folder| Manifest::find(&folder, DatasetKind::Selfplay).transpose()).collect()
 }

@@ -5,10 +5,9 @@ use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::dataset::verdict::{VerdictFile, read_verdict};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{exists, is_folder};
+use crate::artifact::publish::{exists, is_folder, names_in};
 use crate::artifact::table::Table;
 use crate::pipeline::stage::Stage;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folder of the plans of a run, beside its datasets.
@@ -95,13 +94,11 @@ pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<
 ///
 /// Whatever the system refuses.
 pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
-    let failed = |source| ArtifactError::io("read", folder, source);
     if !is_folder(folder)? {
         return Ok(Vec::new());
     }
     let mut generations = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
+    for name in names_in(folder)? {
         let number = name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
         generations.extend(number.filter(|&number| in_generation(folder, number).ends_with(&name)));
     }
@@ -152,8 +149,8 @@ pub fn matches(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<Vec<
 ///
 /// A damaged manifest.
 pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
-    if exists(&folder.join("manifest.json"))? {
-        return Ok(Some(Manifest::read_any(folder)?.recipe));
+    if let Some(manifest) = Manifest::find_any(folder)? {
+        return Ok(Some(manifest.recipe));
     }
     for table in Stage::ALL.into_iter().flat_map(|stage| stage.tables().iter().rev()) {
         let footer = match Table::read_footer(&part_path(folder, table, 0)) {
@@ -169,6 +166,7 @@ pub fn recipe_of(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn only_folders_of_the_exact_form_are_generations() {

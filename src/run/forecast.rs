@@ -1,9 +1,9 @@
 //! What the rest of a run is expected to take: time, disk, memory. An estimate for people; no result depends on it.
 
+use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::log::{CallOutcome, CallRecord};
-use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
 use crate::artifact::model::reference::{LoadedModel, load_model};
@@ -82,7 +82,7 @@ impl Forecast {
     ) -> Result<Self, StageError> {
         let generations = (last + 1).saturating_sub(next);
         let config = &lineage.config;
-        let size = Size::of(config, lineage.datasets, next)?;
+        let (bytes, memory) = size(config, lineage.datasets, next)?;
         let (seconds, is_minimum) = match recent_seconds(calls, next) {
             _ if generations == 0 => (0.0, false),
             Some(seconds) => (seconds * f64::from(generations), false),
@@ -92,10 +92,10 @@ impl Forecast {
             generations,
             seconds,
             is_minimum,
-            bytes: size.bytes * u64::from(generations),
+            bytes: bytes * u64::from(generations),
             bytes_free: bytes_free(lineage.datasets)?,
-            bytes_next: if generations == 0 { 0 } else { size.bytes },
-            memory: size.memory,
+            bytes_next: if generations == 0 { 0 } else { bytes },
+            memory,
         })
     }
 
@@ -136,31 +136,21 @@ pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
     (!recent.is_empty()).then(|| recent.iter().sum::<f64>() / recent.len() as f64)
 }
 
-/// What a generation takes besides time.
-struct Size {
-    bytes: u64,
-    memory: u64,
-}
-
-impl Size {
-    /// The newest finished generation tells its bytes, else the numbers of games and weights.
-    fn of(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<Self, ArtifactError> {
-        let rows = config.config.generate.games.saturating_mul(POSITIONS_PER_GAME);
-        let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
-        let selfplay = super::folders::generation_folder(datasets, Stage::Generate, next.saturating_sub(1));
-        let played = Manifest::read(&selfplay, DatasetKind::Selfplay).ok().filter(|manifest| 0 < manifest.done);
-        let games = config.config.generate.games;
-        let dataset = match played {
-            Some(manifest) => (bytes_in(&selfplay)? as f64 / manifest.done as f64 * games as f64) as u64,
-            None => rows.saturating_mul(BYTES_PER_POSITION),
-        };
-        let window = u64::from(config.config.run.window.min(next));
-        let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(4 << 30);
-        Ok(Self {
-            bytes: dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64),
-            memory: BASE_BYTES + learned + weights * LEARNED_BYTES,
-        })
-    }
+/// The bytes and the memory that a generation takes: the newest finished one tells its bytes, else the numbers of games and weights.
+fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64), ArtifactError> {
+    let rows = config.config.generate.games.saturating_mul(POSITIONS_PER_GAME);
+    let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
+    let selfplay = generation_folder(datasets, Stage::Generate, next.saturating_sub(1));
+    let played = Manifest::read(&selfplay, DatasetKind::Selfplay).ok().filter(|manifest| 0 < manifest.done);
+    let games = config.config.generate.games;
+    let dataset = match played {
+        Some(manifest) => (bytes_in(&selfplay)? as f64 / manifest.done as f64 * games as f64) as u64,
+        None => rows.saturating_mul(BYTES_PER_POSITION),
+    };
+    let window = u64::from(config.config.run.window.min(next));
+    let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(4 << 30);
+    let bytes = dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64);
+    Ok((bytes, BASE_BYTES + learned + weights * LEARNED_BYTES))
 }
 
 /// Times games where no generation has been timed.

@@ -15,11 +15,10 @@ use crate::artifact::lock::{FolderLock, LOCK_NAME};
 use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::closed::{ClosedFile, GenerationLine};
 use crate::artifact::model::document::{ModelDocument, ModelReference};
-use crate::artifact::model::name::{ModelName, VersionId};
+use crate::artifact::model::name::ModelName;
 use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::read_document;
 use crate::artifact::publish::temporary::sweep_tree;
-use crate::artifact::publish::{bytes_in, exists, is_folder, is_link, remove_folder};
+use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::collections::BTreeSet;
@@ -222,10 +221,8 @@ fn needless_versions<'a>(
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     let registry = task.registry.folder();
-    // What goes is named by the folders that were found, not by what their files say.
-    let ids = task.registry.ids()?;
-    let read = |&id: &VersionId| read_document(&task.registry.folder_of(id));
-    let documents = ids.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    // Each has the id of the folder in which it was found.
+    let documents = task.registry.documents()?;
     let of_closed_generation = |document: &ModelDocument| {
         let generation = document.origin.generation().unwrap_or(0);
         Stage::named(&document.origin.stage).is_some_and(Stage::makes_versions)
@@ -239,8 +236,8 @@ fn needless_versions<'a>(
     wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
     for generation in generations(task.datasets, Stage::Generate)? {
         let folder = generation_folder(task.datasets, Stage::Generate, generation);
-        if closed.generation < generation && exists(&folder.join("manifest.json"))? {
-            wanted.extend(Manifest::read_any(&folder)?.models.into_values());
+        if closed.generation < generation {
+            wanted.extend(Manifest::find_any(&folder)?.into_iter().flat_map(|manifest| manifest.models.into_values()));
         }
     }
     wanted.extend(documents.iter().filter(|document| !of_closed_generation(document)).map(|document| document.content));
@@ -251,8 +248,8 @@ fn needless_versions<'a>(
             wanted.extend(versions.filter_map(|document| Some(document.origin.parent.as_ref()?.content)));
         }
     }
-    let needless = ids.iter().zip(&documents).filter(|(_, document)| !reachable.contains(&document.content));
-    Ok(needless.map(|(&id, _)| (registry, task.registry.folder_of(id))).collect())
+    let needless = documents.iter().filter(|document| !reachable.contains(&document.content));
+    Ok(needless.map(|document| (registry, task.registry.folder_of(document.id))).collect())
 }
 
 /// Whether any folder from the root down to the path is a symbolic link; of a relative root, any folder at all.

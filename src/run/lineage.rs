@@ -19,9 +19,10 @@ use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 type LineageFormat = FormatVersion<1>;
 
@@ -49,7 +50,7 @@ pub struct GenerationEntry {
 }
 
 /// The content of `lineage.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineageFile {
     format: LineageFormat,
@@ -64,12 +65,6 @@ pub struct LineageFile {
 
 impl Versioned for LineageFile {
     type Format = LineageFormat;
-}
-
-impl Default for LineageFile {
-    fn default() -> Self {
-        Self { format: LineageFormat::CURRENT, configs: Vec::new(), generations: Vec::new(), restart: None }
-    }
 }
 
 /// What to do with a config that differs from that of the finished generations.
@@ -224,6 +219,23 @@ impl<'a> Lineage<'a> {
             begun = begun || exists(&generation_folder(self.datasets, folder, generation))?;
         }
         Ok(begun)
+    }
+
+    /// The datasets that the training of a generation reads, oldest first: its own and those before it, `window` in all.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system refuses.
+    pub fn training_folders(&self, generation: u32, window: u32) -> Result<Vec<PathBuf>, ArtifactError> {
+        let mut folders = Vec::new();
+        for older in (generation + 1).saturating_sub(window).max(1)..=generation {
+            let folder = generation_folder(self.datasets, Stage::Generate, older);
+            // Of closed generations only those inside the old window are still there; a larger window finds no more.
+            if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
     }
 
     /// What the config changes for generations that are finished.

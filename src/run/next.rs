@@ -9,7 +9,6 @@ use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::publish::exists;
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
-use crate::pipeline::stage::Stage;
 use std::path::PathBuf;
 
 /// The generations that one call of `renma run` makes.
@@ -160,14 +159,6 @@ impl Lineage<'_> {
         let from = self.file.config_of(generation).map_or(1, |entry| entry.from);
         let config = self.config_of(generation)?;
         let window = config.config.run.window;
-        let mut datasets = Vec::new();
-        for older in (generation + 1).saturating_sub(window).max(1)..=generation {
-            let folder = generation_folder(self.datasets, Stage::Generate, older);
-            // Of closed generations only those inside the old window are still there; a larger window finds no more.
-            if self.closed.generation < older || exists(&folder.join("manifest.json"))? {
-                datasets.push(folder);
-            }
-        }
         let finished = self.finished();
         let gate = self.gates.iter().find(|gate| gate.generation == finished).map(|gate| gate.verdict.verdict);
         let closed = self.closed.generations.iter().find(|line| line.generation == finished);
@@ -178,7 +169,7 @@ impl Lineage<'_> {
             champion: self.player(generation)?.name,
             replace: finished == 0 || from == generation,
             keep: self.config.config.run.keep_generations,
-            datasets,
+            datasets: self.training_folders(generation, window)?,
             verdict: gate.or_else(|| closed.and_then(|line| line.verdict)),
             veteran: self.veteran(finished)?,
         })

@@ -6,7 +6,7 @@ use super::lineage::Lineage;
 use super::log::{RUN_LOG_NAME, read_calls};
 use crate::artifact::dataset::manifest::Manifest;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{exists, remove_folder};
+use crate::artifact::publish::remove_folder;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use serde::Serialize;
@@ -50,8 +50,7 @@ impl Lineage<'_> {
         for kind in DatasetFolder::all() {
             for generation in generations(self.datasets, kind)?.into_iter().filter(|generation| from <= *generation) {
                 let folder = generation_folder(self.datasets, kind, generation);
-                if exists(&folder.join("manifest.json"))? {
-                    let done = Manifest::read_any(&folder)?.done;
+                if let Some(Manifest { done, .. }) = Manifest::find_any(&folder)? {
                     match kind {
                         DatasetFolder::Stage(Stage::Generate) => loss.games += done,
                         DatasetFolder::Stage(Stage::Gate) | DatasetFolder::Drift => loss.gate_games += 2 * done,

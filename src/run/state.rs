@@ -165,15 +165,17 @@ fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32)
         };
         let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
         StageState {
-            generation,
-            stage,
-            state: State::Done,
-            because: None,
-            parts: None,
             step: made.map(|document| document.origin.step).or(verdict_step),
             version: made.map(|document| document.id.to_string()),
+            ..StageState::new(generation, stage, State::Done, None)
         }
     })
+}
+
+impl StageState {
+    const fn new(generation: u32, stage: Stage, state: State, because: Option<String>) -> Self {
+        Self { generation, stage, state, because, parts: None, step: None, version: None }
+    }
 }
 
 impl Walk<'_> {
@@ -247,25 +249,23 @@ impl Walk<'_> {
         };
         let (step, made_by) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
         let stale = |because: String| self.found(Stage::Generate, State::Stale, Some(because), Some(&step), None);
-        let (state, because) = match (&manifest, recipe_of(&output)?) {
+        Ok(match (&manifest, recipe_of(&output)?) {
             (Some(manifest), Some(recipe)) if recipe != made_by => {
                 let mut settings = manifest.settings(Stage::Generate.config_table());
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
-                return Ok(stale(step.difference(&settings)));
+                stale(step.difference(&settings))
             }
-            (None, Some(recipe)) if recipe != made_by => return Ok(stale("its parts are of another recipe".into())),
+            (None, Some(recipe)) if recipe != made_by => stale("its parts are of another recipe".into()),
             (Some(manifest), _) if manifest.done != config.games => {
-                return Ok(stale(format!("generate.games is {} there and {} here", manifest.done, config.games)));
+                stale(format!("generate.games is {} there and {} here", manifest.done, config.games))
             }
-            (Some(_), _) => (State::Done, None),
+            (Some(_), _) => self.found(Stage::Generate, State::Done, None, Some(&step), Some(())),
             (None, _) => {
-                let parts = self.parts(&output, &POSITIONS, config.games, config.part_games)?;
                 let (mut state, made) = self.found(Stage::Generate, State::Missing, None, Some(&step), None);
-                state.parts = parts;
-                return Ok((state, made));
+                state.parts = self.parts(&output, &POSITIONS, config.games, config.part_games)?;
+                (state, made)
             }
-        };
-        Ok(self.found(Stage::Generate, state, because, Some(&step), Some(())))
+        })
     }
 
     fn train(
@@ -280,7 +280,7 @@ impl Walk<'_> {
                 return Ok(self.unknown(Stage::Train, latest.is_some(), &Err::<(), _>(why.clone())));
             }
         };
-        let folders = self.training_folders()?;
+        let folders = self.lineage.training_folders(self.generation, self.config.config.run.window)?;
         let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
         let task = TrainTask {
             config: &self.config.config.train,
@@ -314,19 +314,6 @@ impl Walk<'_> {
             done += u64::from(exists(&part_path(folder, table, part))?);
         }
         Ok((0 < done).then_some(PartCount { done, asked }))
-    }
-
-    /// The datasets that the training of the generation reads.
-    fn training_folders(&self) -> Result<Vec<PathBuf>, ArtifactError> {
-        let oldest = (self.generation + 1).saturating_sub(self.config.config.run.window).max(1);
-        let mut folders = Vec::new();
-        for generation in oldest..=self.generation {
-            let folder = generation_folder(self.lineage.datasets, Stage::Generate, generation);
-            if self.lineage.closed.generation < generation || exists(&folder.join("manifest.json"))? {
-                folders.push(folder);
-            }
-        }
-        Ok(folders)
     }
 
     fn fit_mpc(&self, draft: &Input<Arc<LoadedModel>>) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
@@ -369,7 +356,7 @@ impl Walk<'_> {
             let why = if champion.is_err() { champion } else { candidate };
             return Ok(self.unknown(Stage::Gate, verdict.is_some(), why));
         };
-        let avoid = self.training_folders()?;
+        let avoid = self.lineage.training_folders(self.generation, self.config.config.run.window)?;
         let step = gate::recipe::step(&GateTask {
             config: &self.config.config.gate,
             seed: self.config.config.run.seed,
@@ -399,8 +386,7 @@ impl Walk<'_> {
     }
 
     fn manifest(&self, stage: Stage, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
-        let folder = self.folder(stage);
-        exists(&folder.join("manifest.json"))?.then(|| Manifest::read(&folder, kind)).transpose()
+        Manifest::find(&self.folder(stage), kind)
     }
 
     /// The newest version that a stage made in this generation.
@@ -433,16 +419,7 @@ impl Walk<'_> {
     fn unknown<T, U>(&self, stage: Stage, is_there: bool, why: &Input<U>) -> Found<T> {
         let why = why.as_ref().err().cloned();
         let state = if is_there { State::Stale } else { State::Missing };
-        let state = StageState {
-            generation: self.generation,
-            stage,
-            state,
-            because: why.clone(),
-            parts: None,
-            step: None,
-            version: None,
-        };
-        (state, Err(why.unwrap_or_default()))
+        (StageState::new(self.generation, stage, state, why.clone()), Err(why.unwrap_or_default()))
     }
 
     fn found<T>(
@@ -454,7 +431,7 @@ impl Walk<'_> {
         made: Option<T>,
     ) -> Found<T> {
         let step = step.map(|step| step.id);
-        let state = StageState { generation: self.generation, stage, state, because, parts: None, step, version: None };
+        let state = StageState { step, ..StageState::new(self.generation, stage, state, because) };
         let made = made.filter(|_| state.state == State::Done).ok_or_else(|| describe(&state));
         (state, made)
     }

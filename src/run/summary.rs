@@ -13,7 +13,7 @@ use crate::artifact::model::closed::GenerationLine;
 use crate::artifact::model::document::ModelDocument;
 use crate::artifact::model::name::ModelName;
 use crate::artifact::model::registry::Registry;
-use crate::artifact::publish::{bytes_in, exists};
+use crate::artifact::publish::bytes_in;
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
@@ -34,7 +34,7 @@ pub struct GenerationStatus {
 }
 
 /// What a run has done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct RunStatus {
     /// The run's name.
     pub run: String,
@@ -62,18 +62,7 @@ impl RunStatus {
     /// The status of a damaged run.
     #[must_use]
     pub fn unknown(run: &str) -> Self {
-        Self {
-            run: run.to_owned(),
-            champion: None,
-            closed: 0,
-            generations: Vec::new(),
-            stage_states: Vec::new(),
-            rejected_in_a_row: 0,
-            bytes_on_disk: 0,
-            changes: Vec::new(),
-            moved_defaults: Vec::new(),
-            ladder: Vec::new(),
-        }
+        Self { run: run.to_owned(), ..Self::default() }
     }
 
     /// What a run has done so far.
@@ -139,8 +128,7 @@ pub fn generation_line(
     generation: u32,
 ) -> Result<GenerationLine, ArtifactError> {
     let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
-    let manifest = exists(&selfplay.join("manifest.json"))?;
-    let manifest = manifest.then(|| Manifest::read(&selfplay, DatasetKind::Selfplay)).transpose()?;
+    let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
     let gate = lineage.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict);
     let candidate = gate.map(|gate| gate.candidate.id);
     let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));

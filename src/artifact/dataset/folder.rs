@@ -5,11 +5,11 @@ use super::manifest::{DatasetKind, Manifest, Part, part_name};
 use super::positions::{POSITIONS, PositionRow};
 use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::is_folder;
-use crate::artifact::publish::parent;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
+use crate::artifact::publish::{is_folder, names_in, parent};
 use crate::artifact::table::row::TableRow;
 use crate::artifact::table::{FileEntry, NEVER, Table, read_listed};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -42,14 +42,8 @@ pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactEr
     if !is_folder(&folder)? {
         return Ok(Vec::new());
     }
-    let failed = |source| ArtifactError::io("read", &folder, source);
-    let mut indices = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        let digits = name.to_str().and_then(|name| name.strip_prefix("part-")?.strip_suffix(".parquet"));
-        indices.extend(digits.and_then(|digits| digits.parse::<u64>().ok()));
-    }
-    Ok(indices)
+    let index = |name: OsString| name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok();
+    Ok(names_in(&folder)?.into_iter().filter_map(index).collect())
 }
 
 /// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write

@@ -87,6 +87,26 @@ pub fn part_name(index: usize) -> String {
 }
 
 impl Manifest {
+    /// The manifest of parts for which `asked` items were asked, of no seed, generation, models or config.
+    #[must_use]
+    pub fn new(kind: DatasetKind, recipe: ContentHash, asked: u64, parts: Vec<Part>) -> Self {
+        Self {
+            format: DatasetFormat::CURRENT,
+            kind,
+            rules: RULES.to_owned(),
+            recipe,
+            seed: 0,
+            generation: 0,
+            models: BTreeMap::new(),
+            config: serde_json::Value::Null,
+            asked,
+            done: parts.iter().map(|part| part.count).sum(),
+            content: content_of(&parts),
+            parts,
+            parents: Vec::new(),
+        }
+    }
+
     /// Rows of a table, in all parts.
     #[must_use]
     pub fn rows(&self, table: &str) -> u64 {

@@ -2,11 +2,11 @@
 //! told apart by it.
 
 use super::folder::{Dataset, part_name_path, part_path};
-use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, content_of};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES};
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{exists, remove_file};
+use crate::artifact::publish::remove_file;
 use crate::artifact::step::{Settings, difference, settings_hash};
 use crate::artifact::table::{Footer, Table};
 use arrow::array::RecordBatch;
@@ -68,10 +68,7 @@ impl Recipe {
     ///
     /// A dataset of another kind, recipe or size, or a damaged one.
     pub fn manifest_in(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
-        if !exists(&folder.join("manifest.json"))? {
-            return Ok(None);
-        }
-        let manifest = Manifest::read(folder, self.origin.kind)?;
+        let Some(manifest) = Manifest::find(folder, self.origin.kind)? else { return Ok(None) };
         if manifest.recipe != self.hash {
             let tables = manifest.parts.first().into_iter().flat_map(|part| part.files.keys());
             let mut footers = tables.filter_map(|table| Table::read_footer(&part_name_path(folder, table, 0)).ok());
@@ -181,21 +178,7 @@ impl Recipe {
     #[must_use]
     pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
         let Origin { kind, seed, generation, models, config, .. } = self.origin.clone();
-        Manifest {
-            format: DatasetFormat::CURRENT,
-            kind,
-            rules: RULES.to_owned(),
-            recipe: self.hash,
-            seed,
-            generation,
-            models,
-            config,
-            asked,
-            done: parts.iter().map(|part| part.count).sum(),
-            parents: Vec::new(),
-            content: content_of(&parts),
-            parts,
-        }
+        Manifest { seed, generation, models, config, ..Manifest::new(kind, self.hash, asked, parts) }
     }
 
     /// A folder of another recipe: names the first setting that differs, by the footer of one of its files.

@@ -6,7 +6,7 @@ use super::manifest::{DatasetKind, part_name};
 use super::positions::{POSITIONS, PositionRow};
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::exists;
+use crate::artifact::publish::{exists, names_in};
 use crate::engine::board::notation::{Black, ColoredPosition, White};
 use crate::engine::game::{Game, Ply, Turn};
 use std::collections::HashSet;
@@ -184,9 +184,7 @@ pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
         if known.is_empty() && !exists(&folder)? {
             continue;
         }
-        let failed = |source| ArtifactError::io("read", &folder, source);
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
+        for name in names_in(&folder)? {
             if !known.contains(&name) && !name.as_encoded_bytes().starts_with(b".") {
                 strangers.push(folder.join(name));
             }

@@ -2,7 +2,7 @@
 
 use super::folder::part_path;
 use super::games::{GAMES, GameRow};
-use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, check_part_count, content_of};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, check_part_count};
 use super::positions::{POSITIONS, PositionRow};
 use super::recipe::base_footer;
 use crate::artifact::error::ArtifactError;
@@ -177,21 +177,9 @@ impl DatasetWriter {
         if !self.waiting.is_empty() {
             self.flush()?;
         }
-        let manifest = Manifest {
-            format: DatasetFormat::CURRENT,
-            kind: self.kind,
-            rules: RULES.to_owned(),
-            recipe: self.recipe,
-            seed: 0,
-            generation: 0,
-            models: provenance.models,
-            config: provenance.config,
-            asked: provenance.asked.max(self.done),
-            done: self.done,
-            content: content_of(&self.parts),
-            parts: self.parts,
-            parents: provenance.parents,
-        };
+        let Provenance { models, config, parents, asked } = provenance;
+        let manifest = Manifest::new(self.kind, self.recipe, asked.max(self.done), self.parts);
+        let manifest = Manifest { models, config, parents, ..manifest };
         manifest.write(self.draft.path())?;
         if self.draft.publish(&self.name)? { Ok(manifest) } else { Err(taken(&self.output, "it appeared meanwhile")) }
     }

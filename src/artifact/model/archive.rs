@@ -140,9 +140,7 @@ impl Archive {
 
     /// The size of the next file, if it can be: the patterns, which come first, say how many weights there are.
     fn size_of(&self, place: &Path, name: &str) -> Result<u64, ArtifactError> {
-        let document = place.join("model.json");
-        let entry = self.document.files.get(name);
-        let entry = entry.ok_or_else(|| ArtifactError::damaged(&document, format!("it does not list {name}")))?;
+        let entry = self.document.file(place, name)?;
         let size_max = match name {
             "features.toml" => FEATURES_SIZE_MAX,
             "weights.parquet" => {

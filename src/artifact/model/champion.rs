@@ -23,7 +23,7 @@ pub struct Promotion {
 }
 
 /// The content of `champion.json`: promotions, the latest last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChampionFile {
     format: ChampionFormat,
@@ -35,12 +35,6 @@ pub struct ChampionFile {
 
 impl Versioned for ChampionFile {
     type Format = ChampionFormat;
-}
-
-impl Default for ChampionFile {
-    fn default() -> Self {
-        Self { format: ChampionFormat::CURRENT, history: Vec::new(), acted: Vec::new() }
-    }
 }
 
 impl ChampionFile {

@@ -45,7 +45,7 @@ pub struct GenerationLine {
 }
 
 /// The content of `closed.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedFile {
     format: ClosedFormat,
@@ -64,18 +64,6 @@ pub struct ClosedFile {
 
 impl Versioned for ClosedFile {
     type Format = ClosedFormat;
-}
-
-impl Default for ClosedFile {
-    fn default() -> Self {
-        Self {
-            format: ClosedFormat::CURRENT,
-            generation: 0,
-            champion: None,
-            version_last: None,
-            generations: Vec::new(),
-        }
-    }
 }
 
 impl ClosedFile {

@@ -1,11 +1,13 @@
 //! `model.json`: a version's kind and origin, and a hash of each of its files.
 
 use super::name::{ModelName, VersionId};
+use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The format version of all files of a model.
 pub type ModelFormat = FormatVersion<1>;
@@ -99,6 +101,14 @@ pub struct ModelDocument {
 
 impl Versioned for ModelDocument {
     type Format = ModelFormat;
+}
+
+impl ModelDocument {
+    /// What the document says of a file; `folder` names the model in errors.
+    pub(super) fn file(&self, folder: &Path, name: &str) -> Result<&ModelFile, ArtifactError> {
+        let missing = || ArtifactError::damaged(&folder.join("model.json"), format!("it does not list {name}"));
+        self.files.get(name).ok_or_else(missing)
+    }
 }
 
 impl Origin {

@@ -7,8 +7,7 @@ use super::name::VersionId;
 use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::publish::{PendingFolder, exists, publish_bytes};
-use std::fs;
+use crate::artifact::publish::{PendingFolder, exists, names_in, publish_bytes};
 use std::path::{Path, PathBuf};
 
 /// A folder of versions.
@@ -42,15 +41,11 @@ impl Registry {
     ///
     /// Whatever the system refuses; a registry that does not exist is empty.
     pub fn ids(&self) -> Result<Vec<VersionId>, ArtifactError> {
-        let failed = |source| ArtifactError::io("read", &self.folder, source);
         if !exists(&self.folder)? {
             return Ok(Vec::new());
         }
-        let mut ids = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name();
-            ids.extend(name.to_str().and_then(|name| name.parse::<VersionId>().ok()));
-        }
+        let names = names_in(&self.folder)?.into_iter();
+        let mut ids: Vec<VersionId> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
         ids.sort_unstable();
         Ok(ids)
     }

@@ -195,10 +195,7 @@ pub(super) fn check_file(
     name: &str,
     bytes: &[u8],
 ) -> Result<(), ArtifactError> {
-    let entry = document
-        .files
-        .get(name)
-        .ok_or_else(|| ArtifactError::damaged(&folder.join("model.json"), format!("it does not list {name}")))?;
+    let entry = document.file(folder, name)?;
     if bytes.len() as u64 != entry.bytes || ContentHash::of(bytes) != entry.hash {
         return Err(ArtifactError::damaged(&folder.join(name), "its hash is not the one in model.json"));
     }

@@ -7,7 +7,6 @@ use crate::artifact::model::champion::ChampionFile;
 use crate::artifact::model::document::{DatasetEntry, ModelDocument};
 use crate::artifact::model::name::VersionId;
 use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::publish::exists;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates, generation_folder, generations};
@@ -110,10 +109,8 @@ fn trained_on(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, 
 /// A damaged manifest.
 pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     let folder = generation_folder(datasets, Stage::Generate, entry.generation);
-    if !exists(&folder.join("manifest.json"))? {
-        return Ok(None);
-    }
-    Ok((Manifest::read_any(&folder)?.content == entry.content).then_some(folder))
+    let found = Manifest::find_any(&folder)?;
+    Ok(found.is_some_and(|manifest| manifest.content == entry.content).then_some(folder))
 }
 
 /// The self-play that a model played.
@@ -121,10 +118,7 @@ fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, Arti
     let mut links = Vec::new();
     for generation in generations(datasets, Stage::Generate)? {
         let folder = generation_folder(datasets, Stage::Generate, generation);
-        if !exists(&folder.join("manifest.json"))? {
-            continue;
-        }
-        let manifest = Manifest::read_any(&folder)?;
+        let Some(manifest) = Manifest::find_any(&folder)? else { continue };
         if manifest.models.values().any(|player| *player == model.content) {
             links.push(DatasetLink {
                 generation,
