@@ -7,7 +7,6 @@ mod command_errors;
 mod completions;
 mod config;
 mod dataset;
-mod drive;
 mod eval;
 mod fit_mpc;
 mod gate;
@@ -18,7 +17,6 @@ mod input;
 mod model;
 mod model_errors;
 mod output;
-mod plan;
 mod play;
 mod progress;
 mod promote;
@@ -28,6 +26,7 @@ mod run;
 mod serve;
 mod session;
 mod shard;
+mod stage;
 mod status;
 mod train;
 
@@ -76,10 +75,10 @@ pub fn main() -> ExitCode {
 fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(arguments) => return run::run(session, arguments),
-        Command::Generate(arguments) => return generate::run(session, &arguments),
-        Command::Train(arguments) => return train::run(session, &arguments),
-        Command::FitMpc(arguments) => return fit_mpc::run(session, &arguments),
-        Command::Gate(arguments) => return gate::run(session, &arguments),
+        Command::Generate(arguments) => return stage::run_generate(session, &arguments),
+        Command::Train(arguments) => return stage::run_train(session, &arguments),
+        Command::FitMpc(arguments) => return stage::run_fit_mpc(session, &arguments),
+        Command::Gate(arguments) => return stage::run_gate(session, &arguments),
         Command::Promote(arguments) => return promote::run(session, &arguments),
         Command::Init { folder } => init::run(session, &folder)?,
         Command::Status(arguments) => status::run(session, &arguments)?,
@@ -92,8 +91,8 @@ fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Solve(arguments) => eval::run_solve(session, &arguments)?,
         Command::Play(arguments) => return play::run(session, &arguments),
         Command::Serve(arguments) => return serve::run(session, &arguments),
-        Command::Nboard(arguments) => protocols::run_nboard(session, &arguments.engine)?,
-        Command::Gtp(arguments) => protocols::run_gtp(session, &arguments.engine)?,
+        Command::Nboard(arguments) => protocols::run_nboard(session, &arguments)?,
+        Command::Gtp(arguments) => protocols::run_gtp(session, &arguments)?,
         Command::Shard(command) => return shard::run(session, command),
         Command::Bench(command) => bench::run(session, command)?,
         Command::Completions { shell } => completions::run(session, shell)?,

@@ -4,31 +4,28 @@
 //!
 //! champion ─ generate ─▶ dataset ─ train ─▶ draft ─ fit-mpc ─▶ candidate ─ gate ─▶ verdict ─ promote ─▶ champion
 
-mod here;
 mod journal;
 pub mod plan;
-mod sharded;
 mod stages;
 
 use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
-use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::model::reference::{LoadedModel, load_model};
 use crate::artifact::model::registry::Registry;
 use crate::cluster::check::Checked;
-use crate::cluster::drive::DriveError;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
-use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
+use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate::task::{GateReport, GateTask};
-use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
+use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::promote::{PromoteReport, promote};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::train::task::{TrainReport, TrainTask};
+use crate::pipeline::stage_task::{StageReport, StageTask};
+use crate::pipeline::train::task::TrainTask;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::Invocation;
-use crate::run::claim::Claim;
+use crate::run::claim::make_way;
 use crate::run::folders::{DatasetFolder, generation_folder};
 use crate::run::forecast::{Forecast, recent_seconds};
 use crate::run::gc::{GcPlan, collect};
@@ -36,10 +33,7 @@ use crate::run::lineage::{Change, Lineage};
 use crate::run::log::{RUN_LOG_NAME, read_calls};
 use crate::run::next::{Generations, Next};
 use crate::run::restart::Loss;
-use here::Here;
-use journal::Journal;
-use sharded::Sharded;
-use stages::Stages;
+use journal::{CallEnd, Journal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,62 +84,15 @@ pub enum Event<'a> {
     },
     /// Parts of shards were made again.
     Checked(Checked),
-    Generated {
-        task: &'a GenerateTask<'a>,
-        report: &'a GenerateReport,
+    Made {
+        task: &'a StageTask<'a>,
+        report: &'a StageReport,
         seconds: f64,
     },
-    Trained {
-        task: &'a TrainTask<'a>,
-        report: &'a TrainReport,
-        seconds: f64,
-    },
-    Fitted {
-        task: &'a FitMpcTask<'a>,
-        report: &'a FitMpcReport,
-    },
-    Judged(&'a GateReport),
     /// A match that only keeps the ladder true.
     Drifted(&'a GateReport),
     Promoted(&'a PromoteReport),
     Collected(&'a GcPlan),
-}
-
-/// Why a run did not come to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum LoopError {
-    /// A stage did not finish.
-    #[error(transparent)]
-    Stage(#[from] StageError),
-    /// A stage's shards did not finish.
-    #[error(transparent)]
-    Drive(#[from] DriveError),
-    /// A stage stopped at a mistake of our own.
-    #[error("{stage} stopped at an error in renma: {message}\nreport it; what was finished is kept")]
-    Panic {
-        /// The stage.
-        stage: &'static str,
-        /// What it said.
-        message: String,
-    },
-}
-
-impl From<ArtifactError> for LoopError {
-    fn from(error: ArtifactError) -> Self {
-        Self::Stage(error.into())
-    }
-}
-
-impl LoopError {
-    /// The exit code that says so.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Stage(error) => error.exit_code(),
-            Self::Drive(error) => error.exit_code(),
-            Self::Panic { .. } => exit_code::OTHER,
-        }
-    }
 }
 
 /// What the tests of a candidate decided, as an exit code.
@@ -161,20 +108,11 @@ pub const fn code_of(verdict: Option<Verdict>) -> u8 {
 /// A run at work. It holds the run's lock.
 struct Run<'a> {
     task: RunTask<'a>,
-    stages: &'a dyn Stages,
+    context: Context<'a>,
     journal: &'a Journal<'a>,
     tell: &'a dyn Fn(Event<'_>),
     expected: Option<f64>,
 }
-
-/// A dataset of self-play.
-struct Dataset(PathBuf);
-
-/// A version without MPC statistics.
-struct Draft(LoadedModel);
-
-/// A version that may become champion.
-struct Candidate(LoadedModel);
 
 /// Makes the generations that a run lacks; gives the verdict of the last one.
 ///
@@ -182,16 +120,11 @@ struct Candidate(LoadedModel);
 ///
 /// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
 /// call resumes.
-pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, LoopError> {
+pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, StageError> {
     let expected = forecast(&task, tell, context)?;
     let _lock = FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
     let journal = Journal::new(&task, context);
-    let result = journal.keep(|| {
-        let here = Here { journal: &journal, context };
-        let sharded = task.elsewhere.map(|place| Sharded { place, datasets: task.datasets, here, tell });
-        let stages: &dyn Stages = sharded.as_ref().map_or(&here, |sharded| sharded);
-        Run { task, stages, journal: &journal, tell, expected }.generations()
-    });
+    let result = journal.keep(|| Run { task, context, journal: &journal, tell, expected }.generations());
     journal.end(match &result {
         Ok(verdict) => code_of(*verdict),
         Err(error) => error.exit_code(),
@@ -200,7 +133,7 @@ pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) ->
 }
 
 /// Says what the run will take, and refuses one whose next generation does not fit on the disk; gives the seconds.
-fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<f64>, LoopError> {
+fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<f64>, StageError> {
     let forecast = plan::forecast(task, context)?;
     if 0 < forecast.generations {
         tell(Event::Forecast(&forecast));
@@ -210,7 +143,7 @@ fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) 
 }
 
 impl Run<'_> {
-    fn generations(&self) -> Result<Option<Verdict>, LoopError> {
+    fn generations(&self) -> Result<Option<Verdict>, StageError> {
         let mut next = self.begin(self.task.change, self.task.generations)?;
         let last = next.last;
         loop {
@@ -224,17 +157,16 @@ impl Run<'_> {
         }
     }
 
-    fn generation(&self, next: &Next) -> Result<(), LoopError> {
+    fn generation(&self, next: &Next) -> Result<(), StageError> {
         let champion = load_model(&next.champion, self.task.registry.folder())?;
         self.generate(next, &champion)?;
-        let datasets: Vec<Dataset> = next.datasets.iter().cloned().map(Dataset).collect();
-        let draft = self.train(next, &datasets, &champion)?;
+        let draft = self.train(next, &champion)?;
         let candidate = self.fit_mpc(next, &draft)?;
-        let verdict = self.gate(next, &candidate, &champion, &datasets)?;
-        self.promote(&candidate, &verdict)
+        let judged = self.gate(next, &candidate, &champion)?;
+        self.promote(&candidate, judged.verdict())
     }
 
-    fn generate(&self, next: &Next, champion: &LoadedModel) -> Result<(), LoopError> {
+    fn generate(&self, next: &Next, champion: &LoadedModel) -> Result<(), StageError> {
         let output = self.folder(Stage::Generate, next.generation);
         let config = &next.config;
         let task = GenerateTask {
@@ -245,28 +177,23 @@ impl Run<'_> {
             model: champion,
             output: &output,
         };
-        self.make_way(&Claim::of_generate(&task), next)?;
-        let (report, seconds) = self.timed(|| self.stages.generate(task))?;
-        (self.tell)(Event::Generated { task: &task, report: &report, seconds });
-        Ok(())
+        self.make(&StageTask::Generate(task), next).map(drop)
     }
 
-    fn train(&self, next: &Next, datasets: &[Dataset], champion: &LoadedModel) -> Result<Draft, LoopError> {
+    fn train(&self, next: &Next, champion: &LoadedModel) -> Result<LoadedModel, StageError> {
         let task = TrainTask {
             config: &next.config.config.train,
             seed: next.config.config.run.seed,
             features: Arc::clone(&next.config.features),
-            datasets: datasets.iter().map(|Dataset(folder)| folder.as_path()).collect(),
+            datasets: next.datasets.iter().map(PathBuf::as_path).collect(),
             parent: Some(champion),
             registry: self.task.registry,
             memory: TRAIN_MEMORY,
         };
-        let (report, seconds) = self.timed(|| self.stages.train(&task, next.generation))?;
-        (self.tell)(Event::Trained { task: &task, report: &report, seconds });
-        Ok(Draft(self.version(&report.id)?))
+        self.version(&self.make(&StageTask::Train(task), next)?)
     }
 
-    fn fit_mpc(&self, next: &Next, Draft(draft): &Draft) -> Result<Candidate, LoopError> {
+    fn fit_mpc(&self, next: &Next, draft: &LoadedModel) -> Result<LoadedModel, StageError> {
         let output = self.folder(Stage::FitMpc, next.generation);
         let task = FitMpcTask {
             config: &next.config.config.fit_mpc,
@@ -276,49 +203,41 @@ impl Run<'_> {
             registry: self.task.registry,
             output: Some(&output),
         };
-        self.make_way(&Claim::of_fit_mpc(&task, &output), next)?;
-        let report = self.stages.fit_mpc(task)?;
-        (self.tell)(Event::Fitted { task: &task, report: &report });
-        Ok(Candidate(self.version(&report.id)?))
+        self.version(&self.make(&StageTask::FitMpc(task), next)?)
     }
 
-    fn gate(
-        &self,
-        next: &Next,
-        Candidate(candidate): &Candidate,
-        champion: &LoadedModel,
-        avoid: &[Dataset],
-    ) -> Result<VerdictFile, LoopError> {
+    fn gate(&self, next: &Next, candidate: &LoadedModel, champion: &LoadedModel) -> Result<StageReport, StageError> {
         let output = self.folder(Stage::Gate, next.generation);
-        let avoid: Vec<PathBuf> = avoid.iter().map(|Dataset(folder)| folder.clone()).collect();
         let task = GateTask {
             config: &next.config.config.gate,
             seed: next.config.config.run.seed,
             generation: next.generation,
             candidate,
             baseline: champion,
-            avoid: &avoid,
+            avoid: &next.datasets,
             output: &output,
             remake: false,
         };
-        self.make_way(&Claim::of_gate(&task)?, next)?;
-        let report = self.stages.gate(task)?;
-        (self.tell)(Event::Judged(&report));
-        Ok(report.verdict)
+        self.make(&StageTask::Gate(task), next)
     }
 
     /// Makes an accepted candidate champion; after any other verdict the champion stays.
-    fn promote(&self, Candidate(candidate): &Candidate, verdict: &VerdictFile) -> Result<(), LoopError> {
-        if verdict.verdict != Verdict::Accepted {
+    fn promote(&self, candidate: &LoadedModel, verdict: Option<&VerdictFile>) -> Result<(), StageError> {
+        if verdict.is_none_or(|verdict| verdict.verdict != Verdict::Accepted) {
             return Ok(());
         }
-        let report = self.journal.promotion(|| promote(candidate, self.task.registry, Some(verdict)))?;
+        let work = || promote(candidate, self.task.registry, verdict);
+        let report = self.journal.note("promote", None, work, |report| CallEnd {
+            id: report.champion.map(|id| id.to_string()),
+            is_skipped: report.skipped,
+            ..CallEnd::default()
+        })?;
         (self.tell)(Event::Promoted(&report));
         Ok(())
     }
 
     /// After some generations the champion plays a former one, so that the ladder does not drift. Whoever wins, it stays champion.
-    fn drift(&self, next: &Next) -> Result<(), LoopError> {
+    fn drift(&self, next: &Next) -> Result<(), StageError> {
         let Some(veteran) = &next.veteran else { return Ok(()) };
         let [champion, veteran] = [&next.champion, veteran].map(|name| load_model(name, self.task.registry.folder()));
         let generation = next.generation - 1;
@@ -334,15 +253,17 @@ impl Run<'_> {
             output: &output,
             remake: false,
         };
-        Claim::of_gate(&task)?.make_way(true, self.stages.context())?;
+        let task = StageTask::Gate(task);
+        make_way(&task, true, self.context)?;
         // It is too short to be worth shards.
-        let report = Here { journal: self.journal, context: self.stages.context() }.gate(task)?;
-        (self.tell)(Event::Drifted(&report));
+        if let StageReport::Gate(report) = self.make_here(&task, generation)? {
+            (self.tell)(Event::Drifted(&report));
+        }
         Ok(())
     }
 
     /// Removes what no later generation needs.
-    fn collect(&self, next: &Next) -> Result<(), LoopError> {
+    fn collect(&self, next: &Next) -> Result<(), StageError> {
         if next.keep != 0 {
             (self.tell)(Event::Collected(&collect(&self.lineage()?)?));
         }
@@ -350,7 +271,7 @@ impl Run<'_> {
     }
 
     /// Begins the next generation, which fixes its config and who plays it.
-    fn begin(&self, change: Change, generations: Generations) -> Result<Next, LoopError> {
+    fn begin(&self, change: Change, generations: Generations) -> Result<Next, StageError> {
         let mut lineage = self.lineage()?;
         if change == self.task.change && !lineage.moved_defaults.is_empty() {
             (self.tell)(Event::MovedDefaults(&lineage.moved_defaults));
@@ -374,18 +295,8 @@ impl Run<'_> {
         generation_folder(self.task.datasets, folder, generation)
     }
 
-    /// Before a generation is finished, the results of other inputs make way for its own.
-    fn make_way(&self, claim: &Claim<'_>, next: &Next) -> Result<(), LoopError> {
-        Ok(claim.make_way(next.replace, self.stages.context())?)
-    }
-
-    fn version(&self, id: &str) -> Result<LoadedModel, ArtifactError> {
-        load_model(id, self.task.registry.folder())
-    }
-
-    fn timed<T>(&self, work: impl FnOnce() -> Result<T, LoopError>) -> Result<(T, f64), LoopError> {
-        let clock = self.stages.context().host;
-        let began = clock.seconds();
-        Ok((work()?, clock.seconds() - began))
+    /// The version that a stage has made.
+    fn version(&self, report: &StageReport) -> Result<LoadedModel, StageError> {
+        Ok(load_model(report.version().unwrap_or_default(), self.task.registry.folder())?)
     }
 }

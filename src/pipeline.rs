@@ -13,6 +13,7 @@ pub mod parts;
 pub mod promote;
 pub mod selective;
 pub mod stage;
+pub mod stage_task;
 pub mod train;
 mod workers;
 
@@ -123,6 +124,22 @@ pub enum StageError {
         /// The folder of the parts.
         folder: PathBuf,
     },
+    /// A shard failed for good on another machine, or what runs shards there cannot go on.
+    #[error("{text}")]
+    Elsewhere {
+        /// What happened and the remedy.
+        text: String,
+        /// The exit code that says so.
+        code: u8,
+    },
+    /// A mistake of our own.
+    #[error("{stage} stopped at an error in renma: {message}\nreport it; what was finished is kept")]
+    Panic {
+        /// The stage.
+        stage: &'static str,
+        /// What it said.
+        message: String,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread")]
     Thread(#[source] std::io::Error),
@@ -156,6 +173,8 @@ impl StageError {
                 exit_code::TRY_AGAIN
             }
             Self::BudgetSpent => exit_code::BUDGET_SPENT,
+            Self::Elsewhere { code, .. } => *code,
+            Self::Panic { .. } => exit_code::OTHER,
         }
     }
 }

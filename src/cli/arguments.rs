@@ -21,10 +21,10 @@ use config::ConfigCommand;
 use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
-use positions::{EvalArguments, GtpArguments, NboardArguments, PlayArguments, ServeArguments, SolveArguments};
-use run::{GcArguments, LoopArguments, ReportArguments, StatusArguments};
+use positions::{EngineArguments, EvalArguments, PlayArguments, PositionsArguments, ServeArguments};
+use run::{GcArguments, LoopArguments, RunArguments, StatusArguments};
 use shard::ShardCommand;
-use stage::{FitMpcArguments, GateArguments, GenerateCommandArguments, PromoteArguments, TrainArguments};
+use stage::{FitMpcArguments, GateArguments, GenerateArguments, PromoteArguments, TrainArguments};
 use std::path::{Path, PathBuf};
 
 /// Trains Othello evaluation models by self-play.
@@ -96,7 +96,7 @@ pub(super) enum Command {
     /// Make generations: generate, train, fit-mpc, gate, promote
     Run(LoopArguments),
     /// Play games and write their positions with deep-search scores
-    Generate(GenerateCommandArguments),
+    Generate(GenerateArguments),
     /// Train a new model version on datasets
     Train(TrainArguments),
     /// Fit MPC statistics to a model, as a new version
@@ -108,7 +108,8 @@ pub(super) enum Command {
     /// Show what is done, running, stale or missing in a run, and why
     Status(StatusArguments),
     /// Draw a run as one HTML page beside its models
-    Report(ReportArguments),
+    #[command(after_help = "Example: renma report --config configs/nightly.toml")]
+    Report(RunArguments),
     /// Remove what a run no longer needs, and what killed processes left
     Gc(GcArguments),
     /// Show a config with everything that it leaves to the default
@@ -126,15 +127,21 @@ pub(super) enum Command {
     /// Print static or searched values of positions
     Eval(EvalArguments),
     /// Print exact scores of positions
-    Solve(SolveArguments),
+    #[command(
+        after_help = "If there are fewer positions than threads, all threads work on each: scores stay the same, but nodes and the \
+                      choice among equal moves vary.\n\nExample: renma solve positions.obf --threads 1 --json"
+    )]
+    Solve(PositionsArguments),
     /// Play a game on the terminal
     Play(PlayArguments),
     /// Show a board to play on, and a run, to browsers of this machine
     Serve(ServeArguments),
     /// Play as an engine of programs that speak the NBoard protocol
-    Nboard(NboardArguments),
+    #[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
+    Nboard(EngineArguments),
     /// Play as an engine of programs that speak the Go Text Protocol
-    Gtp(GtpArguments),
+    #[command(after_help = "Example: renma gtp --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
+    Gtp(EngineArguments),
     /// Measure speed, with node counts
     #[command(subcommand)]
     Bench(BenchCommand),

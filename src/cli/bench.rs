@@ -1,7 +1,7 @@
 //! `renma bench`: figures with node counts.
 
 use super::arguments::bench::{BenchCommand, BenchConfig, BenchSearchArguments};
-use super::output::{print_json, say, thousands};
+use super::output::{say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
@@ -45,10 +45,7 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
         "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass is a ply, the last ply is counted in bulk",
         thousands(nodes)
     ));
-    if session.json {
-        print_json(&json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds}))?;
-    }
-    Ok(())
+    session.print_json(&json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds}))
 }
 
 fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
@@ -76,13 +73,10 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
         model.id,
         1e9 * cpu_seconds / nodes.max(1) as f64
     ));
-    if session.json {
-        print_json(&json!({
-            "depth": arguments.depth, "model": model.id, "positions": positions.len(), "nodes": nodes,
-            "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": rate,
-        }))?;
-    }
-    Ok(())
+    session.print_json(&json!({
+        "depth": arguments.depth, "model": model.id, "positions": positions.len(), "nodes": nodes,
+        "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": rate,
+    }))
 }
 
 fn bench_train(session: &Session, config: &BenchConfig, dataset: &Path) -> anyhow::Result<()> {
@@ -120,14 +114,11 @@ fn bench_train(session: &Session, config: &BenchConfig, dataset: &Path) -> anyho
         thousands(rows),
         stage_rows_per_second / 1e6,
     ));
-    if session.json {
-        print_json(&json!({
-            "updates": updates, "seconds": seconds, "cpu_seconds": cpu_seconds, "updates_per_second": updates_per_second,
-            "stage_rows": rows, "stage_seconds": stage_seconds, "stage_cpu_seconds": stage_cpu_seconds,
-            "stage_rows_per_second": stage_rows_per_second,
-        }))?;
-    }
-    Ok(())
+    session.print_json(&json!({
+        "updates": updates, "seconds": seconds, "cpu_seconds": cpu_seconds, "updates_per_second": updates_per_second,
+        "stage_rows": rows, "stage_seconds": stage_seconds, "stage_cpu_seconds": stage_cpu_seconds,
+        "stage_rows_per_second": stage_rows_per_second,
+    }))
 }
 
 fn bench_generate(session: &Session, config: &BenchConfig, games: u64, model: Option<&str>) -> anyhow::Result<()> {
@@ -156,12 +147,9 @@ fn bench_generate(session: &Session, config: &BenchConfig, games: u64, model: Op
         report.positions as f64 / cpu_seconds,
         report.nodes as f64 / report.positions.max(1) as f64
     ));
-    if session.json {
-        print_json(&json!({
+    session.print_json(&json!({
             "games": games, "positions": report.positions, "nodes": report.nodes, "seconds": seconds, "cpu_seconds": cpu_seconds,
             "games_per_second": games_per_second, "positions_per_second": positions_per_second,
             "bytes_per_position": bytes_per_position, "threads": session.threads,
-        }))?;
-    }
-    Ok(())
+        }))
 }

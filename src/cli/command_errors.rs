@@ -1,10 +1,8 @@
 //! Errors of commands: as people read them, as `--json` prints them, and as exit codes.
 
 use crate::artifact::error::ArtifactError;
-use crate::cluster::drive::DriveError;
 use crate::config::ConfigError;
 use crate::exit_code;
-use crate::learning_loop::LoopError;
 use crate::pipeline::StageError;
 use serde::Serialize;
 use std::error::Error;
@@ -78,8 +76,6 @@ fn code_of_cause(cause: &(dyn Error + 'static)) -> Option<u8> {
     let of_artifact = || cause.downcast_ref().map(ArtifactError::exit_code);
     let of_config = || cause.downcast_ref().map(ConfigError::exit_code);
     let of_stage = || cause.downcast_ref().map(StageError::exit_code);
-    let of_drive = || cause.downcast_ref().map(DriveError::exit_code);
-    let of_run = || cause.downcast_ref().map(LoopError::exit_code);
     let of_arguments = || cause.is::<UsageError>().then_some(exit_code::USAGE);
-    of_artifact().or_else(of_config).or_else(of_stage).or_else(of_drive).or_else(of_run).or_else(of_arguments)
+    of_artifact().or_else(of_config).or_else(of_stage).or_else(of_arguments)
 }

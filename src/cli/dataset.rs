@@ -60,11 +60,8 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
     };
     let report = import(task, session.context(), tell)?;
     describe_import(output, &report, stopwatch.seconds());
-    if !session.json {
-        return Ok(());
-    }
     let ImportReport { manifest, counts } = report;
-    print_json(&json!({
+    session.print_json(&json!({
         "skipped": counts.is_none(),
         "output": output.to_string_lossy(),
         "games": manifest.done,
@@ -111,7 +108,7 @@ fn run_export(
     };
     let name = output_name(&arguments.output);
     say(&format!("dataset export: {} positions in {}", thousands(positions), name.display()));
-    if session.json { print_json(&json!({"output": name.to_string_lossy(), "positions": positions})) } else { Ok(()) }
+    session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
 }
 
 fn run_card(session: &Session, folder: &Path, arguments: &OutputArguments) -> anyhow::Result<()> {
@@ -123,7 +120,7 @@ fn run_card(session: &Session, folder: &Path, arguments: &OutputArguments) -> an
     }
     let name = output_name(&arguments.output);
     say(&format!("dataset export: card of {} in {}", folder.display(), name.display()));
-    if session.json { print_json(&json!({"output": name.to_string_lossy()})) } else { Ok(()) }
+    session.print_json(&json!({"output": name.to_string_lossy()}))
 }
 
 fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::Result<()> {
@@ -134,10 +131,7 @@ fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::
         let (games, positions) = (thousands(manifest.done), thousands(manifest.rows(POSITIONS.name)));
         say(&format!("dataset merge: {games} games, {positions} positions in {}", output.display()));
     }
-    if !session.json {
-        return Ok(());
-    }
-    print_json(&json!({
+    session.print_json(&json!({
         "skipped": skipped,
         "output": output.to_string_lossy(),
         "games": manifest.done,

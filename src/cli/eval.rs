@@ -2,7 +2,7 @@
 
 mod review;
 
-use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
+use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments};
 use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, model_or_default, warn_without_statistics};
@@ -98,8 +98,7 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selec
     Ok((setting, selective(config.as_ref().and_then(|config| config.generate.selective.as_ref()))))
 }
 
-pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
-    let arguments = &arguments.positions;
+pub(super) fn run_solve(session: &Session, arguments: &PositionsArguments) -> anyhow::Result<()> {
     let ModelArguments { model, models } = &arguments.model;
     let chosen = model_or_default(model.as_deref(), models)?;
     run(session, "solve", Analysis::Solve, None, arguments, &chosen)

@@ -2,36 +2,22 @@
 
 use super::arguments::stage::FitMpcArguments;
 use super::output::{counted, detail, table, thousands};
-use super::session::{Session, load_run_model, registry_folder};
+use super::session::{Session, load_run_model};
 use crate::artifact::model::registry::Registry;
-use crate::config::load_config_with;
 use crate::engine::search::mpc_level::LEVELS;
-use crate::exit_code;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
-use crate::pipeline::fit_mpc::run::fit_mpc;
 use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use crate::pipeline::stage::Stage;
-use crate::run::claim::Claim;
-use std::process::ExitCode;
-
-pub(super) fn run(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    with_task(session, arguments, |task| {
-        let report = fit_mpc(task, session.context())?;
-        tell(session, &task, &report);
-        session.print_report(&report, &report.id)
-    })?;
-    Ok(exit_code::DONE.into())
-}
+use crate::pipeline::stage_task::StageTask;
+use crate::run::claim::make_way;
 
 /// Does something with the task of a call, whose folders are claimed.
 pub(super) fn with_task<T>(
     session: &Session,
     arguments: &FitMpcArguments,
-    act: impl FnOnce(FitMpcTask<'_>) -> anyhow::Result<T>,
+    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
-    let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
+    let (config, folder) = arguments.run.load()?;
     let model = load_run_model(&arguments.model, &folder, &config)?;
     let registry = Registry::new(&folder);
     let task = FitMpcTask {
@@ -42,10 +28,9 @@ pub(super) fn with_task<T>(
         registry: &registry,
         output: arguments.output.as_deref(),
     };
-    if let Some(output) = task.output {
-        Claim::of_fit_mpc(&task, output).make_way(arguments.replace, session.context())?;
-    }
-    act(task)
+    let task = StageTask::FitMpc(task);
+    make_way(&task, arguments.replace, session.context())?;
+    act(&task)
 }
 
 /// Says what was fitted.

@@ -1,52 +1,23 @@
 //! `renma gate`.
 
 use super::arguments::stage::GateArguments;
-use super::output::{counted, detail, print_json, say, thousands};
-use super::session::{Session, load_run_model, registry_folder, warn_without_statistics};
-use crate::config::load_config_with;
-use crate::learning_loop::code_of;
+use super::output::{counted, detail, say, thousands};
+use super::session::{Session, load_run_model, warn_without_statistics};
 use crate::pipeline::StageError;
-use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::stage::Stage;
-use crate::run::claim::Claim;
+use crate::pipeline::stage_task::StageTask;
+use crate::run::claim::make_way;
 use crate::statistics::elo::elo_text;
 use crate::statistics::sprt::SequentialTest;
-use std::process::ExitCode;
-
-pub(super) fn run(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    with_task(session, arguments, |task| {
-        let is_remade = task.remake;
-        let report = gate(task, session.context())?;
-        if arguments.pairs.is_some() {
-            tell_score(session, &report);
-        } else {
-            tell(session, &report);
-        }
-        if is_remade {
-            say("gate: every game was played again, with the same moves");
-        }
-        finish(session, &report)
-    })
-}
-
-/// Prints the report if JSON was asked for; the verdict is the exit code.
-pub(super) fn finish(session: &Session, report: &GateReport) -> anyhow::Result<ExitCode> {
-    if session.json {
-        print_json(report)?;
-    }
-    Ok(code_of(Some(report.verdict.verdict)).into())
-}
 
 /// Does something with the task of a call, whose folder is claimed.
 pub(super) fn with_task<T>(
     session: &Session,
     arguments: &GateArguments,
-    act: impl FnOnce(GateTask<'_>) -> anyhow::Result<T>,
+    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
-    let folder = registry_folder(arguments.run.models.as_deref(), &config.name);
+    let (config, folder) = arguments.run.load()?;
     let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
     let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
     let mut gate = config.config.gate.clone();
@@ -63,11 +34,12 @@ pub(super) fn with_task<T>(
         output: &arguments.output,
         remake: arguments.remake,
     };
-    Claim::of_gate(&task)?.make_way(arguments.replace, session.context())?;
+    let task = StageTask::Gate(task);
+    make_way(&task, arguments.replace, session.context())?;
     for player in [&candidate, &baseline] {
         warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
     }
-    act(task)
+    act(&task)
 }
 
 /// Says the verdict of a match.

@@ -1,25 +1,34 @@
 //! `renma gc`: removes what a run no longer needs.
 
 use super::arguments::run::GcArguments;
-use super::output::{print_json, say, thousands};
-use super::session::{Session, datasets_folder, registry_folder};
+use super::output::{say, thousands};
+use super::session::Session;
 use crate::artifact::model::registry::Registry;
-use crate::config::load_config_with;
+use crate::report::invocation::Invocation;
 use crate::run::gc::{GcPlan, Removal, collect, plan};
 use crate::run::lineage::Lineage;
 use serde_json::json;
 
 pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<()> {
-    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
-    let registry = Registry::new(&registry_folder(arguments.run.models.as_deref(), &config.name));
-    let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
+    let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
+    let registry = Registry::new(&models);
     let lineage = Lineage::read(&config, &registry, &datasets)?;
     let plan = if arguments.dry_run { plan(&lineage)? } else { collect(&lineage)? };
     tell(&plan, arguments.dry_run);
     if lineage.config.config.run.keep_generations == 0 {
         say("gc: run.keep_generations = 0: everything stays");
     }
-    if session.json { print_plan(&plan, arguments.dry_run) } else { Ok(()) }
+    let removed =
+        plan.removals.iter().map(|Removal { path, bytes }| json!({"path": path.to_string_lossy(), "bytes": bytes}));
+    let linked = plan.linked.iter().map(|path| path.to_string_lossy());
+    session.print_json(&json!({
+        "dry_run": arguments.dry_run,
+        "closed": plan.closed.generation,
+        "champion": plan.closed.champion,
+        "removed": removed.collect::<Vec<_>>(),
+        "linked": linked.collect::<Vec<_>>(),
+        "bytes": plan.bytes(),
+    }))
 }
 
 /// Says what was removed, or would be.
@@ -33,18 +42,4 @@ pub(super) fn tell(plan: &GcPlan, dry_run: bool) {
     }
     let (count, closed) = (plan.removals.len(), plan.closed.generation);
     say(&format!("gc: {verb} {count} folders, {} bytes; generations to {closed} are closed", thousands(plan.bytes())));
-}
-
-fn print_plan(plan: &GcPlan, dry_run: bool) -> anyhow::Result<()> {
-    let removed =
-        plan.removals.iter().map(|Removal { path, bytes }| json!({"path": path.to_string_lossy(), "bytes": bytes}));
-    let linked = plan.linked.iter().map(|path| path.to_string_lossy());
-    print_json(&json!({
-        "dry_run": dry_run,
-        "closed": plan.closed.generation,
-        "champion": plan.closed.champion,
-        "removed": removed.collect::<Vec<_>>(),
-        "linked": linked.collect::<Vec<_>>(),
-        "bytes": plan.bytes(),
-    }))
 }

@@ -1,36 +1,20 @@
 //! `renma generate`.
 
-use super::arguments::stage::{GenerateArguments, GenerateCommandArguments};
-use super::output::{counted, detail, print_json};
-use super::session::{Session, Stopwatch, model_or_champion, registry_folder, warn_without_statistics};
-use crate::config::load_config_with;
-use crate::exit_code;
-use crate::pipeline::generate::run::generate;
+use super::arguments::stage::GenerateArguments;
+use super::output::{counted, detail};
+use super::session::{Session, model_or_champion, warn_without_statistics};
 use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
 use crate::pipeline::stage::Stage;
-use crate::run::claim::Claim;
-use std::process::ExitCode;
-
-pub(super) fn run(session: &Session, arguments: &GenerateCommandArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    with_task(session, &arguments.task, arguments.replace, |task| {
-        let stopwatch = Stopwatch::start();
-        let report = generate(task, session.context())?;
-        tell(session, &task, &report, stopwatch.seconds());
-        if session.json { print_json(&report) } else { Ok(()) }
-    })?;
-    Ok(exit_code::DONE.into())
-}
+use crate::pipeline::stage_task::StageTask;
+use crate::run::claim::make_way;
 
 /// Does something with the task of a call, whose folder is claimed.
 pub(super) fn with_task<T>(
     session: &Session,
     arguments: &GenerateArguments,
-    replace: bool,
-    act: impl FnOnce(GenerateTask<'_>) -> anyhow::Result<T>,
+    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
-    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
-    let registry = registry_folder(arguments.run.models.as_deref(), &config.name);
+    let (config, registry) = arguments.run.load()?;
     let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
     let task = GenerateTask {
         config: &config.config.generate,
@@ -40,9 +24,10 @@ pub(super) fn with_task<T>(
         model: &model,
         output: &arguments.output,
     };
-    Claim::of_generate(&task).make_way(replace, session.context())?;
+    let task = StageTask::Generate(task);
+    make_way(&task, arguments.replace, session.context())?;
     warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
-    act(task)
+    act(&task)
 }
 
 /// Says what was played.

@@ -1,6 +1,6 @@
 //! `renma init`.
 
-use super::output::{print_json, say};
+use super::output::say;
 use super::session::Session;
 use crate::run::workspace::make_workspace;
 use serde_json::json;
@@ -19,5 +19,5 @@ pub(super) fn run(session: &Session, folder: &Path) -> anyhow::Result<()> {
         "\nnext:\n    cd {quoted}\n    renma run                               # the whole loop, some minutes\n    \
          renma run --config configs/smoke.toml   # the same in seconds, to look at"
     ));
-    if session.json { print_json(&json!({"folder": name, "written": written})) } else { Ok(()) }
+    session.print_json(&json!({"folder": name, "written": written}))
 }

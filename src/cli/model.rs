@@ -97,7 +97,7 @@ fn write_export(
     }
     let output = output_name(&arguments.output);
     say(&format!("model export: {} written to {}", loaded.id, output.display()));
-    if session.json { print_json(&json!({"model": loaded.id, "output": output.to_string_lossy()})) } else { Ok(()) }
+    session.print_json(&json!({"model": loaded.id, "output": output.to_string_lossy()}))
 }
 
 /// The margin of an `mpc.dat` in sigmas.

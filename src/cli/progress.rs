@@ -47,6 +47,7 @@ impl Watcher {
         Self { mode, run: Mutex::default(), task: Mutex::new(None) }
     }
 
+    /// The stages to come belong to a run.
     pub(super) fn begin_run(&self) {
         self.run().is_run = true;
     }

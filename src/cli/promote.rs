@@ -1,7 +1,7 @@
 //! `renma promote`.
 
 use super::arguments::stage::PromoteArguments;
-use super::output::{detail, print_json, say};
+use super::output::{detail, say};
 use super::session::Session;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
@@ -31,9 +31,7 @@ fn roll_back(session: &Session, registry: &Registry) -> anyhow::Result<ExitCode>
 
 fn print_told(session: &Session, report: &PromoteReport) -> anyhow::Result<ExitCode> {
     tell(session, report);
-    if session.json {
-        print_json(report)?;
-    }
+    session.print_json(report)?;
     Ok(exit_code::DONE.into())
 }
 

@@ -1,16 +1,14 @@
 //! `renma run`: the loop.
 
-use super::arguments::run::LoopArguments;
+use super::arguments::run::{LoopArguments, invocation};
 use super::command_errors::UsageError;
-use super::drive::elsewhere;
 use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say, thousands};
-use super::report::from_here;
-use super::session::{Session, datasets_folder, registry_folder};
-use super::{fit_mpc, gate, gc, generate, promote, shard, status, train};
+use super::session::Session;
+use super::shard::elsewhere;
+use super::{gate, gc, promote, shard, stage, status};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::registry::Registry;
 use crate::config::builtin::name_of;
-use crate::config::load_config_with;
 use crate::exit_code;
 use crate::learning_loop::plan::{Plan, plan};
 use crate::learning_loop::{Event, RunTask, code_of, run as run_loop};
@@ -41,13 +39,7 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
         (on, workers) => Some(elsewhere(on, workers)?),
     };
     let (config_path, is_elsewhere) = enter(&arguments)?;
-    let config = load_config_with(&config_path, &arguments.set.settings)?;
-    let invocation = Invocation {
-        config: from_here(&config_path),
-        settings: arguments.set.settings.iter().map(|setting| setting.line().to_owned()).collect(),
-        models: registry_folder(None, &config.name),
-        datasets: datasets_folder(None, &config.name),
-    };
+    let (config, invocation) = invocation(&config_path, &arguments.set, None, None)?;
     let registry = Registry::new(&invocation.models);
     let task = RunTask {
         config: &config,
@@ -67,7 +59,7 @@ pub(super) fn run(session: &Session, arguments: LoopArguments) -> anyhow::Result
         tell_plan(session, &plan(&task, session.context())?)?;
         return Ok(exit_code::DONE.into());
     }
-    session.begin_run();
+    session.watcher.begin_run();
     session.limit(arguments.budget);
     let verdict = run_loop(task, &|event| tell(session, &event), session.context())?;
     if session.json {
@@ -101,10 +93,7 @@ fn tell(session: &Session, event: &Event<'_>) {
         Event::Restart(loss) => say(&loss_text(loss)),
         Event::Generation { next, seconds_left } => begin(session, next, *seconds_left),
         Event::Checked(checked) => shard::tell_checked(*checked),
-        Event::Generated { task, report, seconds } => generate::tell(session, task, report, *seconds),
-        Event::Trained { task, report, seconds } => train::tell(session, task, report, *seconds),
-        Event::Fitted { task, report } => fit_mpc::tell(session, task, report),
-        Event::Judged(report) => gate::tell(session, report),
+        Event::Made { task, report, seconds } => stage::tell(session, task, report, *seconds),
         Event::Drifted(report) => gate::tell_score(session, report),
         Event::Promoted(report) => promote::tell(session, report),
         Event::Collected(plan) => gc::tell(plan, false),
@@ -116,7 +105,7 @@ fn begin(session: &Session, next: &Next, seconds_left: Option<f64>) {
     let left = seconds_left.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
     let text = format!("generation {} of {} · champion {}", next.generation, next.last, next.champion);
     say(&left.map_or_else(|| text.clone(), |left| format!("{text} · {} left", duration_text(left))));
-    session.expect_end(left);
+    session.watcher.expect_end(left);
 }
 
 fn forecast_text(forecast: &Forecast) -> String {

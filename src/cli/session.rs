@@ -1,7 +1,7 @@
 //! What a command works with: threads, the stop flag, progress, and how to name things.
 
 use super::arguments::{GlobalArguments, ProgressMode};
-use super::output::{Verbosity, detail, print, print_json, say, set_verbosity};
+use super::output::{Verbosity, detail, print_json, say, set_verbosity};
 use super::progress::Watcher;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::builtin::Builtin;
@@ -11,7 +11,7 @@ use crate::engine::search::mpc_level::MpcLevel;
 use crate::exit_code;
 use crate::pipeline::{Context, Host, StageError};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
@@ -28,7 +28,7 @@ pub(super) struct Session {
     pub(super) threads: usize,
     /// For a search whose result varies with several threads: one unless `--threads` says otherwise.
     pub(super) threads_per_position: usize,
-    watcher: Watcher,
+    pub(super) watcher: Watcher,
 }
 
 impl Session {
@@ -75,19 +75,9 @@ impl Session {
         });
     }
 
-    /// The stages to come belong to a run.
-    pub(super) fn begin_run(&self) {
-        self.watcher.begin_run();
-    }
-
-    /// When the run is expected to end, for its progress.
-    pub(super) fn expect_end(&self, after: Option<Duration>) {
-        self.watcher.expect_end(after);
-    }
-
-    /// Prints the report of a stage as JSON if that was asked for, else the version that it made.
-    pub(super) fn print_report(&self, report: &impl Serialize, version: &str) -> anyhow::Result<()> {
-        if self.json { print_json(report) } else { Ok(print(version)?) }
+    /// Prints a result as JSON if that was asked for.
+    pub(super) fn print_json(&self, result: &impl Serialize) -> anyhow::Result<()> {
+        if self.json { print_json(result) } else { Ok(()) }
     }
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
@@ -128,16 +118,6 @@ impl Host for Surroundings {
 /// The number of cores that this process may use.
 pub(super) fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
-}
-
-/// The registry that a command names, else that of the run.
-pub(super) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
-    named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
-}
-
-/// The datasets that a command names, else those of the run.
-pub(super) fn datasets_folder(named: Option<&Path>, run: &str) -> PathBuf {
-    named.map_or_else(|| Path::new("datasets").join(run), Path::to_owned)
 }
 
 /// The model that a command names, else the registry's champion, else the run's start.

@@ -1,36 +1,130 @@
 //! `renma shard`.
 
-use super::arguments::shard::ShardCommand;
+use super::arguments::run::WorkerArguments;
+use super::arguments::shard::{DriveArguments, PlanArguments, ShardCommand};
+use super::arguments::stage::{FitMpcArguments, GateArguments, GenerateArguments, TrainArguments, WorkArguments};
 use super::command_errors::UsageError;
-use super::drive;
-use super::output::{detail, finding_text, print, print_json, say, thousands};
-use super::session::{Session, Stopwatch, processor_time};
-use super::{fit_mpc, gate, generate, plan, train};
+use super::output::{Output, detail, finding_text, output_name, print, print_json, say, thousands};
+use super::session::{Session, Stopwatch, cores, processor_time};
+use super::{fit_mpc, gate, generate, stage, train};
 use crate::cluster::check::{Checked, check};
-use crate::cluster::plan::LoadedPlan;
+use crate::cluster::dask::Scheduler;
+use crate::cluster::divide::divide;
+use crate::cluster::elsewhere::Elsewhere;
+use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
 use crate::cluster::progress::progress;
-use crate::cluster::stage::StageTask;
+use crate::cluster::runs::log_path;
+use crate::cluster::stage::{Outline, StagePlan};
 use crate::exit_code;
-use crate::pipeline::fit_mpc::run::fit_mpc;
-use crate::pipeline::gate::run::gate;
-use crate::pipeline::generate::run::generate;
-use crate::pipeline::train::run::train;
+use crate::pipeline::StageError;
+use crate::pipeline::stage::Stage;
+use crate::pipeline::stage_task::{StageReport, StageTask};
+use bytesize::ByteSize;
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// As that of `renma train`.
+const MEMORY: ByteSize = ByteSize::gib(4);
+
 pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<ExitCode> {
     match command {
-        ShardCommand::Plan(arguments) => plan::run(session, *arguments)?,
+        ShardCommand::Plan(arguments) => plan(session, *arguments)?,
         ShardCommand::Run { plan, shard } => run_shard(session, &plan, shard)?,
         ShardCommand::Status { plan, ahead } => show_progress(session, &plan, ahead)?,
-        ShardCommand::Drive(arguments) => drive::run(session, &arguments)?,
+        ShardCommand::Drive(arguments) => drive(session, &arguments)?,
         ShardCommand::Finish { plan: path, seed, work } => {
             session.limit(work.budget);
             return finish(session, &path, seed);
         }
     }
     Ok(exit_code::DONE.into())
+}
+
+fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
+    let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shards);
+    let write = |plan: &Plan| -> anyhow::Result<bool> {
+        let output = Output::open(session.json, &path, PLAN_FILE, force)?;
+        Ok(output.write(|writer| writer.write_all(plan.text().as_bytes()))?)
+    };
+    let stage = planned_stage(session, arguments)?;
+    let shards = shards.map(|shards| shards as usize);
+    let Some(plan) = divide(stage, &path, shards, write, session.context())? else { return Ok(()) };
+    let Outline { stage: name, weights, .. } = plan.stage.outline();
+    let pieces = thousands(weights.len() as u64);
+    let (shards, output) = (plan.shards.len(), output_name(&path).display());
+    say(&format!("shard plan: {name}, {pieces} parts in {shards} shards: {output}"));
+    session.print_json(&json!({"plan": path.to_string_lossy(), "stage": name, "shards": shards}))
+}
+
+/// The stage that a plan divides, by the options of its own command; an error for one that the stage does not have, or lacks.
+fn planned_stage(session: &Session, arguments: PlanArguments) -> anyhow::Result<StagePlan> {
+    let PlanArguments { stage, run, model, generation, output, dataset, parent, .. } = arguments;
+    let PlanArguments { memory, candidate, baseline, avoid, replace, .. } = arguments;
+    let options: [(&str, bool, &[Stage]); 8] = [
+        ("--model", model.is_some(), &[Stage::Generate, Stage::FitMpc]),
+        ("--candidate", candidate.is_some(), &[Stage::Gate]),
+        ("--baseline", baseline.is_some(), &[Stage::Gate]),
+        ("--avoid", !avoid.is_empty(), &[Stage::Gate]),
+        ("--output", output.is_some(), &[Stage::Generate, Stage::FitMpc, Stage::Gate]),
+        ("--dataset", !dataset.is_empty(), &[Stage::Train]),
+        ("--parent", parent.is_some(), &[Stage::Train]),
+        ("--memory", memory.is_some(), &[Stage::Train]),
+    ];
+    if let Some((option, ..)) = options.iter().find(|(_, is_given, stages)| *is_given && !stages.contains(&stage)) {
+        return Err(UsageError(format!("{option} is not an option of --stage {stage}")).into());
+    }
+    let needed = |option: &str| UsageError(format!("--stage {stage} needs {option}"));
+    let plan = |task: &StageTask<'_>| -> anyhow::Result<StagePlan> { Ok(StagePlan::new(task)?) };
+    let work = WorkArguments { budget: None };
+    match stage {
+        Stage::Generate => {
+            let output = output.ok_or_else(|| needed("--output"))?;
+            let arguments = GenerateArguments { run, model, generation, output, replace, work };
+            generate::with_task(session, &arguments, plan)
+        }
+        Stage::Train => {
+            let memory = memory.unwrap_or(MEMORY);
+            train::with_task(&TrainArguments { run, dataset, parent, memory, work }, plan)
+        }
+        Stage::FitMpc => {
+            let model = model.ok_or_else(|| needed("--model"))?;
+            let arguments = FitMpcArguments { run, model, generation, output, replace, work };
+            fit_mpc::with_task(session, &arguments, plan)
+        }
+        Stage::Gate => {
+            let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
+            let baseline = baseline.ok_or_else(|| needed("--baseline"))?;
+            let output = output.ok_or_else(|| needed("--output"))?;
+            let (pairs, remake) = (None, false);
+            let run =
+                GateArguments { run, candidate, baseline, avoid, generation, pairs, output, remake, replace, work };
+            gate::with_task(session, &run, plan)
+        }
+    }
+}
+
+fn drive(session: &Session, arguments: &DriveArguments) -> anyhow::Result<()> {
+    let path = &arguments.plan;
+    let place = elsewhere(&arguments.on, &arguments.workers)?;
+    let plan = LoadedPlan::read(path)?;
+    session.limit(arguments.work.budget);
+    let stopwatch = Stopwatch::start();
+    let report = place.drive(path, &plan, session.context())?;
+    let (ran, retried) = (thousands(report.ran as u64), thousands(report.retried as u64));
+    detail(&format!(
+        "shard drive: {} is ready to finish: {ran} shards in {:.1} s, {retried} retried; who ran them is in {}",
+        path.display(),
+        stopwatch.seconds(),
+        log_path(path).display()
+    ));
+    session.print_json(&report)
+}
+
+/// Where `--on` lets shards run.
+pub(super) fn elsewhere(on: &str, arguments: &WorkerArguments) -> Result<Elsewhere, StageError> {
+    let scheduler = arguments.scheduler.as_deref().map(|address| Scheduler::new(address, arguments.insecure));
+    Elsewhere::new(on, arguments.workers.map_or(cores(), |workers| workers as usize), scheduler.transpose()?)
 }
 
 fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
@@ -49,14 +143,11 @@ fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
         let made = made.collect::<Vec<_>>().join(", ");
         say(&format!("shard run: shard {shard}: {made}, {:.1} s", stopwatch.seconds()));
     }
-    if !session.json {
-        return Ok(());
-    }
     let mut report = json!(report);
     report["seconds"] = json!(stopwatch.seconds());
     // From the start of the process, so that loading the model counts, too.
     report["cpu_seconds"] = json!(processor_time().as_secs_f64());
-    print_json(&report)
+    session.print_json(&report)
 }
 
 fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<()> {
@@ -79,33 +170,15 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
     let (plan, context, stopwatch) = (LoadedPlan::read(path)?, session.context(), Stopwatch::start());
     let checked = check(path, &plan, seed, context)?;
     tell_checked(checked);
-    match plan.task() {
-        StageTask::Generate(task) => {
-            let report = generate(task, context)?;
-            generate::tell(session, &task, &report, stopwatch.seconds());
-            if session.json {
-                let mut report = json!(report);
-                (report["games_remade"], report["sample_seed"]) = (json!(checked.count), json!(checked.seed));
-                print_json(&report)?;
-            }
-        }
-        StageTask::Train(task) => {
-            let report = train(&task, context)?;
-            train::tell(session, &task, &report, stopwatch.seconds());
-            session.print_report(&report, &report.id)?;
-        }
-        StageTask::FitMpc(task) => {
-            let report = fit_mpc(task, context)?;
-            fit_mpc::tell(session, &task, &report);
-            session.print_report(&report, &report.id)?;
-        }
-        StageTask::Gate(task) => {
-            let report = gate(task, context)?;
-            gate::tell(session, &report);
-            return gate::finish(session, &report);
-        }
+    let task = plan.task();
+    let report = task.make(context)?;
+    stage::tell(session, &task, &report, stopwatch.seconds());
+    if let StageReport::Generate(_) = &report {
+        let mut json = json!(report);
+        (json["games_remade"], json["sample_seed"]) = (json!(checked.count), json!(checked.seed));
+        return stage::end(session, &report, &json);
     }
-    Ok(exit_code::DONE.into())
+    stage::end(session, &report, &report)
 }
 
 /// Says what was made again.

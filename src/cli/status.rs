@@ -4,13 +4,13 @@ mod table;
 
 use super::arguments::run::StatusArguments;
 use super::output::{detail, print, print_json, table, terminal_width, thousands};
-use super::session::{Session, datasets_folder, registry_folder};
+use super::session::Session;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
-use crate::config::load_config_with;
 use crate::pipeline::stage::Stage;
 use crate::report::REPORT_NAME;
+use crate::report::invocation::Invocation;
 use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::log::{RUN_LOG_NAME, read_calls};
 use crate::run::speed::PlaySpeed;
@@ -22,9 +22,8 @@ use std::path::Path;
 use table::generation_table;
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
-    let config = load_config_with(&arguments.run.config, &arguments.run.set.settings)?;
-    let registry = Registry::new(&registry_folder(arguments.run.models.as_deref(), &config.name));
-    let datasets = datasets_folder(arguments.run.datasets.as_deref(), &config.name);
+    let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
+    let registry = Registry::new(&models);
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
         status = measured(session, status, &registry)?;

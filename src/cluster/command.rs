@@ -1,6 +1,6 @@
 //! Runs shards by any command: one process per shard, some at once.
 
-use super::drive::{DriveError, Event, Runner};
+use super::drive::{Event, Runner};
 use super::runs::Ended;
 use super::stage::text_of;
 use crate::artifact::error::ArtifactError;
@@ -115,7 +115,7 @@ impl<'a> CommandRunner<'a> {
         Self { line, room, context, queue: VecDeque::new(), running: Vec::new() }
     }
 
-    fn start(&self, shard: usize) -> Result<Running, DriveError> {
+    fn start(&self, shard: usize) -> Result<Running, StageError> {
         let failed = |source: std::io::Error| {
             StageError::Setting(format!("cannot start `{}` for shard {shard}: {source}", self.line.words[0]))
         };
@@ -134,12 +134,12 @@ impl<'a> CommandRunner<'a> {
 }
 
 impl Runner for CommandRunner<'_> {
-    fn submit(&mut self, shard: usize) -> Result<(), DriveError> {
+    fn submit(&mut self, shard: usize) -> Result<(), StageError> {
         self.queue.push_back(shard);
         Ok(())
     }
 
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, DriveError> {
+    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
         let mut events = Vec::new();
         for mut running in std::mem::take(&mut self.running) {
             let failed = |source| ArtifactError::io("wait for", Path::new(&self.line.words[0]), source);

@@ -3,7 +3,7 @@
 mod environment;
 
 use super::command::{end_of, signal_group, this_program};
-use super::drive::{DriveError, Event, Runner};
+use super::drive::{Event, Runner};
 use super::plan::folder_of;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::publish_bytes;
@@ -82,7 +82,7 @@ impl DaskRunner {
         scheduler: Option<&Scheduler>,
         workers: usize,
         context: Context<'_>,
-    ) -> Result<Self, DriveError> {
+    ) -> Result<Self, StageError> {
         let python = match scheduler {
             None => environment::python(context)?,
             Some(_) => environment::users_python()?,
@@ -123,26 +123,26 @@ impl DaskRunner {
     }
 
     /// Why the bridge ended without a word.
-    fn ended(&self) -> DriveError {
+    fn ended(&self) -> StageError {
         let text = format!("the connection to Dask ended:\n{}", end_of(&self.stderr));
-        DriveError::Runner { text, code: exit_code::TRY_AGAIN }
+        StageError::Elsewhere { text, code: exit_code::TRY_AGAIN }
     }
 }
 
 impl Runner for DaskRunner {
-    fn submit(&mut self, shard: usize) -> Result<(), DriveError> {
+    fn submit(&mut self, shard: usize) -> Result<(), StageError> {
         // If the bridge has ended, the next wait says why.
         writeln!(self.stdin, "{shard}").unwrap_or_default();
         Ok(())
     }
 
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, DriveError> {
+    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
         let mut events = Vec::new();
         let mut line = self.lines.recv_timeout(longest);
         while let Ok(text) = line {
             match serde_json::from_str(&text) {
                 Ok(Message::Event(event)) => events.push(event),
-                Ok(Message::Failed { code, text }) => return Err(DriveError::Runner { text, code }),
+                Ok(Message::Failed { code, text }) => return Err(StageError::Elsewhere { text, code }),
                 // A library may print, too.
                 Err(_) => {}
             }

@@ -9,7 +9,7 @@ use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a runner is waited for at a time.
@@ -58,63 +58,14 @@ pub trait Runner {
     /// # Errors
     ///
     /// A runner that has ended.
-    fn submit(&mut self, shard: usize) -> Result<(), DriveError>;
+    fn submit(&mut self, shard: usize) -> Result<(), StageError>;
 
     /// What has happened since the last call; waits as long as this if nothing has.
     ///
     /// # Errors
     ///
     /// A command that cannot be started, or a runner that has ended.
-    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, DriveError>;
-}
-
-/// Why a drive did not end well.
-#[derive(Debug, thiserror::Error)]
-pub enum DriveError {
-    /// As in a stage that runs on this machine.
-    #[error(transparent)]
-    Stage(#[from] StageError),
-    /// A shard failed for good.
-    #[error("shard {shard} of {}{place} {how}{stderr}", plan.display())]
-    Shard {
-        /// The plan.
-        plan: PathBuf,
-        /// The shard.
-        shard: usize,
-        /// Who ran it last, with a preposition.
-        place: String,
-        /// How it ended.
-        how: String,
-        /// Its last lines, with a line end before them.
-        stderr: String,
-        /// The exit code that says so.
-        code: u8,
-    },
-    /// The runner cannot continue.
-    #[error("{text}")]
-    Runner {
-        /// What happened and the remedy.
-        text: String,
-        /// The exit code that says so.
-        code: u8,
-    },
-}
-
-impl DriveError {
-    /// The exit code that says so.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Stage(error) => error.exit_code(),
-            Self::Shard { code, .. } | Self::Runner { code, .. } => *code,
-        }
-    }
-}
-
-impl From<ArtifactError> for DriveError {
-    fn from(error: ArtifactError) -> Self {
-        Self::Stage(error.into())
-    }
+    fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError>;
 }
 
 /// What a drive has done.
@@ -163,7 +114,7 @@ pub fn drive(
     runner: &mut dyn Runner,
     mut progress: impl FnMut(usize) -> Result<PlanProgress, StageError>,
     context: Context<'_>,
-) -> Result<DriveReport, DriveError> {
+) -> Result<DriveReport, StageError> {
     let first = progress(AHEAD_MIN)?;
     context.progress.begin(first.stage.name(), work.of_shards.iter().sum(), work.unit);
     context.progress.resume(first.done.iter().map(|&shard| work.of_shards[shard]).sum());
@@ -211,7 +162,7 @@ impl Drive<'_> {
         &mut self,
         first: PlanProgress,
         progress: &mut impl FnMut(usize) -> Result<PlanProgress, StageError>,
-    ) -> Result<DriveReport, DriveError> {
+    ) -> Result<DriveReport, StageError> {
         let mut now = first;
         loop {
             self.state.report.shards = now.shards;
@@ -232,7 +183,7 @@ impl Drive<'_> {
             }
             if self.state.submitted.is_empty() && self.state.waiting.is_empty() {
                 let text = format!("cannot drive {}: it is not complete and needs no shard", self.plan.display());
-                return Err(DriveError::Runner { text, code: exit_code::OTHER });
+                return Err(StageError::Elsewhere { text, code: exit_code::OTHER });
             }
             self.wait()?;
             now = progress(AHEAD_MIN.max(2 * self.state.workers))?;
@@ -240,7 +191,7 @@ impl Drive<'_> {
     }
 
     /// Waits until so few shards are left with the runner that others may be needed.
-    fn wait(&mut self) -> Result<(), DriveError> {
+    fn wait(&mut self) -> Result<(), StageError> {
         let mut ended = false;
         loop {
             self.context.check_budget()?;
@@ -264,7 +215,7 @@ impl Drive<'_> {
     }
 
     /// Waits a moment for those whose pieces are there and who are about to say so; who hangs is not waited for.
-    fn settle(&mut self, now: &PlanProgress) -> Result<(), DriveError> {
+    fn settle(&mut self, now: &PlanProgress) -> Result<(), StageError> {
         for _ in 0..SETTLE_TICKS {
             if !now.done.iter().any(|shard| self.state.submitted.contains(shard)) {
                 break;
@@ -280,7 +231,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), DriveError> {
+    fn handle(&mut self, event: Event) -> Result<(), StageError> {
         match event {
             Event::Ended(ended) => {
                 self.state.submitted.remove(&ended.shard);
@@ -317,7 +268,7 @@ impl Drive<'_> {
     }
 
     /// Plans the next try of a shard that failed, if one can help.
-    fn fail(&mut self, ended: &Ended) -> Result<(), DriveError> {
+    fn fail(&mut self, ended: &Ended) -> Result<(), StageError> {
         let failures = self.state.failures.entry(ended.shard).or_default();
         *failures += 1;
         let may_pass = match ended.code {
@@ -345,8 +296,8 @@ impl Drive<'_> {
         };
         let stderr = ended.stderr.trim_end();
         let stderr = if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") };
-        let (plan, shard, place) = (self.plan.to_owned(), ended.shard, ended.place());
-        Err(DriveError::Shard { plan, shard, place, how: how + &times, stderr, code })
+        let who = format!("shard {} of {}{}", ended.shard, self.plan.display(), ended.place());
+        Err(StageError::Elsewhere { text: format!("{who} {how}{times}{stderr}"), code })
     }
 
     /// Counts what is done, also by others and by earlier drives.
@@ -398,13 +349,13 @@ mod tests {
     const HANGS: Option<i32> = Some(99);
 
     impl Runner for Stub<'_> {
-        fn submit(&mut self, shard: usize) -> Result<(), DriveError> {
+        fn submit(&mut self, shard: usize) -> Result<(), StageError> {
             self.runs.borrow_mut().push(shard);
             self.queue.push_back(shard);
             Ok(())
         }
 
-        fn wait(&mut self, _: Duration) -> Result<Vec<Event>, DriveError> {
+        fn wait(&mut self, _: Duration) -> Result<Vec<Event>, StageError> {
             let Some(shard) = self.queue.pop_front() else { return Ok(vec![Event::Workers { count: 1, running: 0 }]) };
             let script = self.codes.get_mut(&shard).and_then(VecDeque::pop_front);
             let code = script.unwrap_or_else(|| {
@@ -430,7 +381,7 @@ mod tests {
     }
 
     /// Drives a plan whose rounds of shards follow one another; also gives the order in which shards were submitted.
-    fn check(rounds: &[&[usize]], codes: &[(usize, &[Option<i32>])]) -> (Result<DriveReport, DriveError>, Vec<usize>) {
+    fn check(rounds: &[&[usize]], codes: &[(usize, &[Option<i32>])]) -> (Result<DriveReport, StageError>, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let (runs, done) = (RefCell::default(), RefCell::new(BTreeSet::new()));
         let codes = codes.iter().map(|(shard, codes)| (*shard, codes.iter().copied().collect())).collect();
@@ -450,9 +401,12 @@ mod tests {
         (result, runs.into_inner())
     }
 
-    fn code_of(result: Result<DriveReport, DriveError>) -> (u8, String) {
+    fn code_of(result: Result<DriveReport, StageError>) -> (u8, String) {
         match result.unwrap_err() {
-            DriveError::Shard { code, how, .. } => (code, how),
+            StageError::Elsewhere { code, text } => {
+                let (_, how) = text.trim_end_matches(":\nlast words").split_once(" on it (host) ").unwrap();
+                (code, how.to_owned())
+            }
             error => panic!("{error}"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::command::{CommandLine, CommandRunner};
 use super::dask::{DaskRunner, Scheduler};
-use super::drive::{DriveError, DriveReport, Runner, drive, lock_plan};
+use super::drive::{DriveReport, Runner, drive, lock_plan};
 use super::plan::LoadedPlan;
 use super::progress::progress;
 use crate::pipeline::{Context, StageError};
@@ -45,7 +45,7 @@ impl Elsewhere {
     /// # Errors
     ///
     /// As [`drive`], and a plan that another process drives.
-    pub fn drive(&self, path: &Path, plan: &LoadedPlan, context: Context<'_>) -> Result<DriveReport, DriveError> {
+    pub fn drive(&self, path: &Path, plan: &LoadedPlan, context: Context<'_>) -> Result<DriveReport, StageError> {
         let _lock = lock_plan(path)?;
         let now = progress(plan, 1, context)?;
         if now.complete {

@@ -1,9 +1,9 @@
 //! How many shards a stage is worth: enough for several workers, and few enough that each takes minutes.
 
 use super::plan::LoadedPlan;
-use super::stage::StageTask;
 use crate::pipeline::fit_mpc::parts::sample_until;
 use crate::pipeline::generate::run::play_until;
+use crate::pipeline::stage_task::StageTask;
 use crate::pipeline::{Context, StageError};
 use crate::run::forecast::VISITS_PER_SECOND;
 

@@ -1,11 +1,13 @@
 //! A plan: one stage cut into shards, with everything that determines its bytes.
 
-use super::stage::{Inputs, Outline, StagePlan, StageTask};
+use super::stage::{Inputs, Outline, StagePlan};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::{FormatVersion, format_of};
 use crate::artifact::output::FileKind;
 use crate::artifact::seal::{read_sealed, seal};
+use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::stage_task::StageTask;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::Range;
@@ -131,7 +133,7 @@ impl LoadedPlan {
     /// # Errors
     ///
     /// A missing or damaged plan, one of another version, one that cannot be, or inputs that are not those it was made for.
-    pub fn read(path: &Path) -> Result<Self, ArtifactError> {
+    pub fn read(path: &Path) -> Result<Self, StageError> {
         Self::load(path, Plan::read(path)?)
     }
 
@@ -140,7 +142,7 @@ impl LoadedPlan {
     /// # Errors
     ///
     /// Inputs that are not those it was made for.
-    pub fn load(path: &Path, plan: Plan) -> Result<Self, ArtifactError> {
+    pub fn load(path: &Path, plan: Plan) -> Result<Self, StageError> {
         let inputs = plan.stage.load(path)?;
         Ok(Self { plan, inputs })
     }

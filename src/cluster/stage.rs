@@ -8,17 +8,11 @@ pub mod train;
 
 use crate::artifact::dataset::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
 use crate::pipeline::StageError;
-use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
-use crate::pipeline::fit_mpc::task::FitMpcTask;
-use crate::pipeline::gate::batches::gate_shards;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
-use crate::pipeline::generate::run::generate_shards;
-use crate::pipeline::generate::task::GenerateTask;
-use crate::pipeline::parts::Shards;
+use crate::pipeline::gate::task::BATCH_PAIRS;
 use crate::pipeline::stage::Stage;
-use crate::pipeline::train::shards::TrainShards;
-use crate::pipeline::train::task::TrainTask;
+use crate::pipeline::stage_task::StageTask;
 use fit_mpc::{FitMpcInputs, FitMpcPlan};
 use gate::{GateInputs, GatePlan};
 use generate::{GenerateInputs, GeneratePlan};
@@ -51,58 +45,15 @@ pub(super) enum Inputs {
     Gate(Box<GateInputs>),
 }
 
-/// The task that a plan stands for.
-#[derive(Clone, Debug)]
-pub enum StageTask<'a> {
-    /// Self-play.
-    Generate(GenerateTask<'a>),
-    /// A training.
-    Train(TrainTask<'a>),
-    /// MPC statistics.
-    FitMpc(FitMpcTask<'a>),
-    /// A match.
-    Gate(GateTask<'a>),
-}
-
-impl StageTask<'_> {
-    /// What a plan says of it.
-    ///
-    /// # Errors
-    ///
-    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
-    pub fn plan(&self) -> Result<StagePlan, StageError> {
-        Ok(match self {
-            Self::Generate(task) => StagePlan::Generate(GeneratePlan::new(*task)?),
-            Self::Train(task) => StagePlan::Train(TrainPlan::new(task)?),
-            Self::FitMpc(task) => StagePlan::FitMpc(FitMpcPlan::new(task)?),
-            Self::Gate(task) => StagePlan::Gate(GatePlan::new(task)?),
-        })
-    }
-
-    /// Its parts, which any number of processes make.
-    ///
-    /// # Errors
-    ///
-    /// A bad setting, or a stage that cannot be cut.
-    pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
-        match self {
-            Self::Generate(task) => Ok(generate_shards(*task)),
-            Self::Train(task) => Ok(Box::new(TrainShards(task))),
-            Self::FitMpc(task) => fit_mpc_shards(*task),
-            Self::Gate(task) => gate_shards(task),
-        }
-    }
-}
-
 /// What is asked of the plan of any stage.
 #[derive(Debug)]
-pub struct Outline<'a> {
+pub struct Outline {
     /// The stage.
     pub stage: Stage,
+    /// The hash of everything that determines the pieces, except their number.
+    pub recipe: ContentHash,
     /// The generation, counted from 1.
     pub generation: u32,
-    /// The folder in which shards leave their pieces.
-    pub output: &'a Path,
     /// How much work each of the pieces is that shards divide, in units of the stage; at least 1.
     pub weights: Vec<u64>,
     /// The pieces that can be made at the same time, one round after another.
@@ -110,34 +61,45 @@ pub struct Outline<'a> {
 }
 
 impl StagePlan {
+    /// What a plan says of a task.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
+    pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
+        Ok(match task {
+            StageTask::Generate(task) => Self::Generate(GeneratePlan::new(*task)?),
+            StageTask::Train(task) => Self::Train(TrainPlan::new(task)?),
+            StageTask::FitMpc(task) => Self::FitMpc(FitMpcPlan::new(task)?),
+            StageTask::Gate(task) => Self::Gate(GatePlan::new(task)?),
+        })
+    }
+
     /// What is asked of it.
     #[must_use]
-    pub fn outline(&self) -> Outline<'_> {
-        let (stage, generation, output, weights) = match self {
-            Self::Generate(plan) => {
-                let weights = game_weights(plan.config.games, plan.config.part_games);
-                (Stage::Generate, plan.generation, &plan.output, weights)
+    pub fn outline(&self) -> Outline {
+        let (stage, recipe, generation, weights) = match self {
+            Self::Generate(GeneratePlan { recipe, generation, config, .. }) => {
+                (Stage::Generate, recipe, generation, game_weights(config.games, config.part_games))
             }
-            Self::Train(plan) => {
-                let weights = plan.weights.iter().map(|weight| *weight.max(&1)).collect();
-                (Stage::Train, plan.generation, &plan.registry, weights)
+            Self::Train(TrainPlan { recipe, generation, weights, .. }) => {
+                (Stage::Train, recipe, generation, weights.iter().map(|weight| *weight.max(&1)).collect())
             }
-            Self::FitMpc(plan) => {
-                let weights = game_weights(plan.config.games, plan.config.part_games);
-                (Stage::FitMpc, plan.generation, &plan.output, weights)
+            Self::FitMpc(FitMpcPlan { recipe, generation, config, .. }) => {
+                (Stage::FitMpc, recipe, generation, game_weights(config.games, config.part_games))
             }
-            Self::Gate(plan) => {
-                (Stage::Gate, plan.generation, &plan.output, game_weights(plan.config.games, 2 * BATCH_PAIRS))
+            Self::Gate(GatePlan { recipe, generation, config, .. }) => {
+                (Stage::Gate, recipe, generation, game_weights(config.games, 2 * BATCH_PAIRS))
             }
         };
         let rounds = if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..weights.len()).collect() };
-        Outline { stage, generation, output, weights, rounds }
+        Outline { stage, recipe: *recipe, generation: *generation, weights, rounds }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     pub(super) fn check(&self) -> Result<(), String> {
-        if let Self::Generate(plan) = self {
-            plan.check()?;
+        if matches!(self, Self::Generate(plan) if plan.config.openings.book().is_some() == plan.book.is_empty()) {
+            return Err("its book is not the one that its config asks for".into());
         }
         if self.outline().generation == 0 {
             Err("generation is 0: generations are counted from 1".into())
@@ -146,14 +108,20 @@ impl StagePlan {
         }
     }
 
-    /// Reads what the plan in the file `path` names.
-    pub(super) fn load(&self, path: &Path) -> Result<Inputs, ArtifactError> {
-        match self {
-            Self::Generate(plan) => plan.load(path).map(Inputs::Generate),
-            Self::Train(plan) => plan.load(path).map(Inputs::Train),
-            Self::FitMpc(plan) => plan.load(path).map(Inputs::FitMpc),
-            Self::Gate(plan) => plan.load(path).map(|inputs| Inputs::Gate(Box::new(inputs))),
+    /// Reads what the plan in the file `path` names; an error unless its settings are those that its hash was made of.
+    pub(super) fn load(&self, path: &Path) -> Result<Inputs, StageError> {
+        let inputs = match self {
+            Self::Generate(plan) => Inputs::Generate(plan.load(path)?),
+            Self::Train(plan) => Inputs::Train(plan.load(path)?),
+            Self::FitMpc(plan) => Inputs::FitMpc(plan.load(path)?),
+            Self::Gate(plan) => Inputs::Gate(Box::new(plan.load(path)?)),
+        };
+        let (listed, made) = (self.outline().recipe, self.task(&inputs).recipe()?);
+        if listed != made {
+            let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
+            return Err(ArtifactError::unfit(path, reason).into());
         }
+        Ok(inputs)
     }
 
     /// The task, from inputs that [`StagePlan::load`] has read.

@@ -1,12 +1,9 @@
 //! What a run notes of itself: `run.log`, a line per call of a stage, and `run.json`, how far it is. No result depends on them.
 
-use super::{LoopError, RunTask};
+use super::RunTask;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
-use crate::cluster::drive::DriveReport;
 use crate::exit_code;
-use crate::pipeline::gate::task::GateReport;
-use crate::pipeline::promote::PromoteReport;
 use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
 use crate::run::log::{CallOutcome, CallRecord, RUN_LOG_NAME, append_call};
@@ -32,26 +29,13 @@ pub(super) struct Journal<'a> {
 }
 
 /// How a call of a stage ended.
+#[derive(Default)]
 pub(super) struct CallEnd {
-    id: Option<String>,
-    is_skipped: bool,
-    code: u8,
+    pub(super) id: Option<String>,
+    pub(super) is_skipped: bool,
+    pub(super) code: u8,
     /// Processor seconds and threads, where they are not those of this process.
-    work: Option<(f64, usize)>,
-}
-
-impl CallEnd {
-    pub(super) fn new(is_skipped: bool, id: Option<&str>) -> Self {
-        Self { id: id.map(str::to_owned), is_skipped, code: exit_code::DONE, work: None }
-    }
-
-    pub(super) fn of_gate(report: &GateReport) -> Self {
-        Self { code: super::code_of(Some(report.verdict.verdict)), ..Self::new(report.skipped, None) }
-    }
-
-    pub(super) fn of_drive(report: &DriveReport) -> Self {
-        Self { work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)), ..Self::new(report.ran == 0, None) }
-    }
+    pub(super) work: Option<(f64, usize)>,
 }
 
 impl<'a> Journal<'a> {
@@ -60,7 +44,7 @@ impl<'a> Journal<'a> {
     }
 
     /// Does the work of the run, and meanwhile says every few seconds how far it is.
-    pub(super) fn keep<T>(&self, work: impl FnOnce() -> Result<T, LoopError>) -> Result<T, LoopError> {
+    pub(super) fn keep<T>(&self, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
         let (working, ended) = channel::<()>();
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -96,35 +80,26 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Runs a stage and notes how that ended.
+    /// Runs a stage and notes how that ended; the report shows what was done before.
     pub(super) fn call<T>(
         &self,
         stage: &'static str,
         generation: u32,
-        work: impl FnOnce() -> Result<T, LoopError>,
+        work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
-    ) -> Result<T, LoopError> {
+    ) -> Result<T, StageError> {
         self.report();
         self.note(stage, Some(generation), work, end)
     }
 
-    /// The same for a promotion.
-    pub(super) fn promotion(
-        &self,
-        work: impl FnOnce() -> Result<PromoteReport, StageError>,
-    ) -> Result<PromoteReport, LoopError> {
-        let end =
-            |report: &PromoteReport| CallEnd::new(report.skipped, report.champion.map(|id| id.to_string()).as_deref());
-        self.note("promote", None, || Ok(work()?), end)
-    }
-
-    fn note<T>(
+    /// Does some work and notes how it ended.
+    pub(super) fn note<T>(
         &self,
         stage: &'static str,
         generation: Option<u32>,
-        work: impl FnOnce() -> Result<T, LoopError>,
+        work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
-    ) -> Result<T, LoopError> {
+    ) -> Result<T, StageError> {
         let host = self.context.host;
         let (began, since, cpu_since) = (host.unix_seconds(), host.seconds(), host.cpu_seconds());
         let result = unless_it_panics(stage, work);
@@ -175,16 +150,16 @@ impl<'a> Journal<'a> {
     fn report(&self) {
         let draw = || {
             let page = || write_report(self.task.config, self.task.invocation).map(drop);
-            Ok(self.context.pool()?.install(page)?)
+            self.context.pool()?.install(page)
         };
         unless_it_panics("report", draw).unwrap_or_default();
     }
 }
 
 /// The result of some work, or what it said when it panicked.
-fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, LoopError>) -> Result<T, LoopError> {
+fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
     catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(LoopError::Panic { stage, message: message_of(&*panic) }))
+        .unwrap_or_else(|panic| Err(StageError::Panic { stage, message: message_of(&*panic) }))
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> String {
@@ -238,9 +213,9 @@ mod tests {
         let flag = AtomicBool::new(false);
         let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &Nobody, host: &Nobody };
         let journal = Journal::new(&task, context);
-        let panics = || -> Result<(), LoopError> {
+        let panics = || -> Result<(), StageError> {
             journal.begin()?;
-            journal.call("train", 3, || panic!("no {} there", "weight"), |()| CallEnd::new(false, None))
+            journal.call("train", 3, || panic!("no {} there", "weight"), |()| CallEnd::default())
         };
         let error = journal.keep(panics).unwrap_err();
         assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");

@@ -1,6 +1,6 @@
 //! What a run would do, before it does it: how long it takes, what it removes, and the commands of its next generation.
 
-use super::{LoopError, RunTask};
+use super::RunTask;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::model::name::VersionId;
 use crate::artifact::publish::exists;
@@ -56,7 +56,7 @@ pub struct StageCommand {
 /// # Errors
 ///
 /// Whatever would stop the run before it begins.
-pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, LoopError> {
+pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, StageError> {
     let mut lineage = Lineage::read(task.config, task.registry, task.datasets)?;
     let (next, loss) = lineage.preview_next(task.change, task.generations)?;
     let forecast = forecast(task, context)?;
@@ -97,7 +97,7 @@ fn commands(
     lineage: &Lineage<'_>,
     next: &Next,
     is_restart: bool,
-) -> Result<Vec<StageCommand>, LoopError> {
+) -> Result<Vec<StageCommand>, StageError> {
     let generation = next.generation;
     let folder = |stage: Stage| quoted(&generation_folder(task.datasets, stage, generation));
     let models = quoted(task.registry.folder());

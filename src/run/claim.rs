@@ -9,86 +9,47 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
-use crate::pipeline::fit_mpc::task::FitMpcTask;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
-use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::gate::task::BATCH_PAIRS;
 use crate::pipeline::stage::Stage;
-use crate::pipeline::{Context, StageError, fit_mpc, gate, generate};
+use crate::pipeline::stage_task::StageTask;
+use crate::pipeline::{Context, StageError};
 use std::path::Path;
 
 /// The dataset that a stage is about to write.
 #[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
-    /// The folder.
-    pub folder: &'a Path,
-    /// The stage.
-    pub stage: Stage,
-    /// Its recipe.
-    pub recipe: ContentHash,
+struct Claim<'a> {
+    folder: &'a Path,
+    stage: Stage,
+    recipe: ContentHash,
     /// Its games, samples or pairs.
-    pub items: u64,
-    /// Its parts.
-    pub parts: u64,
+    items: u64,
+    parts: u64,
 }
 
-impl<'a> Claim<'a> {
-    /// What self-play is about to write.
-    #[must_use]
-    pub fn of_generate(task: &GenerateTask<'a>) -> Self {
-        Self {
-            folder: task.output,
-            stage: Stage::Generate,
-            recipe: generate::recipe::recipe(task).hash,
-            items: task.config.games,
-            parts: task.config.part_count() as u64,
-        }
+/// Checks the folder that a stage is about to write, if it writes one; with `replace`, also clears it.
+///
+/// # Errors
+///
+/// A folder that holds something that renma did not write or, to be cleared, is a link or in use; and a damaged dataset to avoid.
+pub fn make_way(task: &StageTask<'_>, replace: bool, context: Context<'_>) -> Result<(), StageError> {
+    let (items, parts) = match task {
+        StageTask::Generate(task) => (task.config.games, task.config.part_count() as u64),
+        StageTask::Train(_) => return Ok(()),
+        StageTask::FitMpc(task) => (task.config.games, task.config.games.div_ceil(task.config.part_games)),
+        StageTask::Gate(task) => (task.config.games / 2, (task.config.games / 2).div_ceil(BATCH_PAIRS)),
+    };
+    let Some(folder) = task.output() else { return Ok(()) };
+    let claim = Claim { folder, stage: task.stage(), recipe: task.recipe()?, items, parts };
+    if !replace {
+        return Ok(check_folder(folder).map(drop)?);
     }
-
-    /// The samples that a fit of MPC statistics is about to write.
-    #[must_use]
-    pub fn of_fit_mpc(task: &FitMpcTask<'_>, output: &'a Path) -> Self {
-        Self {
-            folder: output,
-            stage: Stage::FitMpc,
-            recipe: fit_mpc::recipe::recipe(task).hash,
-            items: task.config.games,
-            parts: task.config.games.div_ceil(task.config.part_games),
-        }
-    }
-
-    /// The games that a match is about to write.
-    ///
-    /// # Errors
-    ///
-    /// A damaged dataset to avoid.
-    pub fn of_gate(task: &GateTask<'a>) -> Result<Self, StageError> {
-        let pairs = task.config.games / 2;
-        Ok(Self {
-            folder: task.output,
-            stage: Stage::Gate,
-            recipe: gate::recipe::recipe(task)?.hash,
-            items: pairs,
-            parts: pairs.div_ceil(BATCH_PAIRS),
-        })
-    }
-
-    /// Checks the folder before a stage writes to it; with `replace`, also clears it.
-    ///
-    /// # Errors
-    ///
-    /// A folder that is a link, is in use, or holds something that renma did not write.
-    pub fn make_way(&self, replace: bool, context: Context<'_>) -> Result<(), ArtifactError> {
-        if !replace {
-            return check_folder(self.folder).map(drop);
-        }
-        let what = match clear_folder(self)? {
-            Some(Cleared::OtherInputs) => "was made from other inputs; rebuilding it",
-            Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
-            None => return Ok(()),
-        };
-        context.host.detail(&format!("{}: {} {what}", self.stage, self.folder.display()));
-        Ok(())
-    }
+    let what = match clear_folder(&claim)? {
+        Some(Cleared::OtherInputs) => "was made from other inputs; rebuilding it",
+        Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
+        None => return Ok(()),
+    };
+    context.host.detail(&format!("{}: {} {what}", claim.stage, folder.display()));
+    Ok(())
 }
 
 /// What was removed from a folder.

@@ -59,16 +59,6 @@ pub(in crate::cli) struct EvalArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "If there are fewer positions than threads, all threads work on each: scores stay the same, but nodes and the \
-                  choice among equal moves vary.\n\nExample: renma solve positions.obf --threads 1 --json"
-)]
-pub(in crate::cli) struct SolveArguments {
-    #[command(flatten)]
-    pub(in crate::cli) positions: PositionsArguments,
-}
-
-#[derive(Args, Debug)]
 #[command(after_help = "Example: renma play --level 4")]
 pub(in crate::cli) struct PlayArguments {
     #[command(flatten)]
@@ -86,20 +76,6 @@ pub(in crate::cli) struct ServeArguments {
     /// Port on 127.0.0.1; 0 is a free one
     #[arg(long, value_name = "N", default_value_t = 8064)]
     pub(in crate::cli) port: u16,
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = "Example: renma nboard --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
-pub(in crate::cli) struct NboardArguments {
-    #[command(flatten)]
-    pub(in crate::cli) engine: EngineArguments,
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = "Example: renma gtp --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
-pub(in crate::cli) struct GtpArguments {
-    #[command(flatten)]
-    pub(in crate::cli) engine: EngineArguments,
 }
 
 /// An engine that another program plays with.

@@ -1,10 +1,13 @@
 //! The arguments of the commands about a run as a whole.
 
 use super::{SettingArguments, folder, stage_name};
+use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
+use crate::report::invocation::Invocation;
 use crate::run::next::Generations;
 use clap::Args;
-use std::path::PathBuf;
+use std::env::current_dir;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A run and its folders.
@@ -21,6 +24,42 @@ pub(in crate::cli) struct RunArguments {
     /// The datasets [default: datasets/RUN]
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) datasets: Option<PathBuf>,
+}
+
+impl RunArguments {
+    /// The config, and the run as a command line names it.
+    pub(in crate::cli) fn load(&self) -> Result<(LoadedConfig, Invocation), ConfigError> {
+        invocation(&self.config, &self.set, self.models.as_deref(), self.datasets.as_deref())
+    }
+}
+
+/// A config with its settings, and the run in these folders, else in its own, as a command line names it.
+pub(in crate::cli) fn invocation(
+    config: &Path,
+    set: &SettingArguments,
+    models: Option<&Path>,
+    datasets: Option<&Path>,
+) -> Result<(LoadedConfig, Invocation), ConfigError> {
+    let loaded = load_config_with(config, &set.settings)?;
+    let invocation = Invocation {
+        config: from_here(config),
+        settings: set.settings.iter().map(|setting| setting.line().to_owned()).collect(),
+        models: registry_folder(models, &loaded.name),
+        datasets: datasets.map_or_else(|| Path::new("datasets").join(&loaded.name), Path::to_owned),
+    };
+    Ok((loaded, invocation))
+}
+
+/// The registry that a command names, else that of the run.
+pub(super) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
+    named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
+}
+
+/// A path as someone in this folder would type it, so that a page does not depend on where the folder is.
+fn from_here(path: &Path) -> PathBuf {
+    let here = current_dir().ok();
+    let inside = here.and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    inside.unwrap_or_else(|| path.to_owned())
 }
 
 #[derive(Args, Debug)]
@@ -87,13 +126,6 @@ pub(in crate::cli) struct WorkerArguments {
     /// Permit a scheduler on another machine without TLS
     #[arg(long, requires = "scheduler")]
     pub(in crate::cli) insecure: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(after_help = "Example: renma report --config configs/nightly.toml")]
-pub(in crate::cli) struct ReportArguments {
-    #[command(flatten)]
-    pub(in crate::cli) run: RunArguments,
 }
 
 #[derive(Args, Debug)]

@@ -1,9 +1,8 @@
 //! The arguments of the `shard` commands.
 
 use super::run::WorkerArguments;
-use super::stage::{FitMpcArguments, GateArguments, GenerateArguments, StageRun, TrainArguments, WorkArguments};
+use super::stage::{StageRun, WorkArguments};
 use super::{folder, stage_name};
-use crate::cli::command_errors::UsageError;
 use crate::pipeline::stage::Stage;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};
@@ -58,9 +57,6 @@ pub(in crate::cli) enum ShardCommand {
     },
 }
 
-/// As that of `renma train`.
-const MEMORY: ByteSize = ByteSize::gib(4);
-
 #[derive(Args, Debug)]
 pub(in crate::cli) struct PlanArguments {
     /// The plan, a new file; `-` for stdout
@@ -79,106 +75,34 @@ pub(in crate::cli) struct PlanArguments {
     pub(in crate::cli) run: StageRun,
     /// generate: the model that plays [default: champion, else run.start]; fit-mpc: the model to fit
     #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
+    pub(in crate::cli) model: Option<String>,
     /// The generation, counted from 1
     #[arg(long, default_value_t = 1, value_name = "G", value_parser = clap::value_parser!(u32).range(1..))]
-    generation: u32,
+    pub(in crate::cli) generation: u32,
     /// generate, fit-mpc, gate: the dataset folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
-    output: Option<PathBuf>,
+    pub(in crate::cli) output: Option<PathBuf>,
     /// train: dataset folders, oldest first
     #[arg(long, num_args = 1.., value_name = "DIR", required_if_eq("stage", Stage::Train.name()))]
-    dataset: Vec<PathBuf>,
+    pub(in crate::cli) dataset: Vec<PathBuf>,
     /// train: the model to start from [default: zero weights]
     #[arg(long, value_name = "MODEL")]
-    parent: Option<String>,
+    pub(in crate::cli) parent: Option<String>,
     /// train: memory for the rows of a shard [default: 4GiB]
     #[arg(long, value_name = "SIZE")]
-    memory: Option<ByteSize>,
+    pub(in crate::cli) memory: Option<ByteSize>,
     /// gate: the model that may become champion
     #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
-    candidate: Option<String>,
+    pub(in crate::cli) candidate: Option<String>,
     /// gate: its opponent
     #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
-    baseline: Option<String>,
+    pub(in crate::cli) baseline: Option<String>,
     /// gate: datasets whose positions must not be openings
     #[arg(long, num_args = 1.., value_name = "DATASET")]
-    avoid: Vec<PathBuf>,
+    pub(in crate::cli) avoid: Vec<PathBuf>,
     /// Overwrite a result of other inputs in the output folder
     #[arg(long)]
-    replace: bool,
-}
-
-/// The arguments of the stage that a plan divides.
-pub(in crate::cli) enum StageArguments {
-    Generate(GenerateArguments, bool),
-    Train(TrainArguments),
-    FitMpc(FitMpcArguments),
-    Gate(GateArguments),
-}
-
-impl PlanArguments {
-    /// The arguments as those of the stage.
-    ///
-    /// # Errors
-    ///
-    /// An option that the stage does not have, or lacks.
-    pub(in crate::cli) fn into_stage(self) -> Result<StageArguments, UsageError> {
-        let Self { stage, run, model, generation, output, candidate, baseline, avoid, replace, .. } = self;
-        let (dataset, parent, memory) = (self.dataset, self.parent, self.memory);
-        let work = WorkArguments { budget: None };
-        let given = [
-            ("--model", model.is_some()),
-            ("--candidate", candidate.is_some()),
-            ("--baseline", baseline.is_some()),
-            ("--avoid", !avoid.is_empty()),
-            ("--output", output.is_some()),
-            ("--dataset", !dataset.is_empty()),
-            ("--parent", parent.is_some()),
-            ("--memory", memory.is_some()),
-        ];
-        let known: &[&str] = match stage {
-            Stage::Generate => &["--model", "--output"],
-            Stage::Train => &["--dataset", "--parent", "--memory"],
-            Stage::FitMpc => &["--model", "--output"],
-            Stage::Gate => &["--candidate", "--baseline", "--avoid", "--output"],
-        };
-        if let Some((option, _)) = given.iter().find(|(option, given)| *given && !known.contains(option)) {
-            return Err(UsageError(format!("{option} is not an option of --stage {stage}")));
-        }
-        let needed = |option: &str| UsageError(format!("--stage {stage} needs {option}"));
-        Ok(match stage {
-            Stage::Generate => {
-                let output = output.ok_or_else(|| needed("--output"))?;
-                StageArguments::Generate(GenerateArguments { run, model, generation, output }, replace)
-            }
-            Stage::Train => {
-                let memory = memory.unwrap_or(MEMORY);
-                StageArguments::Train(TrainArguments { run, dataset, parent, memory, work })
-            }
-            Stage::FitMpc => {
-                let model = model.ok_or_else(|| needed("--model"))?;
-                StageArguments::FitMpc(FitMpcArguments { run, model, generation, output, replace, work })
-            }
-            Stage::Gate => {
-                let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
-                let baseline = baseline.ok_or_else(|| needed("--baseline"))?;
-                let (output, remake) = (output.ok_or_else(|| needed("--output"))?, false);
-                StageArguments::Gate(GateArguments {
-                    run,
-                    candidate,
-                    baseline,
-                    avoid,
-                    generation,
-                    output,
-                    pairs: None,
-                    remake,
-                    replace,
-                    work,
-                })
-            }
-        })
-    }
+    pub(in crate::cli) replace: bool,
 }
 
 /// Where the shards of a plan run.

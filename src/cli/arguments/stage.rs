@@ -2,6 +2,8 @@
 
 use super::SettingArguments;
 use super::folder;
+use super::run::registry_folder;
+use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use bytesize::ByteSize;
 use clap::Args;
 use std::path::PathBuf;
@@ -20,6 +22,15 @@ pub(in crate::cli) struct StageRun {
     pub(in crate::cli) models: Option<PathBuf>,
 }
 
+impl StageRun {
+    /// The config and the folder of the registry.
+    pub(in crate::cli) fn load(&self) -> Result<(LoadedConfig, PathBuf), ConfigError> {
+        let config = load_config_with(&self.config, &self.set.settings)?;
+        let registry = registry_folder(self.models.as_deref(), &config.name);
+        Ok((config, registry))
+    }
+}
+
 /// The time limit of a stage.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct WorkArguments {
@@ -32,18 +43,6 @@ pub(in crate::cli) struct WorkArguments {
 #[command(
     after_help = "Example: renma generate --config configs/default.toml --generation 1 --output datasets/try/selfplay/generation=0001"
 )]
-pub(in crate::cli) struct GenerateCommandArguments {
-    #[command(flatten)]
-    pub(in crate::cli) task: GenerateArguments,
-    /// Overwrite a result of other inputs in the output folder
-    #[arg(long)]
-    pub(in crate::cli) replace: bool,
-    #[command(flatten)]
-    pub(in crate::cli) work: WorkArguments,
-}
-
-/// The games to play, and who plays them.
-#[derive(Args, Debug)]
 pub(in crate::cli) struct GenerateArguments {
     #[command(flatten)]
     pub(in crate::cli) run: StageRun,
@@ -56,6 +55,11 @@ pub(in crate::cli) struct GenerateArguments {
     /// The dataset folder
     #[arg(long, value_name = "DIR", value_parser = folder())]
     pub(in crate::cli) output: PathBuf,
+    /// Overwrite a result of other inputs in the output folder
+    #[arg(long)]
+    pub(in crate::cli) replace: bool,
+    #[command(flatten)]
+    pub(in crate::cli) work: WorkArguments,
 }
 
 #[derive(Args, Debug)]

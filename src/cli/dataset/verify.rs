@@ -1,7 +1,7 @@
 //! `renma dataset verify`.
 
 use crate::cli::arguments::dataset::VerifyArguments;
-use crate::cli::output::{FOUND, finding_text, print_json, say, thousands};
+use crate::cli::output::{FOUND, finding_text, say, thousands};
 use crate::cli::session::Session;
 use crate::cluster::runs::name_makers;
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
@@ -34,12 +34,9 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
         text += &format!("\n{}", finding_text(items, *count));
     }
     say(&text);
-    if !session.json {
-        return Ok(());
-    }
     let share = |count: u64| (0 < count).then(|| share_found(count, FOUND));
     let games = share(games_remade).map(|share| if games_remade < games { share } else { 0.0 });
-    print_json(&json!({
+    session.print_json(&json!({
         "verified": checked,
         "games_remade": games_remade,
         "rows_resolved": rows_resolved,

@@ -1,6 +1,6 @@
 //! `renma model verify`.
 
-use crate::cli::output::{print_json, say};
+use crate::cli::output::say;
 use crate::cli::session::Session;
 use crate::run::models::verify::verify_registry;
 use serde_json::json;
@@ -17,12 +17,9 @@ pub(super) fn verify(session: &Session, models: &Path, datasets: &Path) -> anyho
         verified.gates.len(),
         verified.datasets_gone.len()
     ));
-    if !session.json {
-        return Ok(());
-    }
     let texts =
         |folders: &[PathBuf]| folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect::<Vec<_>>();
-    print_json(&json!({
+    session.print_json(&json!({
         "versions": verified.versions,
         "champion": verified.champion,
         "datasets": texts(&verified.datasets),

@@ -4,8 +4,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{PendingFolder, exists, publish_bytes};
-use crate::cluster::drive::{DriveError, tell};
-use crate::exit_code;
+use crate::cluster::drive::tell;
 use crate::pipeline::{Context, StageError};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,7 +26,7 @@ fn named_python() -> OsString {
 }
 
 /// The user's Python, which has the same distributed as their cluster.
-pub(super) fn users_python() -> Result<PathBuf, DriveError> {
+pub(super) fn users_python() -> Result<PathBuf, StageError> {
     let python = named_python();
     let check = format!("{CHECK}; import distributed");
     let remedy = "name a Python in RENMA_PYTHON that has distributed, in the version of your cluster";
@@ -36,7 +35,7 @@ pub(super) fn users_python() -> Result<PathBuf, DriveError> {
 }
 
 /// A Python with the pinned packages, in the user's cache; it is made once.
-pub(super) fn python(context: Context<'_>) -> Result<PathBuf, DriveError> {
+pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let base = named_python();
     let version = output(Command::new(&base).args(["-c", CHECK])).map_err(|reason| unusable(&base, &reason, REMEDY))?;
     let hash = ContentHash::of(format!("{REQUIREMENTS}{}", String::from_utf8_lossy(&version)).as_bytes());
@@ -85,21 +84,20 @@ fn result_of(output: Output) -> Result<Vec<u8>, String> {
 }
 
 /// As [`output`], for a command that takes a while: an interruption ends it.
-fn wait(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, String>, DriveError> {
+fn wait(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, String>, StageError> {
     let failed = |source| ArtifactError::io("start", Path::new(OsStr::new("python3")), source);
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
     while child.try_wait().map_err(failed)?.is_none() {
         if let Err(error) = context.check() {
             child.kill().and_then(|()| child.wait()).map_err(failed)?;
-            return Err(error.into());
+            return Err(error);
         }
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(result_of(child.wait_with_output().map_err(failed)?))
 }
 
-fn unusable(python: &OsStr, reason: &str, remedy: &str) -> DriveError {
-    let text = format!("cannot use {}: {reason}\n{remedy}", python.display());
-    DriveError::Runner { text, code: exit_code::USAGE }
+fn unusable(python: &OsStr, reason: &str, remedy: &str) -> StageError {
+    StageError::Setting(format!("cannot use {}: {reason}\n{remedy}", python.display()))
 }

@@ -82,12 +82,3 @@ fn is_gone(path: &Path, reason: &str) -> ArtifactError {
     let remedy = "start it in the folder in which the plan was made, or make the plan again";
     ArtifactError::Conflict { path: path.to_owned(), reason: format!("{reason}\n{remedy}") }
 }
-
-/// An error unless a plan's settings are those that its hash was made of.
-pub(super) fn check_made_of(path: &Path, listed: ContentHash, made: ContentHash) -> Result<(), ArtifactError> {
-    if listed == made {
-        return Ok(());
-    }
-    let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
-    Err(ArtifactError::unfit(path, reason))
-}

@@ -1,6 +1,6 @@
 //! Training in a plan.
 
-use super::inputs::{PlannedDataset, PlannedModel, check_made_of};
+use super::inputs::{PlannedDataset, PlannedModel};
 use super::text_of;
 use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::error::ArtifactError;
@@ -92,11 +92,7 @@ impl TrainPlan {
             parent: self.parent.as_ref().map(|parent| parent.load(path)).transpose()?,
             registry: Registry::new(&self.registry),
         };
-        let task = self.task(&inputs);
-        let folders = self.datasets.iter().map(|dataset| Dataset::open(&dataset.folder));
-        let datasets = folders.collect::<Result<Vec<_>, _>>()?;
-        check_made_of(path, self.recipe, step(&task, &datasets).id)?;
-        let rounds = train_rounds(&task);
+        let rounds = train_rounds(&self.task(&inputs));
         if (rounds.wide.len(), rounds.phases.end) != (self.wide_parts, self.weights.len()) {
             let reason = format!("its training has {} parts, {} of them wide", rounds.phases.end, rounds.wide.len());
             return Err(unfit(format!("{reason}; the plan says {} and {}", self.weights.len(), self.wide_parts)));

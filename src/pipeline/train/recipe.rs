@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// # Errors
 ///
 /// No dataset, or a missing or damaged one.
-pub(super) fn open_datasets(task: &TrainTask<'_>) -> Result<Vec<Dataset>, StageError> {
+pub fn open_datasets(task: &TrainTask<'_>) -> Result<Vec<Dataset>, StageError> {
     if task.datasets.is_empty() {
         return Err(StageError::Setting("no dataset is named: add --dataset DIR".into()));
     }

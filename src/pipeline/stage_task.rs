@@ -1,0 +1,140 @@
+//! Any stage of the loop as one value: what it is asked for, and what it reports.
+
+use super::fit_mpc::parts::fit_mpc_shards;
+use super::fit_mpc::run::fit_mpc;
+use super::fit_mpc::task::{FitMpcReport, FitMpcTask};
+use super::gate::batches::gate_shards;
+use super::gate::run::gate;
+use super::gate::task::{GateReport, GateTask};
+use super::generate::run::{generate, generate_shards};
+use super::generate::task::{GenerateReport, GenerateTask};
+use super::parts::Shards;
+use super::stage::Stage;
+use super::train::recipe::open_datasets;
+use super::train::run::train;
+use super::train::shards::TrainShards;
+use super::train::task::{TrainReport, TrainTask};
+use super::{Context, StageError, fit_mpc, gate, generate, train};
+use crate::artifact::dataset::verdict::VerdictFile;
+use crate::artifact::hash::ContentHash;
+use serde::Serialize;
+use std::path::Path;
+
+/// What is asked of a stage.
+#[derive(Clone, Debug)]
+pub enum StageTask<'a> {
+    /// Self-play.
+    Generate(GenerateTask<'a>),
+    /// A training.
+    Train(TrainTask<'a>),
+    /// MPC statistics.
+    FitMpc(FitMpcTask<'a>),
+    /// A match.
+    Gate(GateTask<'a>),
+}
+
+/// What a stage reports.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "as in a task")]
+pub enum StageReport {
+    Generate(GenerateReport),
+    Train(Box<TrainReport>),
+    FitMpc(Box<FitMpcReport>),
+    Gate(Box<GateReport>),
+}
+
+impl StageTask<'_> {
+    /// The stage.
+    #[must_use]
+    pub const fn stage(&self) -> Stage {
+        match self {
+            Self::Generate(_) => Stage::Generate,
+            Self::Train(_) => Stage::Train,
+            Self::FitMpc(_) => Stage::FitMpc,
+            Self::Gate(_) => Stage::Gate,
+        }
+    }
+
+    /// The hash of everything that determines its parts, except their number.
+    ///
+    /// # Errors
+    ///
+    /// A missing or damaged dataset.
+    pub fn recipe(&self) -> Result<ContentHash, StageError> {
+        Ok(match self {
+            Self::Generate(task) => generate::recipe::recipe(task).hash,
+            Self::Train(task) => train::recipe::step(task, &open_datasets(task)?).id,
+            Self::FitMpc(task) => fit_mpc::recipe::recipe(task).hash,
+            Self::Gate(task) => gate::recipe::recipe(task)?.hash,
+        })
+    }
+
+    /// The dataset folder that it writes, if it writes one.
+    #[must_use]
+    pub const fn output(&self) -> Option<&Path> {
+        match self {
+            Self::Generate(task) => Some(task.output),
+            Self::Train(_) => None,
+            Self::FitMpc(task) => task.output,
+            Self::Gate(task) => Some(task.output),
+        }
+    }
+
+    /// Its parts, which any number of processes make.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, or a stage that cannot be cut.
+    pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
+        match self {
+            Self::Generate(task) => Ok(generate_shards(*task)),
+            Self::Train(task) => Ok(Box::new(TrainShards(task))),
+            Self::FitMpc(task) => fit_mpc_shards(*task),
+            Self::Gate(task) => gate_shards(task),
+        }
+    }
+
+    /// Makes all of it on this machine, as far as it is not made yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stage; what was finished is kept.
+    pub fn make(&self, context: Context<'_>) -> Result<StageReport, StageError> {
+        Ok(match self {
+            Self::Generate(task) => StageReport::Generate(generate(*task, context)?),
+            Self::Train(task) => StageReport::Train(train(task, context)?.into()),
+            Self::FitMpc(task) => StageReport::FitMpc(fit_mpc(*task, context)?.into()),
+            Self::Gate(task) => StageReport::Gate(gate(*task, context)?.into()),
+        })
+    }
+}
+
+impl StageReport {
+    /// Whether all of it was made before.
+    #[must_use]
+    pub const fn is_skipped(&self) -> bool {
+        match self {
+            Self::Generate(report) => report.skipped,
+            Self::Train(report) => report.skipped,
+            Self::FitMpc(report) => report.skipped,
+            Self::Gate(report) => report.skipped,
+        }
+    }
+
+    /// The version that it made, if it makes versions.
+    #[must_use]
+    pub fn version(&self) -> Option<&str> {
+        match self {
+            Self::Train(report) => Some(&report.id),
+            Self::FitMpc(report) => Some(&report.id),
+            Self::Generate(_) | Self::Gate(_) => None,
+        }
+    }
+
+    /// Its verdict, if it gives one.
+    #[must_use]
+    pub fn verdict(&self) -> Option<&VerdictFile> {
+        if let Self::Gate(report) = self { Some(&report.verdict) } else { None }
+    }
+}
