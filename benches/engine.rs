@@ -3,17 +3,10 @@
 //! `cargo bench --bench engine`
 
 use divan::Bencher;
-use renma::artifact::model::builtin::Builtin;
-use renma::artifact::table::NEVER;
-use renma::engine::board::kernel::KernelChoice;
+use renma::artifact::{Builtin, NEVER};
 use renma::engine::board::perft::perft;
-use renma::engine::board::position::Position;
-use renma::engine::board::square::Squares;
 use renma::engine::eval::builtin;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::MpcTable;
-use renma::engine::search::searcher::Searcher;
+use renma::engine::{Depth, KernelChoice, Limits, MpcTable, Position, Searcher, Squares};
 
 const TABLE_BITS: u8 = 16;
 

@@ -5,22 +5,14 @@
 #![allow(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use renma::artifact::Registry;
 use renma::artifact::model::reference::load_model;
-use renma::artifact::model::registry::Registry;
 use renma::artifact::publish::read_bounded;
 use renma::config::load_config;
-use renma::engine::board::position::Position;
-use renma::engine::board::square::{Square, Squares};
-use renma::engine::eval::evaluation::Evaluation;
-use renma::engine::game::Game;
-use renma::engine::score::Score;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::MpcTable;
-use renma::engine::search::mpc_level::MpcLevel;
-use renma::engine::search::result::SearchResult;
-use renma::engine::search::searcher::Searcher;
-use renma::engine::search::selective::{Extension, Selective};
+use renma::engine::{
+    Depth, Evaluation, Extension, Game, Limits, MpcLevel, MpcTable, Position, Score, SearchResult, Searcher, Selective,
+    Square, Squares,
+};
 use renma::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use renma::pipeline::fit_mpc::run::fit_mpc;
 use renma::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask, Method};

@@ -30,7 +30,7 @@ mod stage;
 mod status;
 mod train;
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::table::is_decoding;
 use crate::exit_code;
 use arguments::{Arguments, Command, help};

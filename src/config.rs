@@ -5,10 +5,10 @@ mod nearest;
 mod resolve;
 pub mod setting;
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::{parse_features, read_features};
 use crate::artifact::publish::read_stream;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::engine::PatternSet;
 use crate::exchange::transcripts::read_transcripts;
 use crate::exit_code;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;

@@ -8,10 +8,8 @@ mod journal;
 pub mod plan;
 mod stages;
 
-use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
-use crate::artifact::lock::FolderLock;
-use crate::artifact::model::reference::{LoadedModel, load_model};
-use crate::artifact::model::registry::Registry;
+use crate::artifact::model::reference::load_model;
+use crate::artifact::{FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
 use crate::cluster::check::Checked;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;

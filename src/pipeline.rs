@@ -17,8 +17,8 @@ pub mod stage_task;
 pub mod train;
 mod workers;
 
-use crate::artifact::error::ArtifactError;
-use crate::engine::search::result::Stopped;
+use crate::artifact::ArtifactError;
+use crate::engine::Stopped;
 use crate::exit_code;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -13,10 +13,9 @@ mod samples;
 mod scale;
 mod tables;
 
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::registry::Registry;
-use crate::artifact::output::{FileKind, OutputFile, first_bytes};
+use crate::artifact::output::first_bytes;
 use crate::artifact::publish::check_folder;
+use crate::artifact::{ArtifactError, FileKind, OutputFile, Registry};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use facts::Facts;

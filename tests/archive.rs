@@ -5,16 +5,13 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::error::ArtifactError;
-use renma::artifact::hash::ContentHash;
 use renma::artifact::model::archive::Archive;
-use renma::artifact::model::document::{ModelDocument, ModelKind, Origin};
+use renma::artifact::model::document::Origin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::model::reference::load_model;
-use renma::artifact::model::registry::Registry;
-use renma::artifact::model::version::Model;
 use renma::artifact::seal::seal;
-use renma::engine::eval::evaluation::Evaluation;
+use renma::artifact::{ArtifactError, ContentHash, Model, ModelDocument, ModelKind, Registry};
+use renma::engine::Evaluation;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::FileExt;

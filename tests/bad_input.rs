@@ -7,16 +7,12 @@ mod workspace;
 
 use arrow::array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
 use parquet::arrow::ArrowWriter;
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
-use renma::artifact::hash::ContentHash;
-use renma::artifact::model::registry::Registry;
-use renma::artifact::model::version::Model;
-use renma::artifact::table::Footer;
-use renma::artifact::table::NEVER;
+use renma::artifact::dataset::manifest::content_of;
+use renma::artifact::{
+    ContentHash, Dataset, DatasetKind, Footer, Manifest, Model, NEVER, POSITIONS, PositionRow, Registry,
+};
 use renma::config::load_config;
-use renma::engine::score::Score;
+use renma::engine::Score;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Host, Progress, StageError};

@@ -5,18 +5,16 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::{Dataset, part_path};
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use renma::artifact::dataset::manifest::{Manifest, content_of};
-use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
-use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
+use renma::artifact::dataset::folder::part_path;
+use renma::artifact::dataset::manifest::content_of;
+use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::write_sealed;
-use renma::artifact::table::NEVER;
-use renma::artifact::table::{Footer, Table};
+use renma::artifact::{
+    Dataset, Footer, GATE_GAMES, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow, NEVER, POSITIONS, PositionRow,
+    Table, Verdict, VerdictFile,
+};
 use renma::curate::inspect::{Inspection, Summary, inspect};
-use renma::engine::board::position::Position;
-use renma::engine::score::Score;
+use renma::engine::{Position, Score};
 use renma::pipeline::{Context, Host, Progress};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

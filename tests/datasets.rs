@@ -5,12 +5,9 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::bounds::PARTS_MAX;
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, content_of, part_name};
+use renma::artifact::dataset::manifest::{content_of, part_name};
 use renma::artifact::dataset::verify::strangers;
-use renma::artifact::hash::ContentHash;
-use renma::artifact::table::FileEntry;
+use renma::artifact::{ContentHash, Dataset, DatasetFormat, DatasetKind, FileEntry, Manifest, PARTS_MAX, Part, RULES};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -9,13 +9,8 @@ use arrow::array::{ArrayRef, BooleanArray, Int16Array, Int32Array, Int64Array, R
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
 use parquet::file::properties::WriterProperties;
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::games::GameRow;
-use renma::artifact::dataset::positions::PositionRow;
-use renma::artifact::table::NEVER;
-use renma::engine::board::notation::{Black, ColoredPosition, White};
-use renma::engine::game::Game;
-use renma::engine::score::Score;
+use renma::artifact::{Dataset, GameRow, NEVER, PositionRow};
+use renma::engine::{Black, ColoredPosition, Game, Score, White};
 use std::path::Path;
 use std::sync::Arc;
 use workspace::{Workspace, check_same, files};

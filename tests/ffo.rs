@@ -3,15 +3,9 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use renma::engine::board::kernel::KernelChoice;
 use renma::engine::board::notation::parse_board;
-use renma::engine::board::position::Position;
-use renma::engine::board::square::Square;
 use renma::engine::eval::builtin;
-use renma::engine::score::{Discs, Score};
-use renma::engine::search::depth::Depth;
-use renma::engine::search::mpc::MpcTable;
-use renma::engine::search::searcher::Searcher;
+use renma::engine::{Depth, Discs, KernelChoice, MpcTable, Position, Score, Searcher, Square};
 use std::ops::RangeInclusive;
 
 const TABLE_BITS: u8 = 20;

@@ -6,20 +6,13 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::{Dataset, part_path};
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
-use renma::artifact::dataset::verdict::{Verdict, VerdictFile, read_verdict};
-use renma::artifact::model::builtin::Builtin;
+use renma::artifact::dataset::folder::part_path;
+use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::seal::seal;
-use renma::artifact::table::NEVER;
-use renma::artifact::table::row::TableRow;
-use renma::engine::board::position::Position;
-use renma::engine::game::Game;
-use renma::engine::score::Score;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::searcher::Searcher;
+use renma::artifact::{
+    Builtin, Dataset, DatasetKind, GATE_GAMES, GateGameRow, Manifest, NEVER, TableRow, Verdict, VerdictFile,
+};
+use renma::engine::{Depth, Game, Limits, Position, Score, Searcher};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -5,16 +5,8 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::games::GameRow;
-use renma::artifact::dataset::positions::PositionRow;
-use renma::artifact::lock::FolderLock;
-use renma::artifact::model::builtin::Builtin;
-use renma::artifact::table::NEVER;
-use renma::artifact::table::row::TableRow;
-use renma::engine::board::notation::{Black, White};
-use renma::engine::game::Game;
-use renma::engine::score::{Discs, Score};
+use renma::artifact::{Builtin, Dataset, FolderLock, GameRow, NEVER, PositionRow, TableRow};
+use renma::engine::{Black, Discs, Game, Score, White};
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;

@@ -5,11 +5,8 @@
 mod workspace;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
-use renma::artifact::model::builtin::Builtin;
-use renma::artifact::model::reference::LoadedModel;
-use renma::artifact::model::version::Model;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
+use renma::artifact::{Builtin, LoadedModel, Model};
+use renma::engine::{Depth, Limits};
 use renma::play::gtp::serve;
 use renma::play::lines::Lines;
 use std::io::{Cursor, Write};

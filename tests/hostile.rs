@@ -8,20 +8,15 @@ mod workspace;
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::games::GAMES;
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
-use renma::artifact::hash::ContentHash;
+use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::publish::publish_bytes;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::step::settings_hash;
-use renma::artifact::table::NEVER;
-use renma::artifact::table::row::TableRow;
-use renma::artifact::table::{Footer, Table};
-use renma::engine::score::Score;
+use renma::artifact::{
+    ContentHash, Dataset, DatasetKind, Footer, GAMES, GATE_GAMES, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow,
+    NEVER, POSITIONS, PositionRow, Table, TableRow,
+};
+use renma::engine::Score;
 use renma::pipeline::generate::task::ALGORITHM;
 use serde_json::{Value, json};
 use std::path::Path;

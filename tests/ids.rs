@@ -1,10 +1,8 @@
 //! The ids of steps and recipes, by which everything that was made is found again.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::hash::ContentHash;
 use renma::artifact::model::reference::load_model;
-use renma::artifact::model::registry::Registry;
+use renma::artifact::{ContentHash, Dataset, Registry};
 use renma::config::load_config;
 use renma::pipeline::fit_mpc::task::FitMpcTask;
 use renma::pipeline::gate::task::GateTask;

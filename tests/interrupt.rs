@@ -6,23 +6,13 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::part_path;
-use renma::artifact::dataset::games::GAMES;
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::positions::POSITIONS;
-use renma::artifact::dataset::positions::PositionRow;
-use renma::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance};
-use renma::artifact::hash::ContentHash;
+use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::step::settings_hash;
-use renma::artifact::table::NEVER;
-use renma::engine::board::square::Squares;
-use renma::engine::game::Game;
-use renma::engine::score::Score;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc_level::MpcLevel;
-use renma::engine::search::sampling::NodeRequest;
-use renma::engine::search::searcher::Searcher;
+use renma::artifact::{
+    ContentHash, DatasetKind, DatasetWriter, GAMES, ImportedGame, Manifest, NEVER, POSITIONS, PositionRow, Provenance,
+};
+use renma::engine::{Depth, Game, Limits, MpcLevel, NodeRequest, Score, Searcher, Squares};
 use renma::pipeline::generate::task::ALGORITHM;
 use renma::random::{Stream, stream};
 use serde_json::Value;

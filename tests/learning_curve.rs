@@ -5,8 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::model::registry::Registry;
+use renma::artifact::{Dataset, Registry};
 use renma::config::load_config;
 use renma::pipeline::train::recipe::step;
 use renma::pipeline::train::run::{epochs_done, train};

@@ -5,10 +5,8 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::error::ArtifactError;
-use renma::artifact::model::name::VersionId;
-use renma::artifact::model::registry::Registry;
 use renma::artifact::seal::{read_sealed, seal};
+use renma::artifact::{ArtifactError, Registry, VersionId};
 use renma::config::load_config;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;

@@ -6,8 +6,8 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::ChampionFile;
 use renma::artifact::dataset::verdict::read_verdict;
-use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::run::standings::standings;
 use serde_json::Value;

@@ -6,16 +6,8 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{file_entry, part_path};
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest};
-use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::model::reference::LoadedModel;
-use renma::artifact::table::NEVER;
-use renma::artifact::table::row::TableRow;
-use renma::engine::score::Score;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::mpc::MpcTable;
-use renma::engine::search::mpc_level::{LEVELS, MpcLevel};
-use renma::engine::search::searcher::Searcher;
+use renma::artifact::{DatasetKind, LoadedModel, MPC_SAMPLES, Manifest, MpcSampleRow, NEVER, TableRow};
+use renma::engine::{Depth, LEVELS, MpcLevel, MpcTable, Score, Searcher};
 use renma::pipeline::fit_mpc::run::fit_samples;
 use renma::pipeline::fit_mpc::sample::Sample;
 use std::os::unix::fs::MetadataExt;

@@ -6,14 +6,10 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{file_entry, part_path};
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
+use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::dataset::verdict::read_verdict;
-use renma::artifact::model::champion::ChampionFile;
 use renma::artifact::seal::write_sealed;
-use renma::artifact::table::Footer;
-use renma::artifact::table::NEVER;
-use renma::artifact::table::row::TableRow;
+use renma::artifact::{ChampionFile, DatasetKind, Footer, GATE_GAMES, GateGameRow, Manifest, NEVER, TableRow};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

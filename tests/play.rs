@@ -7,9 +7,7 @@ mod workspace;
 
 use anstream::adapter::strip_str;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
-use renma::artifact::model::builtin::Builtin;
-use renma::artifact::model::reference::LoadedModel;
-use renma::artifact::model::version::Model;
+use renma::artifact::{Builtin, LoadedModel, Model};
 use renma::play::lines::Lines;
 use renma::play::terminal::play;
 use std::io::{Cursor, Read, Write};

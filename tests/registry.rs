@@ -6,14 +6,10 @@
 mod workspace;
 
 use renma::artifact::dataset::verdict::read_verdict;
-use renma::artifact::lock::FolderLock;
-use renma::artifact::model::champion::ChampionFile;
-use renma::artifact::model::closed::ClosedFile;
 use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
-use renma::artifact::model::name::VersionId;
-use renma::artifact::model::registry::Registry;
 use renma::artifact::seal::seal;
+use renma::artifact::{ChampionFile, ClosedFile, FolderLock, Registry, VersionId};
 use renma::pipeline::stage::Stage;
 use renma::run::standings::standings;
 use serde_json::Value;

@@ -5,10 +5,8 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 use renma::artifact::seal::{read_sealed, write_sealed};
-use renma::artifact::table::NEVER;
+use renma::artifact::{Dataset, MPC_SAMPLES, MpcSampleRow, NEVER};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -5,9 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::positions::PositionRow;
-use renma::artifact::table::NEVER;
+use renma::artifact::{Dataset, NEVER, PositionRow};
 use serde_json::Value;
 use std::path::Path;
 use workspace::{Workspace, check_same, shipped, with_keys};

@@ -6,12 +6,8 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use renma::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use renma::artifact::table::NEVER;
-use renma::artifact::table::Table;
-use renma::artifact::table::row::TableRow;
-use renma::engine::score::Score;
+use renma::artifact::{GATE_GAMES, GateGameRow, MPC_SAMPLES, MpcSampleRow, NEVER, Table, TableRow};
+use renma::engine::Score;
 use renma::pipeline::item_sample::ItemSample;
 use serde_json::Value;
 use std::path::Path;

@@ -2,14 +2,9 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use renma::artifact::model::reference::LoadedModel;
-use renma::engine::board::kernel::KernelChoice;
+use renma::artifact::LoadedModel;
 use renma::engine::board::notation::parse_board;
-use renma::engine::board::position::Position;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc_level::MpcLevel;
-use renma::engine::search::searcher::Searcher;
+use renma::engine::{Depth, KernelChoice, Limits, MpcLevel, Position, Searcher};
 use std::path::Path;
 
 /// The FFO positions with these numbers.

@@ -8,13 +8,9 @@ mod es_cube;
 mod workspace;
 
 use es_cube::{PARITY, PlainInstance, WEIGHT_COUNT, configuration, instances};
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::positions::PositionRow;
-use renma::artifact::model::registry::Registry;
-use renma::artifact::table::NEVER;
+use renma::artifact::{Dataset, NEVER, PositionRow, Registry};
 use renma::config::load_config;
-use renma::engine::board::position::{Opponent, Player, Position};
-use renma::engine::score::Score;
+use renma::engine::{Opponent, Player, Position, Score};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
 use renma::pipeline::train::task::{TrainConfig, TrainTask};

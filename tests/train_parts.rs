@@ -5,11 +5,8 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::error::ArtifactError;
-use renma::artifact::hash::{ContentHash, FieldHasher};
-use renma::artifact::model::reference::{LoadedModel, load_model};
-use renma::artifact::model::registry::Registry;
+use renma::artifact::model::reference::load_model;
+use renma::artifact::{ArtifactError, ContentHash, Dataset, FieldHasher, LoadedModel, Registry};
 use renma::config::{LoadedConfig, load_config};
 use renma::pipeline::parts::PartsReport;
 use renma::pipeline::train::recipe::step;

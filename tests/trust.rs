@@ -5,13 +5,9 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::manifest::{DatasetKind, Manifest, content_of};
-use renma::artifact::dataset::positions::{POSITIONS, PositionRow};
-use renma::artifact::table::NEVER;
-use renma::artifact::table::row::TableRow;
-use renma::artifact::table::{Footer, Table};
-use renma::engine::score::{Discs, Score};
+use renma::artifact::dataset::manifest::content_of;
+use renma::artifact::{Dataset, DatasetKind, Footer, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow};
+use renma::engine::{Discs, Score};
 use renma::random::{Stream, belongs};
 use serde_json::Value;
 use std::collections::BTreeSet;

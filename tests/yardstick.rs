@@ -5,14 +5,9 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use renma::artifact::dataset::folder::Dataset;
-use renma::artifact::dataset::positions::PositionRow;
-use renma::artifact::model::builtin::Builtin;
 use renma::artifact::model::reference::load_model;
-use renma::artifact::table::NEVER;
-use renma::engine::board::symmetry::Symmetry;
-use renma::engine::score::Discs;
-use renma::engine::search::searcher::Searcher;
+use renma::artifact::{Builtin, Dataset, NEVER, PositionRow};
+use renma::engine::{Discs, Searcher, Symmetry};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -3,16 +3,11 @@
 use super::arguments::bench::{BenchCommand, BenchConfig, BenchSearchArguments};
 use super::output::{say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
-use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::model::registry::Registry;
+use crate::artifact::{Dataset, Registry};
 use crate::config::load_config_with;
-use crate::engine::board::kernel::KernelChoice;
 use crate::engine::board::perft::perft;
-use crate::engine::board::position::Position;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::searcher::Searcher;
+use crate::engine::{Depth, KernelChoice, Limits, Position, Searcher};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::run::generate;
 use crate::pipeline::generate::task::GenerateTask;

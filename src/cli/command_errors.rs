@@ -1,6 +1,6 @@
 //! Errors of commands: as people read them, as `--json` prints them, and as exit codes.
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::config::ConfigError;
 use crate::exit_code;
 use crate::pipeline::StageError;

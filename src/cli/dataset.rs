@@ -7,15 +7,13 @@ use super::arguments::OutputArguments;
 use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_default};
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::games::GAMES;
-use crate::artifact::dataset::positions::POSITIONS;
+use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::{ExportFormat, export};
 use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
 use crate::curate::merge::{MergeReport, merge};
-use crate::engine::search::depth::Depth;
+use crate::engine::Depth;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use super::arguments::stage::FitMpcArguments;
 use super::output::{counted, detail, table, thousands};
 use super::session::{Session, load_run_model};
-use crate::artifact::model::registry::Registry;
-use crate::engine::search::mpc_level::LEVELS;
+use crate::artifact::Registry;
+use crate::engine::LEVELS;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
 use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use crate::pipeline::stage::Stage;

@@ -3,7 +3,7 @@
 use super::arguments::run::GcArguments;
 use super::output::{say, thousands};
 use super::session::Session;
-use crate::artifact::model::registry::Registry;
+use crate::artifact::Registry;
 use crate::report::invocation::Invocation;
 use crate::run::gc::{GcPlan, Removal, collect, plan};
 use crate::run::lineage::Lineage;

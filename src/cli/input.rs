@@ -1,7 +1,7 @@
 //! The input of a command: a file, a pipe or stdin, of bounded size.
 
 use super::session::wait_for;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::{read_bounded, read_stream};
 use crate::pipeline::{Context, StageError};
 use std::fs::{File, metadata};

@@ -1,8 +1,8 @@
 //! Text for people on stderr, results for machines on stdout.
 
 use super::command_errors::UsageError;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::output::{FileKind, OutputFile, stream};
+use crate::artifact::output::stream;
+use crate::artifact::{ArtifactError, FileKind, OutputFile};
 use crate::pipeline::item_sample::share_found;
 use indicatif::HumanCount;
 use serde::Serialize;

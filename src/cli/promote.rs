@@ -3,9 +3,9 @@
 use super::arguments::stage::PromoteArguments;
 use super::output::{detail, say};
 use super::session::Session;
+use crate::artifact::Registry;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::model::registry::Registry;
 use crate::exit_code;
 use crate::pipeline::promote::{PromoteReport, RollbackError, promote, rollback};
 use anyhow::anyhow;

@@ -6,8 +6,7 @@ use super::output::{bytes_text, counted, detail, duration_text, print, print_jso
 use super::session::Session;
 use super::shard::elsewhere;
 use super::{gate, gc, promote, shard, stage, status};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::registry::Registry;
+use crate::artifact::{ArtifactError, Registry};
 use crate::config::builtin::name_of;
 use crate::exit_code;
 use crate::learning_loop::plan::{Plan, plan};

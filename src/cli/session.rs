@@ -3,11 +3,10 @@
 use super::arguments::{GlobalArguments, ProgressMode};
 use super::output::{Verbosity, detail, print_json, say, set_verbosity};
 use super::progress::Watcher;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::builtin::Builtin;
-use crate::artifact::model::reference::{LoadedModel, load_champion, load_model};
+use crate::artifact::model::reference::{load_champion, load_model};
+use crate::artifact::{ArtifactError, Builtin, LoadedModel};
 use crate::config::LoadedConfig;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::MpcLevel;
 use crate::exit_code;
 use crate::pipeline::{Context, Host, StageError};
 use serde::Serialize;

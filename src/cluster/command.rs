@@ -3,7 +3,7 @@
 use super::drive::{Event, Runner};
 use super::runs::Ended;
 use super::stage::text_of;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::pipeline::{Context, StageError};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;

@@ -5,7 +5,7 @@ mod environment;
 use super::command::{end_of, signal_group, this_program};
 use super::drive::{Event, Runner};
 use super::plan::folder_of;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::publish_bytes;
 use crate::artifact::publish::temporary::temporary_file;
 use crate::exit_code;

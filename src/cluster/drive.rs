@@ -3,8 +3,7 @@
 use super::plan::{ShardWork, folder_of, name_of};
 use super::progress::PlanProgress;
 use super::runs::{Ended, log};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::lock::FolderLock;
+use crate::artifact::{ArtifactError, FolderLock};
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use serde::{Deserialize, Serialize};

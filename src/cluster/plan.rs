@@ -1,10 +1,9 @@
 //! A plan: one stage cut into shards, with everything that determines its bytes.
 
 use super::stage::{Inputs, Outline, StagePlan};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, format_of};
-use crate::artifact::output::FileKind;
+use crate::artifact::format::format_of;
 use crate::artifact::seal::{read_sealed, seal};
+use crate::artifact::{ArtifactError, FileKind, FormatVersion};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;

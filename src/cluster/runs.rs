@@ -1,7 +1,7 @@
 //! The side log of a plan, `PLAN.workers.jsonl`: one line per run of a shard, with who ran it. No result depends on it.
 
 use super::plan::{Plan, name_of};
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
 use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};

@@ -6,9 +6,7 @@ pub mod generate;
 mod inputs;
 pub mod train;
 
-use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
+use crate::artifact::{ArtifactError, ContentHash, PartRange};
 use crate::pipeline::StageError;
 use crate::pipeline::gate::task::BATCH_PAIRS;
 use crate::pipeline::stage::Stage;

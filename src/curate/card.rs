@@ -1,8 +1,7 @@
 //! The card of a dataset: a README.md with the header in YAML that Hugging Face reads.
 
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::output::{FileKind, first_bytes};
-use crate::artifact::table::{Column, Table};
+use crate::artifact::output::first_bytes;
+use crate::artifact::{Column, DatasetKind, FileKind, Manifest, Table};
 use arrow::datatypes::DataType;
 use std::fmt::Write;
 
@@ -184,10 +183,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::dataset::games::GAMES;
-    use crate::artifact::dataset::gate_games::GATE_GAMES;
-    use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
-    use crate::artifact::dataset::positions::POSITIONS;
+    use crate::artifact::{GAMES, GATE_GAMES, MPC_SAMPLES, POSITIONS};
 
     #[test]
     fn every_column_has_a_unit() {

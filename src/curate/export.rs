@@ -1,9 +1,7 @@
 //! Writes the positions of a dataset in another program's format.
 
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::output::FileKind;
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PositionRow};
 use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
 use crate::exchange::parquet::{PARQUET_FILE, ParquetWriter};

@@ -2,12 +2,12 @@
 
 mod label;
 
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::writer::{DatasetWriter, ImportedGame, Provenance, written_before};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::{ContentHash, FieldHasher};
-use crate::artifact::model::reference::LoadedModel;
-use crate::engine::search::depth::Depth;
+use crate::artifact::dataset::writer::written_before;
+use crate::artifact::{
+    ArtifactError, ContentHash, DatasetKind, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest,
+    Provenance,
+};
+use crate::engine::Depth;
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;

@@ -1,11 +1,11 @@
 //! Makes one dataset of several, whose games keep their order.
 
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest, check_part_count};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::writer::{DatasetWriter, Provenance, written_before};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::manifest::check_part_count;
+use crate::artifact::dataset::writer::written_before;
+use crate::artifact::{
+    ArtifactError, ContentHash, Dataset, DatasetKind, DatasetWriter, FieldHasher, Manifest, POSITIONS, Provenance,
+};
 use crate::pipeline::{Context, StageError};
 use serde_json::json;
 use std::path::{Path, PathBuf};

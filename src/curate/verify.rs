@@ -6,10 +6,8 @@ mod positions;
 
 use self::gate::GateVerified;
 use self::mpc::MpcVerified;
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::manifest::DatasetKind;
 use crate::artifact::dataset::verify::{Verified, strangers};
-use crate::artifact::error::ArtifactError;
+use crate::artifact::{ArtifactError, Dataset, DatasetKind};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;

@@ -5,12 +5,9 @@
 //! has up to three decimals. `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, lines, without_comment};
-use crate::artifact::dataset::positions::PositionRow;
-use crate::artifact::dataset::writer::ImportedGame;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::{ArtifactError, ImportedGame, PositionRow};
 use crate::engine::board::notation::parse_board;
-use crate::engine::game::Ply;
-use crate::engine::score::{Discs, Score};
+use crate::engine::{Discs, Ply, Score};
 use std::path::Path;
 
 /// Reads the positions of a file, each as a separate game; one without a legal move has no row.

@@ -4,11 +4,8 @@
 //! games is bad. Without that column every row is a separate game.
 
 use super::records::{BadRecord, Place, RecordNumber};
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
-use crate::artifact::dataset::writer::ImportedGame;
-use crate::artifact::table::row::TableRow;
-use crate::engine::board::notation::{Black, ColoredPosition, White};
-use crate::engine::game::Ply;
+use crate::artifact::{ImportedGame, POSITIONS, PositionRow, TableRow};
+use crate::engine::{Black, ColoredPosition, Ply, White};
 use std::collections::{BTreeMap, VecDeque};
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.

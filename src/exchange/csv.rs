@@ -2,11 +2,8 @@
 
 use super::columns::{Games, Number, SourceRow, check_columns};
 use super::records::{Line, Lines, Records};
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::output::{FileKind, first_bytes};
-use crate::artifact::table::Column;
-use crate::artifact::table::row::TableRow;
+use crate::artifact::output::first_bytes;
+use crate::artifact::{ArtifactError, Column, FileKind, POSITIONS, PositionRow, TableRow};
 use arrow::datatypes::DataType;
 use std::io::{self, Write};
 use std::path::Path;

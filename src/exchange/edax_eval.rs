@@ -1,9 +1,9 @@
 //! Edax's `eval.dat`: its patterns' weights for each of the 61 plies, i16 little endian in 1/128 disc, one per group of mirrors.
 
+use crate::artifact::FileKind;
 use crate::artifact::model::features_file::parse_features;
-use crate::artifact::output::{FileKind, first_bytes};
-use crate::engine::eval::evaluation::Evaluation;
-use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternKind, PatternSet};
+use crate::artifact::output::first_bytes;
+use crate::engine::{EMPTIES_MAX, Evaluation, PatternKind, PatternSet};
 use std::mem;
 
 /// The words EDAX and EVAL, then three of a version and a date in eight bytes. Edax prints the version and skips the date.
@@ -92,7 +92,7 @@ fn edax_weight(weight: i16) -> i16 {
 mod tests {
     use super::*;
     use crate::artifact::publish::publish_bytes;
-    use crate::engine::eval::pattern_set::Pattern;
+    use crate::engine::Pattern;
     use std::sync::Arc;
 
     /// The shipped set with other phases.

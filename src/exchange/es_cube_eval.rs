@@ -1,13 +1,12 @@
 //! `eval.dat`: 42,608 weights of the es-cube patterns, i32 little endian, mirrors included.
 
-use crate::artifact::error::ArtifactError;
 use crate::artifact::model::features_file::parse_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::model::weights_file::spread;
-use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
-use crate::engine::eval::evaluation::Evaluation;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::artifact::{ArtifactError, FileKind};
+use crate::engine::{Evaluation, PatternSet};
 use std::path::Path;
 use std::sync::Arc;
 

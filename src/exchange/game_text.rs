@@ -1,8 +1,8 @@
 //! Games as a line of text: an OBF position, a transcript `f5d6c3…` without passes, or GGF.
 
 use super::ggf::{parse_ggf, write_ggf};
-use crate::engine::board::notation::{ColoredPosition, NotationError, is_transcript, parse_obf};
-use crate::engine::game::Game;
+use crate::engine::board::notation::{is_transcript, parse_obf};
+use crate::engine::{ColoredPosition, Game, NotationError};
 
 /// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins a comment after a position
 /// or moves too.

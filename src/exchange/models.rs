@@ -2,14 +2,9 @@
 
 use super::es_cube_eval::{MirrorCounts, import_es_cube_eval};
 use super::mpc_dat::import_mpc_dat;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::document::{ModelKind, Origin};
-use crate::artifact::model::name::ModelName;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::Model;
+use crate::artifact::model::document::Origin;
 use crate::artifact::publish::read_bounded;
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelKind, ModelName, Registry};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,11 +1,9 @@
 //! `mpc.dat`: the source's MPC statistics, i32 little endian: a count, then depth, offset and deviation (t·σ) from depth 3.
 
-use crate::artifact::error::ArtifactError;
-use crate::artifact::output::{FileKind, first_bytes};
+use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::mpc::{MpcEntry, MpcTable};
+use crate::artifact::{ArtifactError, FileKind};
+use crate::engine::{Depth, MpcEntry, MpcTable, Score};
 use std::path::Path;
 
 /// The first depth of the file.

@@ -1,10 +1,9 @@
 //! OBF: one position per line.
 
-use crate::artifact::dataset::positions::PositionRow;
-use crate::artifact::output::{FileKind, first_bytes};
-use crate::engine::board::notation::{Black, ColoredPosition, White, parse_obf};
-use crate::engine::board::square::Square;
-use crate::engine::score::Discs;
+use crate::artifact::output::first_bytes;
+use crate::artifact::{FileKind, PositionRow};
+use crate::engine::board::notation::parse_obf;
+use crate::engine::{Black, ColoredPosition, Discs, Square, White};
 use std::io::{self, Write};
 
 /// A longer line is not OBF: 64 squares, the side to move and about 30 scored moves at most.

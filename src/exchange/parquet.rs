@@ -3,15 +3,12 @@
 
 use super::columns::{Games, SourceRow, check_columns, is_column};
 use super::records::{RecordNumber, Records, SIZE_MAX};
-use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind};
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::recipe::base_footer;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::output::FileKind;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
-use crate::artifact::table::row::TableRow;
+use crate::artifact::{
+    ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, TableRow,
+};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};

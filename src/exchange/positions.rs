@@ -1,8 +1,8 @@
 //! Positions to evaluate, one per line, as games that lead there.
 
 use super::game_text::parse_game;
-use crate::artifact::error::ArtifactError;
-use crate::engine::game::Game;
+use crate::artifact::ArtifactError;
+use crate::engine::Game;
 use std::path::Path;
 
 /// A longer text is refused.

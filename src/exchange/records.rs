@@ -1,9 +1,7 @@
 //! What all readers of games and positions share: records, the place of a bad one, and the rows of a game.
 
-use crate::artifact::dataset::positions::PositionRow;
-use crate::artifact::dataset::writer::ImportedGame;
-use crate::artifact::error::ArtifactError;
-use crate::engine::game::{Game, Turn};
+use crate::artifact::{ArtifactError, ImportedGame, PositionRow};
+use crate::engine::{Game, Turn};
 use std::path::Path;
 
 /// A larger file is refused.

@@ -1,9 +1,8 @@
 //! Transcripts: one game per line, `f5d6c3…`, without passes; `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, imported, lines, without_comment};
-use crate::artifact::dataset::writer::ImportedGame;
-use crate::artifact::error::ArtifactError;
-use crate::engine::game::Game;
+use crate::artifact::{ArtifactError, ImportedGame};
+use crate::engine::Game;
 use std::path::Path;
 
 /// Reads the games of a file; one that does not reach its end has no result.

@@ -6,11 +6,9 @@
 //! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
 use super::records::{BadRecord, Place, RecordNumber, Records, SIZE_MAX, imported};
-use crate::artifact::dataset::writer::ImportedGame;
-use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
-use crate::engine::board::square::Square;
-use crate::engine::game::Game;
+use crate::artifact::{ArtifactError, ImportedGame};
+use crate::engine::{Game, Square};
 use std::path::Path;
 
 const HEADER_SIZE: usize = 16;

@@ -1,7 +1,7 @@
 //! What a run notes of itself: `run.log`, a line per call of a stage, and `run.json`, how far it is. No result depends on them.
 
 use super::RunTask;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
@@ -170,7 +170,7 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::model::registry::Registry;
+    use crate::artifact::Registry;
     use crate::config::default_config;
     use crate::pipeline::{Host, Progress};
     use crate::report::invocation::Invocation;

@@ -1,9 +1,8 @@
 //! What a run would do, before it does it: how long it takes, what it removes, and the commands of its next generation.
 
 use super::RunTask;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::name::VersionId;
 use crate::artifact::publish::exists;
+use crate::artifact::{ArtifactError, VersionId};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::quoted;

@@ -2,7 +2,7 @@
 
 use super::journal::CallEnd;
 use super::{Event, Run};
-use crate::artifact::output::OutputFile;
+use crate::artifact::OutputFile;
 use crate::cluster::check::check;
 use crate::cluster::divide::divide;
 use crate::cluster::elsewhere::Elsewhere;

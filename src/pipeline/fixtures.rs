@@ -1,9 +1,7 @@
 //! What tests of several stages need.
 
 use super::{Context, Host, Progress};
-use crate::engine::board::position::Position;
-use crate::engine::board::square::Squares;
-use crate::engine::game::Game;
+use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
 use std::sync::atomic::AtomicBool;
 

@@ -4,9 +4,8 @@
 //! A [`Checked`] table keeps what its keys declare, whichever door it came through, so nothing behind the door checks it again.
 
 use super::StageError;
-use crate::artifact::dataset::bounds::{PART_ITEMS_MAX, PARTS_MAX};
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::dataset::bounds::PART_ITEMS_MAX;
+use crate::artifact::{ArtifactError, Dataset, PARTS_MAX};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //! `{ t = 1.4 }`. For fields that are `#[serde(with = "level")]`.
 
 use super::keys::Takes;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::MpcLevel;
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 

@@ -4,13 +4,8 @@
 use super::item_sample::ItemSample;
 use super::stage::Stage;
 use super::{Context, StageError};
-use crate::artifact::dataset::folder::{Dataset, part_path, sweep_dataset};
-use crate::artifact::dataset::manifest::{Manifest, Part};
-use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::recipe::Recipe;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::table::row::TableRow;
-use crate::artifact::table::{FileEntry, Footer, Table};
+use crate::artifact::dataset::folder::{part_path, sweep_dataset};
+use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
 use arrow::array::RecordBatch;
 use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;

@@ -1,14 +1,12 @@
 //! Promotion: the champion of a registry moves.
 
 use super::StageError;
-use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::lock::FolderLock;
-use crate::artifact::model::champion::{ChampionFile, Promotion};
-use crate::artifact::model::name::VersionId;
-use crate::artifact::model::reference::{LoadedModel, ModelPlace};
-use crate::artifact::model::registry::Registry;
+use crate::artifact::model::champion::Promotion;
+use crate::artifact::model::reference::ModelPlace;
 use crate::artifact::publish::exists;
+use crate::artifact::{
+    ArtifactError, ChampionFile, FolderLock, LoadedModel, Registry, Verdict, VerdictFile, VersionId,
+};
 use serde::Serialize;
 use std::path::Path;
 
@@ -125,7 +123,7 @@ fn rollback_with(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::hash::ContentHash;
+    use crate::artifact::ContentHash;
     use std::io;
 
     /// A registry with two promotions, and the champion after a rollback whose write goes like this.

@@ -1,8 +1,7 @@
 //! The table `[selective]`: forward pruning and extensions.
 
 use super::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
-use crate::engine::score::Score;
-use crate::engine::search::selective::{Extension, Selective};
+use crate::engine::{Extension, Score, Selective};
 use serde::{Deserialize, Serialize};
 
 /// No position has more legal moves.

@@ -2,10 +2,7 @@
 
 use super::keys::ConfigTable;
 use super::{fit_mpc, gate, generate, train};
-use crate::artifact::dataset::manifest::DatasetKind;
-use crate::artifact::lock::LOCK_NAME;
-use crate::artifact::step::Step;
-use crate::artifact::table::Table;
+use crate::artifact::{DatasetKind, LOCK_NAME, Step, Table};
 use serde::Serialize;
 use std::fmt;
 

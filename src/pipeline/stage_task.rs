@@ -15,8 +15,7 @@ use super::train::run::train;
 use super::train::shards::TrainShards;
 use super::train::task::{TrainReport, TrainTask};
 use super::{Context, StageError, fit_mpc, gate, generate, train};
-use crate::artifact::dataset::verdict::VerdictFile;
-use crate::artifact::hash::ContentHash;
+use crate::artifact::{ContentHash, VerdictFile};
 use serde::Serialize;
 use std::path::Path;
 

@@ -2,8 +2,9 @@
 
 use super::parts::Sink;
 use super::{Context, StageError};
-use crate::artifact::dataset::part_range::{PartItems, PartRange};
-use crate::engine::search::result::Stopped;
+use crate::artifact::PartRange;
+use crate::artifact::dataset::part_range::PartItems;
+use crate::engine::Stopped;
 use crossbeam::channel::{Sender, bounded};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

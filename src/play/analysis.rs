@@ -4,15 +4,8 @@
 use super::session::Session;
 use super::session::review::ReviewedMove;
 use super::teamwork::search_together;
-use crate::artifact::model::version::Model;
-use crate::engine::board::position::Position;
-use crate::engine::game::Game;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::move_values::MoveValue;
-use crate::engine::search::result::{SearchResult, Stopped};
-use crate::engine::search::searcher::Searcher;
-use crate::engine::search::team::Team;
+use crate::artifact::Model;
+use crate::engine::{Depth, Game, Limits, MoveValue, Position, SearchResult, Searcher, Stopped, Team};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use std::time::Instant;

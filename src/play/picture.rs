@@ -1,8 +1,6 @@
 //! The board as text, in colors or without.
 
-use crate::engine::board::notation::{Black, White};
-use crate::engine::board::square::Square;
-use crate::engine::game::Game;
+use crate::engine::{Black, Game, Square, White};
 use anstyle::{AnsiColor, Color, Style};
 
 /// How the parts of a board are drawn.

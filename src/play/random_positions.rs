@@ -1,8 +1,6 @@
 //! Positions reached by random play: the same ones everywhere, for benchmarks.
 
-use crate::engine::board::position::Position;
-use crate::engine::board::square::Squares;
-use crate::engine::game::Game;
+use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
 
 /// `count` positions with this number of empty squares, or with 20 to 50 if none is given.

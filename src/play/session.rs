@@ -6,15 +6,8 @@ pub mod review;
 use super::clock::{Clock, affordable_empties, is_worth_a_team, time_for_search};
 use super::teamwork::search_together;
 use super::timer::Timer;
-use crate::artifact::model::version::Model;
-use crate::engine::board::position::Position;
-use crate::engine::board::square::Square;
-use crate::engine::game::{Forbidden, Game};
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::move_values::MoveValue;
-use crate::engine::search::result::{SearchResult, Stopped};
-use crate::engine::search::team::Team;
+use crate::artifact::Model;
+use crate::engine::{Depth, Forbidden, Game, Limits, MoveValue, Position, SearchResult, Square, Stopped, Team};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -218,8 +211,7 @@ impl<'m> Session<'m> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::model::builtin::Builtin;
-    use crate::artifact::model::reference::LoadedModel;
+    use crate::artifact::{Builtin, LoadedModel};
     use std::sync::atomic::Ordering;
 
     static NEVER: AtomicBool = AtomicBool::new(false);

@@ -1,8 +1,7 @@
 //! One position searched by several threads.
 
-use crate::engine::search::result::SearchResult;
-use crate::engine::search::searcher::Searcher;
-use crate::engine::search::team::{Team, joint_result};
+use crate::engine::search::team::joint_result;
+use crate::engine::{SearchResult, Searcher, Team};
 use std::panic::resume_unwind;
 use std::thread;
 
@@ -28,13 +27,8 @@ pub fn search_together<'m>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::board::position::Position;
     use crate::engine::eval::builtin;
-    use crate::engine::score::Score;
-    use crate::engine::search::depth::Depth;
-    use crate::engine::search::limits::Limits;
-    use crate::engine::search::mpc::{MpcEntry, MpcTable};
-    use crate::engine::search::mpc_level::MpcLevel;
+    use crate::engine::{Depth, Limits, MpcEntry, MpcLevel, MpcTable, Position, Score};
     use crate::play::random_positions::random_positions;
     use std::sync::atomic::{AtomicBool, Ordering};
 

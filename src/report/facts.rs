@@ -2,13 +2,10 @@
 
 use super::gates::{GatePath, gate_paths};
 use super::samples::{Scatter, scatter};
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::closed::GenerationLine;
-use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::name::{ModelName, VersionId};
-use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::read_bounded;
+use crate::artifact::{
+    ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, Registry, VersionId,
+};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;

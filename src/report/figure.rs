@@ -3,7 +3,7 @@
 use super::chart::{Axis, Chart, Mark, NARROW, WIDE};
 use super::invocation::Invocation;
 use super::markup::Markup;
-use crate::artifact::model::name::VersionId;
+use crate::artifact::VersionId;
 
 /// What surrounds a picture.
 #[derive(Debug)]

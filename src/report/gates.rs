@@ -1,10 +1,6 @@
 //! The paths of the sequential tests of a run's gates.
 
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::verdict::Verdict;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::table::NEVER;
+use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, NEVER, Verdict};
 use crate::pipeline::gate::decider::{Decider, Look};
 use crate::run::folders::RunGate;
 use crate::statistics::sprt::SequentialTest;

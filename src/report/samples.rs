@@ -1,10 +1,7 @@
 //! The samples behind a fit of MPC statistics.
 
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::exists;
-use crate::artifact::table::NEVER;
+use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, NEVER};
 use crate::pipeline::fit_mpc::metrics::{DepthFit, FitMpcMetrics};
 use crate::pipeline::stage::Stage;
 use crate::run::folders::generation_folder;
@@ -66,7 +63,7 @@ fn points_of(fit: &DepthFit, rows: &[MpcSampleRow]) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::score::Score;
+    use crate::engine::Score;
 
     #[test]
     fn a_point_is_a_sample_of_the_range_that_was_searched_to_both_depths() {

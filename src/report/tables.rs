@@ -5,8 +5,7 @@ use super::figure::{absent, source};
 use super::invocation::Invocation;
 use super::markup::Markup;
 use super::scale::number;
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::{Manifest, Verdict};
 use crate::pipeline::stage::Stage;
 use crate::statistics::elo::elo_text;
 

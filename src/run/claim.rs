@@ -3,12 +3,8 @@
 use super::folders::recipe_of;
 use crate::artifact::dataset::folder::{part_indices, part_path};
 use crate::artifact::dataset::foreign::first_foreign;
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::FolderLock;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
+use crate::artifact::{ArtifactError, ContentHash, FolderLock, Manifest, POSITIONS};
 use crate::pipeline::gate::task::BATCH_PAIRS;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;

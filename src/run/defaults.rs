@@ -2,7 +2,7 @@
 
 use super::entry::{ConfigEntry, FEATURES, FREE_KEYS};
 use super::snapshot;
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::read_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::config::{Config, LoadedConfig};

@@ -1,8 +1,8 @@
 //! A config as a run records it: with everything else that determines what the stages make of it.
 
-use crate::artifact::hash::ContentHash;
 use crate::artifact::model::version::pattern_set_hash;
-use crate::artifact::step::{Settings, table_settings};
+use crate::artifact::step::table_settings;
+use crate::artifact::{ContentHash, Settings};
 use crate::config::LoadedConfig;
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};

@@ -1,12 +1,9 @@
 //! The folders of a run: `datasets/RUN/STAGE/generation=NNNN` and the registry `models/RUN`.
 
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::dataset::verdict::{VerdictFile, read_verdict};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
+use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{exists, is_folder, names_in};
-use crate::artifact::table::Table;
+use crate::artifact::{ArtifactError, ContentHash, Manifest, Table, VerdictFile};
 use crate::pipeline::stage::Stage;
 use std::path::{Path, PathBuf};
 

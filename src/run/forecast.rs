@@ -3,11 +3,9 @@
 use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::log::{CallOutcome, CallRecord};
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::builtin::Builtin;
-use crate::artifact::model::reference::{LoadedModel, load_model};
+use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::{bytes_in, is_folder};
+use crate::artifact::{ArtifactError, Builtin, DatasetKind, LoadedModel, Manifest};
 use crate::config::LoadedConfig;
 use crate::pipeline::gate::task::GateMode;
 use crate::pipeline::generate::run::play_until;

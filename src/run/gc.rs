@@ -8,17 +8,12 @@ use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generatio
 use super::lineage::Lineage;
 use super::measured::measured;
 use super::summary::generation_line;
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::{FolderLock, LOCK_NAME};
-use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::closed::{ClosedFile, GenerationLine};
-use crate::artifact::model::document::{ModelDocument, ModelReference};
-use crate::artifact::model::name::ModelName;
-use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
+use crate::artifact::{
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FolderLock, GenerationLine, LOCK_NAME, Manifest,
+    ModelDocument, ModelName, ModelReference, Registry,
+};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::collections::BTreeSet;

@@ -7,16 +7,12 @@ use super::defaults::keep_defaults;
 use super::entry::ConfigEntry;
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
 use super::snapshot;
-use crate::artifact::dataset::verdict::Verdict;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::closed::ClosedFile;
 use crate::artifact::model::reference::load_model;
-use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
+use crate::artifact::{
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, Versioned,
+};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;

@@ -1,6 +1,6 @@
 //! `run.log`: one line per call of a stage, with its times. A side file: no result depends on it.
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
 use serde::{Deserialize, Serialize};
 use std::path::Path;

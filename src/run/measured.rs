@@ -3,14 +3,9 @@
 //! They are kept by the models' content in a hidden file of the registry, which says nothing new and may be removed at any time.
 
 use super::yardstick::{self, exact_mae};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::closed::GenerationLine;
-use crate::artifact::model::name::VersionId;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
 use crate::artifact::model::version::read_document;
 use crate::artifact::seal::{read_sealed, write_sealed};
+use crate::artifact::{ArtifactError, ContentHash, GenerationLine, LoadedModel, Registry, VersionId};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use super::lineage::{Change, Lineage, Player};
 use super::restart::Loss;
 use super::standings::standings;
 use super::state::{State, run_steps};
-use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::Verdict;
 use crate::artifact::publish::exists;
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;

@@ -3,9 +3,8 @@
 use super::efficiency::RunEfficiency;
 use super::log::{CallRecord, RUN_LOG_NAME, read_calls, utc};
 use super::summary::RunStatus;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::format::FormatVersion;
 use crate::artifact::publish::publish_bytes;
+use crate::artifact::{ArtifactError, FormatVersion};
 use crate::exit_code;
 use serde::Serialize;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::entry::{BOOK, ConfigEntry, FEATURES};
 use super::folders::{generations_in, in_generation};
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::features_text;
 use crate::artifact::publish::{exists, publish_bytes, read_bounded, remove_file, remove_folder};
 use crate::config::{LoadedConfig, load_config, tables_text};

@@ -1,10 +1,7 @@
 //! The ladder of a run: Elo of all versions and built-ins that played in its gates and drift matches.
 
 use super::folders::{DatasetFolder, matches};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::builtin::Builtin;
-use crate::artifact::model::name::ModelName;
+use crate::artifact::{ArtifactError, Builtin, ContentHash, ModelName};
 use crate::pipeline::stage::Stage;
 use crate::statistics::ladder::{Match, Rating, ladder};
 use serde::Serialize;

@@ -3,20 +3,14 @@
 use super::entry::ConfigEntry;
 use super::folders::{DatasetFolder, generation_folder, generations, recipe_of};
 use super::lineage::{Lineage, Player};
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::gate_games::GATE_GAMES;
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::verdict::{Verdict, read_verdict};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::FolderLock;
-use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::reference::{LoadedModel, load_model};
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::verdict::read_verdict;
+use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
-use crate::artifact::step::{Settings, Step};
-use crate::artifact::table::Table;
+use crate::artifact::{
+    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, GATE_GAMES, LoadedModel, MPC_SAMPLES, Manifest,
+    ModelDocument, POSITIONS, Settings, Step, Table, Verdict,
+};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;

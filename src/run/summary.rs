@@ -5,15 +5,11 @@ use super::lineage::Lineage;
 use super::measured::measured;
 use super::standings::{Standing, standings};
 use super::state::{RunSteps, StageState, run_steps};
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::verdict::{Verdict, VerdictFile};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::closed::GenerationLine;
-use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::name::ModelName;
-use crate::artifact::model::registry::Registry;
 use crate::artifact::publish::bytes_in;
+use crate::artifact::{
+    ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS, Registry, Verdict,
+    VerdictFile,
+};
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;

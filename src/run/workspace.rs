@@ -1,6 +1,6 @@
 //! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern sets, `datasets` and `models`.
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::{create_folder, make_executable, publish_new_file, read_bounded};
 use crate::config::builtin::{CONFIGS, FEATURES};
 use std::fs;

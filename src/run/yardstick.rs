@@ -1,14 +1,9 @@
 //! The yardstick: positions of self-play with exact scores. No model is trained on them and no choice is made by them, so that
 //! errors on them compare models of any run. They are part of the program.
 
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::dataset::positions::{IMPORTED_POSITIONS, PositionRow};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::table::row::TableRow;
-use crate::engine::board::position::Position;
-use crate::engine::eval::evaluation::Evaluation;
-use crate::engine::score::{Discs, Score};
+use crate::artifact::dataset::positions::IMPORTED_POSITIONS;
+use crate::artifact::{ArtifactError, ContentHash, Manifest, PositionRow, TableRow};
+use crate::engine::{Discs, Evaluation, Position, Score};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::LazyLock;

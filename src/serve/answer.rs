@@ -4,7 +4,7 @@ use super::game::{CheckedRequest, GameRequest};
 use super::guard;
 use super::pool::Pool;
 use super::run;
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::LoadedModel;
 use crate::play::terminal::level::Level;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};

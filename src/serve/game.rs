@@ -1,10 +1,7 @@
 //! What the page asks about a game, and the answers. A request holds the whole game.
 
-use crate::artifact::model::version::Model;
-use crate::engine::board::notation::ColoredPosition;
-use crate::engine::board::square::{Square, Squares};
-use crate::engine::game::Game;
-use crate::engine::score::Score;
+use crate::artifact::Model;
+use crate::engine::{ColoredPosition, Game, Score, Square, Squares};
 use crate::exchange::game_text::parse_game;
 use crate::play::session::Session;
 use crate::play::terminal::level::Level;

@@ -1,6 +1,6 @@
 //! The run beside the page: the record and the report that its pipeline leaves in the registry.
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::report::REPORT_NAME;
 use crate::run::record::RUN_RECORD_NAME;

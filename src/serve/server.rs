@@ -1,7 +1,7 @@
 //! Connections: loopback only, one request each, few at a time, and none for long.
 
 use super::answer::{Site, answer};
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::LoadedModel;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};

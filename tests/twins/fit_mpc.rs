@@ -5,15 +5,10 @@ use crate::mpc_line::{END, LEVELS, Line, Tails, covariance, rounded};
 use crate::plain::{Board, Evaluate, Evaluation, Game, Purpose, Stream, move_value, negamax, solve, unit_of};
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
-use renma::artifact::model::reference::LoadedModel;
-use renma::engine::board::position::{Opponent, Player, Position};
-use renma::engine::board::square::Square;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc::{MpcEntry, MpcTable};
-use renma::engine::search::mpc_level::MpcLevel;
-use renma::engine::search::result::SearchResult;
-use renma::engine::search::searcher::Searcher;
+use renma::artifact::LoadedModel;
+use renma::engine::{
+    Depth, Limits, MpcEntry, MpcLevel, MpcTable, Opponent, Player, Position, SearchResult, Searcher, Square,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

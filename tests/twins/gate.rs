@@ -5,12 +5,8 @@ use crate::plain::{
 };
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::Workspace;
-use renma::artifact::model::reference::LoadedModel;
-use renma::engine::board::position::{Opponent, Player, Position};
-use renma::engine::search::depth::Depth;
-use renma::engine::search::limits::Limits;
-use renma::engine::search::mpc_level::MpcLevel;
-use renma::engine::search::searcher::Searcher;
+use renma::artifact::LoadedModel;
+use renma::engine::{Depth, Limits, MpcLevel, Opponent, Player, Position, Searcher};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeSet;

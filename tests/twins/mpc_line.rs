@@ -1,9 +1,7 @@
 //! A line of MPC statistics by the definitions: least squares in two passes, deviations, quantiles.
 
 use crate::tables::real;
-use renma::engine::score::Score;
-use renma::engine::search::depth::Depth;
-use renma::engine::search::mpc::MpcEntry;
+use renma::engine::{Depth, MpcEntry, Score};
 use serde_json::Value;
 
 pub(crate) const LEVELS: [u8; 5] = [73, 87, 95, 98, 99];

@@ -2,7 +2,7 @@
 
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
-use crate::engine::score::Score;
+use crate::engine::Score;
 
 table_rows! {
     /// A row of the samples table.

@@ -2,10 +2,7 @@
 
 use crate::artifact::table::Table;
 use crate::artifact::table::row::{TableRow, table_rows};
-use crate::engine::board::notation::{Black, ColoredPosition, White};
-use crate::engine::board::position::Position;
-use crate::engine::game::Ply;
-use crate::engine::score::Score;
+use crate::engine::{Black, ColoredPosition, Ply, Position, Score, White};
 
 table_rows! {
     /// A row of a positions table; a label is `None` where the source of an imported dataset did not know it.

@@ -9,8 +9,8 @@ use super::document::ModelDocument;
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::seal::parse_versioned;
+use crate::engine::Evaluation;
 use crate::engine::eval::builtin;
-use crate::engine::eval::evaluation::Evaluation;
 use std::path::Path;
 
 /// The files of the shipped model.

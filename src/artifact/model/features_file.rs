@@ -2,9 +2,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
-use crate::engine::board::square::{Square, SquareError};
-use crate::engine::eval::number::{Counted, Number, Side};
-use crate::engine::eval::pattern_set::{Pattern, PatternKind, PatternSet};
+use crate::engine::{Counted, Number, Pattern, PatternKind, PatternSet, Side, Square, SquareError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

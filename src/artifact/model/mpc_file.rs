@@ -1,10 +1,7 @@
 //! `mpc.parquet`: one row per fitted pair of depths.
 
 use crate::artifact::table::{Column, Layout, Table};
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::mpc::{MpcEntry, MpcTable};
-use crate::engine::search::mpc_level::LEVELS;
+use crate::engine::{Depth, LEVELS, MpcEntry, MpcTable, Score};
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int16Array, Int32Array, RecordBatch, UInt64Array};
 use arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, UInt64Type};
 use std::sync::Arc;

@@ -2,8 +2,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
-use crate::engine::eval::evaluation::Evaluation;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::engine::{Evaluation, PatternSet};
 use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Rows of a table as plain structs: each column is declared once, and found by its name.
 
 use super::{Column, Layout};
-use crate::engine::score::Score;
+use crate::engine::Score;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };

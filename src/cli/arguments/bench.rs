@@ -1,7 +1,7 @@
 //! The arguments of the `bench` commands.
 
 use super::SettingArguments;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::MpcLevel;
 use crate::pipeline::level;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

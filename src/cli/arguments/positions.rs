@@ -1,7 +1,7 @@
 //! The arguments of the commands that value positions and play.
 
 use crate::config::setting::Setting;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::MpcLevel;
 use crate::pipeline::level;
 use crate::play::clock::Seconds;
 use crate::play::terminal::level::Level;

@@ -1,11 +1,8 @@
 //! The moves of the games that `renma eval --review` reads.
 
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::version::Model;
+use crate::artifact::{ArtifactError, Model};
 use crate::cli::output::table;
-use crate::engine::game::Game;
-use crate::engine::score::Score;
-use crate::engine::search::limits::Limits;
+use crate::engine::{Game, Limits, Score};
 use crate::pipeline::{Context, StageError};
 use crate::play::analysis::review;
 use crate::play::session::review::ReviewedMove;

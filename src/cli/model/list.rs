@@ -1,7 +1,7 @@
 //! `renma model list`.
 
 use super::kind_word;
-use crate::artifact::model::document::DatasetEntry;
+use crate::artifact::DatasetEntry;
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::task::TrainMetrics;

@@ -1,8 +1,8 @@
 //! `renma model show`.
 
 use super::kind_word;
-use crate::artifact::model::reference::{LoadedModel, load_model};
-use crate::artifact::model::registry::Registry;
+use crate::artifact::model::reference::load_model;
+use crate::artifact::{LoadedModel, Registry};
 use crate::cli::model_errors::{error_table, training_lines};
 use crate::cli::output::{print, print_json, table, thousands};
 use crate::cli::session::Session;

@@ -1,7 +1,6 @@
 //! The table of a run: one line per generation.
 
-use crate::artifact::dataset::verdict::Verdict;
-use crate::artifact::model::closed::GenerationLine;
+use crate::artifact::{GenerationLine, Verdict};
 use crate::cli::output::{narrow_table, thousands};
 use crate::run::summary::{GenerationStatus, RunStatus};
 use crate::statistics::elo::elo_text;

@@ -1,9 +1,8 @@
 //! The Python that runs the bridge: the user's own beside a cluster of theirs, else one with the packages that are pinned here.
 
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::publish::{PendingFolder, exists, publish_bytes};
+use crate::artifact::publish::{exists, publish_bytes};
+use crate::artifact::{ArtifactError, ContentHash, PendingFolder};
 use crate::cluster::drive::tell;
 use crate::pipeline::{Context, StageError};
 use std::ffi::{OsStr, OsString};

@@ -2,10 +2,7 @@
 
 use super::inputs::PlannedModel;
 use super::text_of;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Registry};
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
 use crate::pipeline::fit_mpc::recipe::recipe;

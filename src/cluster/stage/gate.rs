@@ -2,9 +2,7 @@
 
 use super::inputs::{PlannedDataset, PlannedModel};
 use super::text_of;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel};
 use crate::pipeline::StageError;
 use crate::pipeline::gate::recipe::recipe;
 use crate::pipeline::gate::task::{GateConfig, GateTask};

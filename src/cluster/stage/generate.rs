@@ -2,9 +2,7 @@
 
 use super::inputs::PlannedModel;
 use super::text_of;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel};
 use crate::pipeline::StageError;
 use crate::pipeline::generate::book::Book;
 use crate::pipeline::generate::recipe::recipe;

@@ -1,9 +1,7 @@
 //! Inputs that a plan names by their content.
 
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::reference::{LoadedModel, load_model};
+use crate::artifact::model::reference::load_model;
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Manifest};
 use crate::cluster::stage::text_of;
 use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};

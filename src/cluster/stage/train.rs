@@ -2,13 +2,9 @@
 
 use super::inputs::{PlannedDataset, PlannedModel};
 use super::text_of;
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
 use crate::artifact::model::features_file::{features_text, parse_features};
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::artifact::{ArtifactError, ContentHash, Dataset, LoadedModel, Registry};
+use crate::engine::PatternSet;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::Checked;
 use crate::pipeline::train::recipe::step;

@@ -1,12 +1,8 @@
 //! Searches positions whose source gave them no score.
 
 use super::Labeler;
-use crate::artifact::dataset::positions::PositionRow;
-use crate::artifact::dataset::writer::ImportedGame;
-use crate::engine::board::square::Square;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::result::Stopped;
-use crate::engine::search::searcher::Searcher;
+use crate::artifact::{ImportedGame, PositionRow};
+use crate::engine::{Limits, Searcher, Square, Stopped};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 

@@ -1,11 +1,9 @@
 //! A summary of a gate: its verdict, the match by color, and how varied the games are.
 
 use super::positions::{BINS, bin};
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::verdict::{OpeningCounts, Score as MatchScore, Verdict, read_verdict};
-use crate::artifact::model::document::ModelReference;
-use crate::engine::score::Discs;
+use crate::artifact::dataset::verdict::{Score as MatchScore, read_verdict};
+use crate::artifact::{Dataset, GATE_GAMES, GateGameRow, ModelReference, OpeningCounts, Verdict};
+use crate::engine::Discs;
 use crate::pipeline::gate::decider::{Decider, Look};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::sprt::SequentialTest;

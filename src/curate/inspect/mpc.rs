@@ -1,8 +1,7 @@
 //! A summary of MPC samples: where they are from, what their searches cost, and how far scores move with depth.
 
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use crate::engine::score::Score;
+use crate::artifact::{Dataset, MPC_SAMPLES, MpcSampleRow};
+use crate::engine::Score;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,11 +1,7 @@
 //! A summary of positions: counts, histograms, duplicates, variety and errors.
 
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::positions::PositionRow;
-use crate::artifact::table::row::TableRow;
-use crate::engine::board::notation::{Black, ColoredPosition, White};
-use crate::engine::board::position::Position;
-use crate::engine::score::{Discs, Score};
+use crate::artifact::{Dataset, PositionRow, TableRow};
+use crate::engine::{Black, ColoredPosition, Discs, Position, Score, White};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -1,16 +1,13 @@
 //! Checks the games of a gate and recomputes its verdict from them.
 
 use super::over_parts;
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::gate_games::{GATE_GAMES, GateGameRow};
-use crate::artifact::dataset::manifest::Manifest;
+use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::check_known_footers;
-use crate::artifact::dataset::verdict::{OpeningCounts, Verdict, VerdictFile, read_verdict};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::table::Table;
-use crate::engine::board::position::Position;
-use crate::engine::game::Game;
-use crate::engine::score::Discs;
+use crate::artifact::dataset::verdict::read_verdict;
+use crate::artifact::{
+    ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, Verdict, VerdictFile,
+};
+use crate::engine::{Discs, Game, Position};
 use crate::pipeline::gate::decider::Decider;
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;

@@ -1,12 +1,10 @@
 //! Checks the samples behind MPC statistics.
 
 use super::over_parts;
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::Part;
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
+use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::check_known_footers;
-use crate::artifact::error::ArtifactError;
-use crate::engine::score::Score;
+use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part};
+use crate::engine::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
 use crate::pipeline::fit_mpc::task::{FitMpcConfig, Sampling};
 use crate::pipeline::keys::Checked;
@@ -108,8 +106,7 @@ fn check_sample(sample: &Sample, depth_max: u8, sampling: &Sampling) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::board::position::Position;
-    use crate::engine::search::mpc_level::MpcLevel;
+    use crate::engine::{MpcLevel, Position};
     use crate::pipeline::fit_mpc::sample::Searched;
     use crate::pipeline::fit_mpc::task::Method;
 

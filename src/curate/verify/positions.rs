@@ -1,15 +1,9 @@
 //! Checks positions and their games, and makes a sample of them again.
 
 use super::{VerifyTask, over_parts};
-use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::{Verified, verify_part};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::builtin::Builtin;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
-use crate::artifact::model::version::Model;
+use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, LoadedModel, Model, Registry};
 use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::generate::remake::{Remake, player_of, resolve_part};

@@ -4,11 +4,7 @@ use super::line::check;
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::task::{SHALLOW_DEPTHS, SHALLOW_FIRST};
-use crate::engine::score::Score;
-use crate::engine::search::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
-use crate::engine::search::mpc_level::MpcLevel;
-use crate::engine::search::result::Stopped;
-use crate::engine::search::window::NullWindow;
+use crate::engine::{Cuts, MpcEntry, MpcLevel, NullWindow, PROBE_MARGIN, STATIC_MARGIN, Score, Stopped};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -156,7 +152,7 @@ impl Judge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::board::position::Position;
+    use crate::engine::Position;
     use crate::pipeline::fit_mpc::sample::{MetIn, Searched};
 
     /// Deep ≈ shallow ± 1 disc.

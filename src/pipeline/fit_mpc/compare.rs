@@ -3,14 +3,7 @@
 use super::metrics::{LevelNodes, NodesSaved};
 use super::sample::Sample;
 use super::task::FitMpcTask;
-use crate::engine::board::position::Position;
-use crate::engine::board::square::Square;
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::MpcTable;
-use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
-use crate::engine::search::searcher::Searcher;
+use crate::engine::{Depth, LEVELS, Limits, MpcLevel, MpcTable, Position, Score, Searcher, Square};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 

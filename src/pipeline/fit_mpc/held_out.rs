@@ -3,10 +3,7 @@
 use super::line::{Folds, Pool, check, fit_pair};
 use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
-use crate::engine::score::{Discs, Score};
-use crate::engine::search::mpc::MpcEntry;
-use crate::engine::search::mpc_level::LEVELS;
-use crate::engine::search::result::Stopped;
+use crate::engine::{Discs, LEVELS, MpcEntry, Score, Stopped};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 

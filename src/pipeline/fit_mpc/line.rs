@@ -3,10 +3,7 @@
 use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
 use super::sample::Sample;
 use super::sums::{Deviation, Line, ScorePair, Tails};
-use crate::engine::score::Score;
-use crate::engine::search::mpc::MpcTable;
-use crate::engine::search::mpc_level::LEVELS;
-use crate::engine::search::result::Stopped;
+use crate::engine::{LEVELS, MpcTable, Score, Stopped};
 use crate::pipeline::StageError;
 use crate::statistics::point_sums::PointSums;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,9 +1,6 @@
 //! The figures of a fit.
 
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::mpc::MpcEntry;
-use crate::engine::search::mpc_level::{LEVELS, MpcLevel};
+use crate::engine::{Depth, LEVELS, MpcEntry, MpcLevel, Score};
 use crate::pipeline::level;
 use serde::{Deserialize, Serialize};
 

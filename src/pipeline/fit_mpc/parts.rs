@@ -3,12 +3,8 @@
 use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FitMpcTask, Method};
-use crate::artifact::dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
-use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::table::row::TableRow;
-use crate::artifact::table::{Footer, Table};
-use crate::engine::search::mpc::MpcTable;
+use crate::artifact::{ArtifactError, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
+use crate::engine::MpcTable;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Shards, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::workers::make_items;

@@ -1,9 +1,9 @@
 //! What determines the samples of MPC statistics, except their number, and the step that a fit is.
 
 use super::task::{FitMpcTask, Method};
-use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind};
-use crate::artifact::dataset::recipe::{Origin, Recipe};
-use crate::artifact::step::{Step, table_settings};
+use crate::artifact::dataset::recipe::Origin;
+use crate::artifact::step::table_settings;
+use crate::artifact::{DatasetFormat, DatasetKind, Recipe, Step};
 use crate::pipeline::stage::Stage;
 use std::collections::BTreeMap;
 

@@ -2,18 +2,11 @@
 //! full-width scores.
 
 use super::task::{FitMpcTask, PLAY_DEPTH, RANDOM_PLIES, Sampling};
-use crate::artifact::dataset::mpc_samples::MpcSampleRow;
-use crate::engine::board::position::{Opponent, Player, Position};
-use crate::engine::board::square::Squares;
-use crate::engine::game::{Game, Ply};
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc::MpcTable;
-use crate::engine::search::mpc_level::MpcLevel;
-use crate::engine::search::result::Stopped;
-use crate::engine::search::sampling::NodeRequest;
-use crate::engine::search::searcher::Searcher;
+use crate::artifact::MpcSampleRow;
+use crate::engine::{
+    Depth, Game, Limits, MpcLevel, MpcTable, NodeRequest, Opponent, Player, Ply, Position, Score, Searcher, Squares,
+    Stopped,
+};
 use crate::random::{RandomStream, Stream, stream};
 use std::sync::atomic::AtomicBool;
 
@@ -256,9 +249,7 @@ fn wanted_empties(sampling: &Sampling, rng: &mut RandomStream) -> Vec<u8> {
 mod tests {
     use super::super::task::{FitMpcConfig, Method};
     use super::*;
-    use crate::artifact::model::builtin::Builtin;
-    use crate::artifact::model::reference::LoadedModel;
-    use crate::artifact::model::registry::Registry;
+    use crate::artifact::{Builtin, LoadedModel, Registry};
     use crate::pipeline::fixtures::position;
     use crate::pipeline::keys::Checked;
     use std::path::Path;

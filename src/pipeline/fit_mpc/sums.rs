@@ -1,6 +1,6 @@
 //! Lines and deviations from sums over samples, and how many samples lie how far from a line.
 
-use crate::engine::score::Score;
+use crate::engine::Score;
 use crate::statistics::point_sums::PointSums;
 
 /// A deep and a shallow score of one position.

@@ -1,10 +1,8 @@
 //! What fitting MPC statistics is asked to do, and what it reports.
 
 use super::metrics::FitMpcMetrics;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::artifact::{ContentHash, LoadedModel, Registry};
+use crate::engine::MpcLevel;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
 use crate::pipeline::level::{self, LEVEL};
 use serde::{Deserialize, Serialize};

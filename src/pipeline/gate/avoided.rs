@@ -1,10 +1,8 @@
 //! Datasets whose positions must not be openings, so that no pair begins where the candidate was trained.
 
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::engine::board::position::Position;
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::{ArtifactError, ContentHash, Dataset, POSITIONS};
+use crate::engine::Position;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
 use std::path::PathBuf;

@@ -2,8 +2,7 @@
 
 use super::score::pair_counts;
 use super::task::{GateConfig, GateMode, RISK};
-use crate::artifact::dataset::gate_games::GateGameRow;
-use crate::artifact::dataset::verdict::Verdict;
+use crate::artifact::{GateGameRow, Verdict};
 use crate::statistics::elo::{INTERVAL, interval_of};
 use crate::statistics::pairs::PairCounts;
 use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};

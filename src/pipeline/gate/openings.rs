@@ -2,10 +2,8 @@
 
 use super::avoided::Positions;
 use super::task::{BALANCE_DISCS, GateConfig, GateTask};
-use crate::artifact::dataset::verdict::OpeningCounts;
-use crate::engine::board::position::Position;
-use crate::engine::board::square::{Square, Squares};
-use crate::engine::game::Game;
+use crate::artifact::OpeningCounts;
+use crate::engine::{Game, Position, Square, Squares};
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,8 +170,7 @@ impl<'a> Openings<'a> {
 mod tests {
     use super::super::avoided::Avoided;
     use super::*;
-    use crate::artifact::model::builtin::Builtin;
-    use crate::artifact::model::reference::LoadedModel;
+    use crate::artifact::{Builtin, LoadedModel};
     use crate::pipeline::fixtures::context;
     use crate::pipeline::keys::Checked;
     use std::path::Path;

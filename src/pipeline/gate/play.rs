@@ -2,14 +2,8 @@
 
 use super::openings::Candidate;
 use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateMode, GateTask, TABLE_BITS};
-use crate::artifact::dataset::gate_games::GateGameRow;
-use crate::artifact::model::reference::LoadedModel;
-use crate::engine::board::square::Square;
-use crate::engine::game::Game;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::result::Stopped;
-use crate::engine::search::searcher::Searcher;
+use crate::artifact::{GateGameRow, LoadedModel};
+use crate::engine::{Depth, Game, Limits, Searcher, Square, Stopped};
 use crate::pipeline::selective::selective;
 use std::sync::atomic::AtomicBool;
 

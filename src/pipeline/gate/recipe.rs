@@ -2,11 +2,9 @@
 
 use super::avoided::Avoided;
 use super::task::GateTask;
-use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind, RULES};
-use crate::artifact::dataset::recipe::{Origin, Recipe};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::step::{Step, table_settings};
+use crate::artifact::dataset::recipe::Origin;
+use crate::artifact::step::table_settings;
+use crate::artifact::{ArtifactError, ContentHash, DatasetFormat, DatasetKind, RULES, Recipe, Step};
 use crate::pipeline::stage::Stage;
 
 /// The recipe of a gate's games and the step that it is, with these contents of the avoided datasets, ascending.

@@ -1,6 +1,6 @@
 //! The score of a paired match.
 
-use crate::artifact::dataset::gate_games::GateGameRow;
+use crate::artifact::GateGameRow;
 use crate::artifact::dataset::verdict::Score;
 use crate::statistics::elo::interval_of;
 use crate::statistics::pairs::{PairCounts, PairMoments};

@@ -1,10 +1,7 @@
 //! What a gate is asked to do, and what it reports.
 
-use crate::artifact::dataset::bounds::PARTS_MAX;
-use crate::artifact::dataset::verdict::VerdictFile;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::reference::LoadedModel;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::artifact::{ArtifactError, LoadedModel, PARTS_MAX, VerdictFile};
+use crate::engine::MpcLevel;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use crate::pipeline::level::{self, LEVEL};

@@ -4,8 +4,9 @@ use super::batches::Batches;
 use super::contest::Outcome;
 use super::decider::Decider;
 use super::score::score;
-use crate::artifact::dataset::manifest::{Part, content_of};
-use crate::artifact::dataset::verdict::{VerdictFile, VerdictFormat};
+use crate::artifact::dataset::manifest::content_of;
+use crate::artifact::dataset::verdict::VerdictFormat;
+use crate::artifact::{Part, VerdictFile};
 use crate::pipeline::parts::Parts;
 use crate::statistics::elo::INTERVAL;
 

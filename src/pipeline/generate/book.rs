@@ -1,9 +1,8 @@
 //! A book of openings.
 
-use crate::artifact::hash::{ContentHash, FieldHasher};
+use crate::artifact::{ContentHash, FieldHasher};
 use crate::engine::board::notation::moves_text;
-use crate::engine::board::square::Square;
-use crate::engine::game::Game;
+use crate::engine::{Game, Square};
 
 /// How one game begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

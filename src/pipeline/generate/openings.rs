@@ -2,9 +2,8 @@
 
 use super::book::{Book, Opening};
 use super::task::{GenerateConfig, OpeningChoice};
-use crate::artifact::dataset::games::GameRow;
-use crate::engine::board::position::Position;
-use crate::engine::game::{Game, Ply};
+use crate::artifact::GameRow;
+use crate::engine::{Game, Ply, Position};
 use crate::pipeline::StageError;
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -6,15 +6,11 @@ use super::recipe::{origin_of, recipe};
 use super::remake::difference;
 use super::task::GenerateTask;
 use crate::artifact::dataset::bounds::GAME_ROWS_MAX;
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::games::{GAMES, GameRow};
-use crate::artifact::dataset::part_range::PartRange;
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::table::row::TableRow;
-use crate::artifact::table::{Footer, Table};
+use crate::artifact::{
+    ArtifactError, Dataset, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
+};
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::workers::make_items;

@@ -2,18 +2,10 @@
 
 use super::openings::Openings;
 use super::task::{EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice, TABLE_BITS};
-use crate::artifact::dataset::games::GameRow;
-use crate::artifact::dataset::positions::PositionRow;
-use crate::artifact::model::version::Model;
-use crate::engine::board::notation::ColoredPosition;
-use crate::engine::board::position::Position;
-use crate::engine::board::square::{Square, Squares};
-use crate::engine::game::{Game, Ply};
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::result::{SearchResult, Stopped};
-use crate::engine::search::searcher::Searcher;
+use crate::artifact::{GameRow, Model, PositionRow};
+use crate::engine::{
+    ColoredPosition, Depth, Game, Limits, Ply, Position, Score, SearchResult, Searcher, Square, Squares, Stopped,
+};
 use crate::pipeline::keys::Checked;
 use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};

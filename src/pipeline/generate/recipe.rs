@@ -1,14 +1,13 @@
 //! What determines the games of a dataset, except their number.
 
 use super::task::{ALGORITHM, GenerateTask};
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::manifest::{DatasetFormat, DatasetKind, Manifest, RULES};
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::dataset::recipe::{Origin, Recipe, setting_in};
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::step::{Settings, Step, settings_hash};
-use crate::artifact::table::Table;
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::dataset::recipe::{Origin, setting_in};
+use crate::artifact::step::settings_hash;
+use crate::artifact::{
+    ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, Manifest, POSITIONS, RULES, Recipe, Settings,
+    Step, Table,
+};
 use crate::pipeline::stage::Stage;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -4,9 +4,7 @@ use super::openings::Openings;
 use super::parts::Games;
 use super::play::Player;
 use super::task::{GenerateReport, GenerateTask};
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::lock::FolderLock;
+use crate::artifact::{FolderLock, Manifest, POSITIONS};
 use crate::pipeline::parts::{PartsReport, Shards};
 use crate::pipeline::{Context, StageError};
 

@@ -1,8 +1,8 @@
 //! What self-play is asked to do, and what it reports.
 
 use super::book::Book;
-use crate::artifact::model::reference::LoadedModel;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::artifact::LoadedModel;
+use crate::engine::MpcLevel;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
 use crate::pipeline::level::{self, LEVEL};
 use crate::pipeline::selective::SelectiveConfig;

@@ -1,10 +1,9 @@
 //! Rows in blocks of fixed size, each sorted by empty squares, so that a phase reads only its own rows. Blocks lie in memory
 //! or, beyond a limit, in a scratch file; the rows and their order are the same.
 
-use crate::artifact::error::ArtifactError;
+use crate::artifact::ArtifactError;
 use crate::artifact::scratch::ScratchFile;
-use crate::engine::board::position::Position;
-use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::engine::{EMPTIES_MAX, Position};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 

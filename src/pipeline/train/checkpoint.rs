@@ -5,10 +5,9 @@
 
 use super::parts::Learned;
 use super::task::TrainTask;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_file, remove_folder};
+use crate::artifact::{ArtifactError, ContentHash, FieldHasher};
 use std::path::{Path, PathBuf};
 
 /// Their folder in that of the registry, which trains one model at a time. Each step has a folder in it.
@@ -181,9 +180,8 @@ impl Checkpoint {
 mod tests {
     use super::super::task::{Schedule, TrainConfig};
     use super::*;
-    use crate::artifact::model::registry::Registry;
-    use crate::engine::eval::number::Number;
-    use crate::engine::eval::pattern_set::{Pattern, PatternKind, PatternSet};
+    use crate::artifact::Registry;
+    use crate::engine::{Number, Pattern, PatternKind, PatternSet};
     use crate::pipeline::keys::Checked;
     use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use super::metrics::judge;
 use super::parts::Plan;
 use super::rows::{TrainingRow, TrainingSet};
 use super::task::{CurvePoint, TrainTask};
-use crate::artifact::model::version::Model;
-use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::artifact::Model;
+use crate::engine::EMPTIES_MAX;
 use crate::pipeline::{Context, StageError};
 
 /// The trainings of a learning curve, apart from that of all games.

@@ -3,13 +3,9 @@
 use super::blocks::{BlockRow, Blocks};
 use super::rows::{JudgedRow, TrainingRow, TrainingSet};
 use super::task::{Coverage, Error, Errors, LabelErrors, RangeError};
-use crate::artifact::model::version::Model;
-use crate::engine::board::kernel::KernelChoice;
-use crate::engine::board::position::Position;
-use crate::engine::eval::evaluation::Evaluation;
+use crate::artifact::Model;
 use crate::engine::eval::features::map_features;
-use crate::engine::eval::pattern_set::EMPTIES_MAX;
-use crate::engine::score::{Discs, Score};
+use crate::engine::{Discs, EMPTIES_MAX, Evaluation, KernelChoice, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};

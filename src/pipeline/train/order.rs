@@ -89,9 +89,7 @@ mod tests {
     use super::super::blocks::EmptiesSet;
     use super::super::rows::TrainingRow;
     use super::*;
-    use crate::engine::board::position::{Opponent, Player, Position};
-    use crate::engine::eval::pattern_set::EMPTIES_MAX;
-    use crate::engine::score::Score;
+    use crate::engine::{EMPTIES_MAX, Opponent, Player, Position, Score};
 
     /// Rows with 30 to 60 empty squares; the target is the number of the row.
     fn rows(count: i32) -> impl Iterator<Item = TrainingRow> {

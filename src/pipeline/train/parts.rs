@@ -1,8 +1,7 @@
 //! What is learned separately: one part per phase, and before them wide parts, from which groups of neighboring phases begin.
 
 use super::task::TrainConfig;
-use crate::engine::eval::pattern_set::EMPTIES_MAX;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::engine::{EMPTIES_MAX, PatternSet};
 use std::ops::{Range, RangeInclusive};
 
 /// Neighboring phases that begin from one wide part.
@@ -121,8 +120,7 @@ fn widened(empties: &RangeInclusive<u8>, by: u8) -> RangeInclusive<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::eval::number::Number;
-    use crate::engine::eval::pattern_set::{Pattern, PatternKind};
+    use crate::engine::{Number, Pattern, PatternKind};
 
     #[test]
     fn phases_and_groups_are_widened_within_the_board() {

@@ -2,11 +2,10 @@
 
 use super::parts::phase_empties;
 use super::task::{Start, TrainTask};
-use crate::artifact::dataset::folder::Dataset;
 use crate::artifact::model::document::dataset_setting;
-use crate::artifact::model::version::{Model, pattern_set_hash};
-use crate::artifact::step::Step;
-use crate::engine::eval::evaluation::Evaluation;
+use crate::artifact::model::version::pattern_set_hash;
+use crate::artifact::{Dataset, Model, Step};
+use crate::engine::Evaluation;
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::sync::Arc;

@@ -3,11 +3,9 @@
 use super::blocks::{BlockRow, Blocks, EmptiesSet};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
-use crate::artifact::dataset::folder::{Dataset, part_path};
-use crate::artifact::dataset::positions::{POSITIONS, PositionRow};
-use crate::artifact::error::ArtifactError;
-use crate::engine::board::position::{Opponent, Player, Position};
-use crate::engine::score::Score;
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::{ArtifactError, Dataset, POSITIONS, PositionRow};
+use crate::engine::{Opponent, Player, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};

@@ -8,16 +8,12 @@ use super::parts::Plan;
 use super::recipe::{initial_model, open_datasets, step};
 use super::rows::{CURVE_SHARES, TrainingSet, no_rows, read_rows};
 use super::task::{TrainMetrics, TrainReport, TrainTask};
-use crate::artifact::dataset::folder::Dataset;
-use crate::artifact::dataset::positions::POSITIONS;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::lock::FolderLock;
-use crate::artifact::model::document::{DatasetEntry, ModelKind, Origin};
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::version::Model;
+use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
-use crate::engine::eval::pattern_set::EMPTIES_MAX;
+use crate::artifact::{
+    ArtifactError, ContentHash, Dataset, DatasetEntry, FolderLock, LoadedModel, Model, ModelKind, POSITIONS,
+};
+use crate::engine::EMPTIES_MAX;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 

@@ -1,9 +1,8 @@
 //! Slots: the weights that are learned, one for each set of mirrors.
 
 use super::rows::TrainingRow;
-use crate::engine::board::kernel::KernelChoice;
 use crate::engine::eval::features::map_features;
-use crate::engine::eval::pattern_set::PatternSet;
+use crate::engine::{KernelChoice, PatternSet};
 use std::ops::Range;
 
 /// The slots of a phase. Those of one pattern are neighbors, and so are their places in a row.

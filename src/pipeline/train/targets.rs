@@ -1,10 +1,8 @@
 //! What the weights learn to predict: labels, or λ-returns over the rows of a game.
 
 use super::task::{Lambda, Target};
-use crate::artifact::dataset::positions::PositionRow;
-use crate::engine::board::position::Position;
-use crate::engine::board::square::Square;
-use crate::engine::score::{Discs, Score};
+use crate::artifact::PositionRow;
+use crate::engine::{Discs, Position, Score, Square};
 
 /// The target of each row of one game for its side to move; `None` where the label that it needs is missing.
 #[must_use]

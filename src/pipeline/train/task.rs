@@ -1,9 +1,7 @@
 //! What training is asked to do, and what it reports.
 
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::reference::LoadedModel;
-use crate::artifact::model::registry::Registry;
-use crate::engine::eval::pattern_set::{EMPTIES_MAX, PatternSet};
+use crate::artifact::{ContentHash, LoadedModel, Registry};
+use crate::engine::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -1,12 +1,7 @@
 //! The best moves of a position with what they are worth.
 
 use super::Session;
-use crate::engine::board::square::Square;
-use crate::engine::score::Score;
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::move_values::MoveValue;
-use crate::engine::search::result::{SearchResult, Stopped};
+use crate::engine::{Depth, Limits, MoveValue, Score, SearchResult, Square, Stopped};
 
 /// The best moves, best first.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,7 @@
 //! The moves of a game against the best ones: what each of them lost.
 
 use super::Session;
-use crate::engine::board::notation::ColoredPosition;
-use crate::engine::board::square::Square;
-use crate::engine::score::{Discs, Score};
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::result::Stopped;
+use crate::engine::{ColoredPosition, Depth, Discs, Limits, Score, Square, Stopped};
 
 /// A move that loses at least this much is a turning point: exact scores are even, and less is within the error of a search.
 const TURNING_POINT: Discs = Discs(2);
@@ -98,9 +93,8 @@ impl Session<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::model::builtin::Builtin;
-    use crate::artifact::model::reference::LoadedModel;
-    use crate::engine::game::Game;
+    use crate::artifact::{Builtin, LoadedModel};
+    use crate::engine::Game;
     use std::sync::atomic::AtomicBool;
 
     static NEVER: AtomicBool = AtomicBool::new(false);

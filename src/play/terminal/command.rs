@@ -1,8 +1,8 @@
 //! What people type.
 
 use super::level::{Level, LevelError};
+use crate::engine::Square;
 use crate::engine::board::notation::parse_move;
-use crate::engine::board::square::Square;
 use std::path::PathBuf;
 
 /// A command with its arguments.

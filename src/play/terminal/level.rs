@@ -1,8 +1,6 @@
 //! How strong the engine plays against people.
 
-use crate::engine::search::depth::Depth;
-use crate::engine::search::limits::Limits;
-use crate::engine::search::mpc_level::MpcLevel;
+use crate::engine::{Depth, Limits, MpcLevel};
 use std::fmt;
 use std::str::FromStr;
 

@@ -1,6 +1,6 @@
 //! How wrong static values are: by generation, and by empty squares.
 
-use crate::artifact::model::closed::GenerationLine;
+use crate::artifact::GenerationLine;
 use crate::pipeline::train::task::{Errors, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Made};

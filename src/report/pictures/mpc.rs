@@ -1,7 +1,6 @@
 //! How well shallow searches predict deep ones: MPC statistics.
 
-use crate::engine::score::Score;
-use crate::engine::search::mpc_level::LEVELS;
+use crate::engine::{LEVELS, Score};
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, HeldOut};
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{Facts, Made};

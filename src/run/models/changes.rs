@@ -1,9 +1,8 @@
 //! What differs between two models: config keys, figures and weights.
 
-use crate::artifact::model::document::{ModelDocument, ModelKind, Origin};
-use crate::artifact::model::name::ModelName;
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::model::document::Origin;
 use crate::artifact::model::version::pattern_set_hash;
+use crate::artifact::{LoadedModel, ModelDocument, ModelKind, ModelName};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,6 @@
 //! The versions of a registry, with how they were trained, gated and rated.
 
-use crate::artifact::dataset::verdict::Verdict;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::document::ModelDocument;
-use crate::artifact::model::name::VersionId;
-use crate::artifact::model::registry::Registry;
+use crate::artifact::{ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId};
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::gates;
 use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls};

@@ -1,12 +1,8 @@
 //! One model with what it was made from, what it made, and the gates it played in.
 
-use crate::artifact::dataset::manifest::Manifest;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::document::{DatasetEntry, ModelDocument};
-use crate::artifact::model::name::VersionId;
-use crate::artifact::model::reference::LoadedModel;
+use crate::artifact::{
+    ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument, VersionId,
+};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates, generation_folder, generations};

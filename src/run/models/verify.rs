@@ -1,20 +1,14 @@
 //! Every version of a registry, its champions, and the datasets and gates that they name, checked byte by byte.
 
 use super::show::folder_of;
-use crate::artifact::dataset::folder::{Dataset, file_entry, part_path};
-use crate::artifact::dataset::gate_games::GATE_GAMES;
-use crate::artifact::dataset::manifest::{DatasetKind, Manifest};
+use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
-use crate::artifact::error::ArtifactError;
-use crate::artifact::hash::ContentHash;
-use crate::artifact::model::champion::ChampionFile;
-use crate::artifact::model::closed::ClosedFile;
-use crate::artifact::model::document::{ModelDocument, ModelReference};
-use crate::artifact::model::name::{ModelName, VersionId};
-use crate::artifact::model::reference::{LoadedModel, load_champion};
-use crate::artifact::model::registry::Registry;
-use crate::artifact::table::NEVER;
+use crate::artifact::model::reference::load_champion;
+use crate::artifact::{
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, DatasetKind, GATE_GAMES, LoadedModel, Manifest,
+    ModelDocument, ModelName, ModelReference, NEVER, Registry, VersionId,
+};
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::{Context, StageError};
 use crate::run::folders::{RunGate, gates};
