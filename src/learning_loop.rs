@@ -142,6 +142,10 @@ fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) 
 
 impl Run<'_> {
     fn generations(&self) -> Result<Option<Verdict>, StageError> {
+        let moved = self.lineage()?.moved_defaults;
+        if !moved.is_empty() {
+            (self.tell)(Event::MovedDefaults(&moved));
+        }
         let mut next = self.begin(self.task.change, self.task.generations)?;
         let last = next.last;
         loop {
@@ -271,9 +275,6 @@ impl Run<'_> {
     /// Begins the next generation, which fixes its config and who plays it.
     fn begin(&self, change: Change, generations: Generations) -> Result<Next, StageError> {
         let mut lineage = self.lineage()?;
-        if change == self.task.change && !lineage.moved_defaults.is_empty() {
-            (self.tell)(Event::MovedDefaults(&lineage.moved_defaults));
-        }
         let next = lineage.begin_next(change, generations, |loss| (self.tell)(Event::Restart(loss)))?;
         if next.generation <= next.last {
             let calls = read_calls(&self.task.registry.folder().join(RUN_LOG_NAME))?;
