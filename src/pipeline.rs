@@ -124,7 +124,7 @@ pub enum StageError {
         /// The folder of the parts.
         folder: PathBuf,
     },
-    /// A shard failed for good on another machine, or what runs shards there cannot go on.
+    /// A shard failed for good on another machine, or what runs shards there cannot continue.
     #[error("{text}")]
     Elsewhere {
         /// What happened and the remedy.

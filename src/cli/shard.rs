@@ -57,7 +57,7 @@ fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     session.print_json(&json!({"plan": path.to_string_lossy(), "stage": name, "shards": shards}))
 }
 
-/// The stage that a plan divides, by the options of its own command; an error for one that the stage does not have, or lacks.
+/// The stage that a plan divides, by the options of that command; an error for one that the stage does not have, or lacks.
 fn planned_stage(session: &Session, arguments: PlanArguments) -> anyhow::Result<StagePlan> {
     let PlanArguments { stage, run, model, generation, output, dataset, parent, .. } = arguments;
     let PlanArguments { memory, candidate, baseline, avoid, replace, .. } = arguments;

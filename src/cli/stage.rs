@@ -54,7 +54,7 @@ pub(super) fn tell(session: &Session, task: &StageTask<'_>, report: &StageReport
         (StageTask::Train(task), StageReport::Train(report)) => train::tell(session, task, report, seconds),
         (StageTask::FitMpc(task), StageReport::FitMpc(report)) => fit_mpc::tell(session, task, report),
         (StageTask::Gate(_), StageReport::Gate(report)) => gate::tell(session, report),
-        _ => unreachable!("a task has a report of its own stage"),
+        _ => unreachable!("a task has a report of the same stage"),
     }
 }
 
