@@ -17,7 +17,6 @@ impl Symmetry {
 
     /// The image of a square.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "a symmetry maps one square to one square")]
     pub fn square(self, square: Square) -> Square {
         let image = self.set(square.bit());
         Square::lowest(image).expect("a symmetry maps one square to one square")

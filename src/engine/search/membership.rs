@@ -48,17 +48,12 @@ impl Board {
 pub(super) struct Membership {
     board: Arc<Board>,
     /// The root searches of this search that are over.
-    step: usize,
+    pub(super) step: usize,
 }
 
 impl Membership {
     pub(super) const fn new(board: Arc<Board>) -> Self {
         Self { board, step: 0 }
-    }
-
-    /// Begins a search.
-    pub(super) const fn begin(&mut self) {
-        self.step = 0;
     }
 
     pub(super) fn mark(&self, key: Key, depth: Depth) {
