@@ -1,10 +1,10 @@
 //! The root: one iteration after another, and the moves to choose from.
 
-use super::candidates::{Candidates, StaticValue};
+use super::candidates::{StaticValue, unordered_candidates};
 use super::depth::Depth;
 use super::endgame;
 use super::endgame::node::EndNode;
-use super::midgame::{best_child, open_window, order, passed, static_value};
+use super::midgame::{best_child, order, passed, search, static_value};
 use super::node::Node;
 use super::result::Iteration;
 use super::run::{Policy, Run};
@@ -46,9 +46,9 @@ fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Positi
         passed::<K, P>(run, &node, OpenWindow::full(), depth)
     } else {
         for depth in steps_to(depth).filter(|&step| step < depth) {
-            open_window::<K, P>(run, &node, OpenWindow::full(), depth);
+            search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth);
         }
-        open_window::<K, P>(run, &node, OpenWindow::full(), depth)
+        search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth)
     };
     (!run.stopped).then_some(value)
 }
@@ -124,13 +124,13 @@ fn root_orders_body<K: Kernel>(
     is_exact: bool,
 ) -> Vec<(Square, i32)> {
     let node = root_node::<K>(run, position);
-    let mut candidates: Candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     if is_exact {
-        endgame::order::<K>(run, &EndNode::root::<K>(position), candidates.as_mut_slice());
+        endgame::order::<K>(run, &EndNode::root::<K>(position), &mut candidates);
     } else {
-        order::<K, OpenWindow>(run, &node, candidates.as_mut_slice(), OpenWindow::full(), depth);
+        order::<K, OpenWindow>(run, &node, &mut candidates, OpenWindow::full(), depth);
     }
-    candidates.as_slice().iter().map(|candidate| (candidate.square, candidate.order)).collect()
+    candidates.iter().map(|candidate| (candidate.square, candidate.order)).collect()
 }
 
 fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
@@ -152,7 +152,7 @@ fn root_search_body<K: Kernel, P: Policy>(
     first: Option<Square>,
 ) -> Option<Iteration> {
     run.nodes += 1;
-    let mut candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     let (value, best) = best_child::<K, OpenWindow, P>(run, node, &mut candidates, first, window, depth);
     if run.stopped {
         return None;
