@@ -12,7 +12,8 @@ use std::sync::Arc;
 pub struct Evaluation {
     set: Arc<PatternSet>,
     weights: Vec<i16>, // [phase][feature]
-    incremental: Arc<Incremental>,
+    /// The same weights, laid out for the search.
+    pub(in crate::engine) incremental: Arc<Incremental>,
 }
 
 /// Why weights do not fit a pattern set.
@@ -76,12 +77,6 @@ impl Evaluation {
     #[must_use]
     pub fn weights(&self) -> &[i16] {
         &self.weights
-    }
-
-    /// The same weights, laid out for the search.
-    #[inline]
-    pub(in crate::engine) fn incremental(&self) -> &Incremental {
-        &self.incremental
     }
 
     /// The weights of the phase of a position with this many empty squares.

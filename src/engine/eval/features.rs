@@ -33,7 +33,7 @@ macro_rules! with_blocks {
 const _: () = assert!(INSTANCES_MAX == 8 * LANES);
 
 /// The configuration index of every instance, in the order of [`PatternSet::instances`], then padding: sums of
-/// [`PatternSet::steps`], twice for the discs of the opponent.
+/// `PatternSet::steps`, twice for the discs of the opponent.
 #[inline(always)]
 fn indices<const BLOCKS: usize>(set: &PatternSet, position: Position) -> [[u16; LANES]; BLOCKS] {
     let mut sums = [[0; LANES]; BLOCKS];
@@ -46,7 +46,7 @@ fn indices<const BLOCKS: usize>(set: &PatternSet, position: Position) -> [[u16; 
 /// Adds the steps of a set of squares. Beyond its last square there is one that adds nothing.
 #[inline(always)]
 fn add_steps<const BLOCKS: usize>(set: &PatternSet, mut squares: u64, sums: &mut [[u16; LANES]; BLOCKS]) {
-    let steps = set.steps::<BLOCKS>();
+    let steps: &[[_; BLOCKS]; 65] = set.steps.as_chunks().0.try_into().expect("every square has one step per block");
     while squares != 0 {
         for _ in 0..SQUARES_TOGETHER {
             let steps = &steps[squares.trailing_zeros() as usize];
@@ -120,7 +120,7 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
         let indices = indices::<BLOCKS>(set, position);
         // SAFETY: no square has two discs, so an index is below the number of configurations of its pattern, and `map` has
         // an element for each; padding names the first element.
-        unsafe { backend::map::<K>(indices.as_flattened(), set.lane_offsets(), map, instances) };
+        unsafe { backend::map::<K>(indices.as_flattened(), &set.lane_offsets, map, instances) };
         numbers.iter_mut().zip(number_features(set, position)).for_each(|(mapped, feature)| *mapped = map[feature]);
     }
 }

@@ -244,7 +244,7 @@ impl<'m> Searcher<'m> {
     pub(super) fn run(&mut self) -> Run<'_> {
         Run {
             kernel: self.kernel,
-            incremental: self.evaluation.incremental(),
+            incremental: &self.evaluation.incremental,
             mpc: self.mpc,
             table: &self.table,
             local: &self.local,
