@@ -1,6 +1,6 @@
 //! Scores in millidiscs and in discs, as separate types.
 
-use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+use std::ops::{Add, Neg, Sub};
 
 /// A score in millidiscs from the side to move.
 ///
@@ -134,28 +134,12 @@ macro_rules! arithmetic {
             }
         }
 
-        impl AddAssign for $type {
-            #[inline]
-            fn add_assign(&mut self, other: Self) {
-                self.0 += other.0;
-            }
-        }
-
         impl Sub for $type {
             type Output = Self;
 
             #[inline]
             fn sub(self, other: Self) -> Self {
                 Self(self.0 - other.0)
-            }
-        }
-
-        impl Mul<i32> for $type {
-            type Output = Self;
-
-            #[inline]
-            fn mul(self, factor: i32) -> Self {
-                Self(self.0 * factor)
             }
         }
     };

@@ -7,9 +7,6 @@ use super::square::Square;
 pub struct Symmetry(u8);
 
 impl Symmetry {
-    /// Leaves every square where it is.
-    pub const IDENTITY: Self = Self(0);
-
     /// All eight, the identity first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..8).map(Self)
@@ -26,7 +23,7 @@ impl Symmetry {
     #[must_use]
     pub fn set(self, mut set: u64) -> u64 {
         if self.0 & 1 != 0 {
-            set = mirror_columns(set);
+            set = set.reverse_bits().swap_bytes();
         }
         if self.0 & 2 != 0 {
             set = set.swap_bytes();
@@ -36,10 +33,6 @@ impl Symmetry {
         }
         set
     }
-}
-
-fn mirror_columns(set: u64) -> u64 {
-    set.reverse_bits().swap_bytes()
 }
 
 /// Swaps rows and columns by three rounds of block exchanges (Warren, "Hacker's Delight", 2002, section 7-3).

@@ -10,7 +10,7 @@ use super::node::Node;
 use super::run::{LookedUp, Plain, Policy, Run};
 use super::selective::EXTENSION_PLIES;
 use super::table::Key;
-use super::window::{NullWindow, OpenWindow, Unit, Window};
+use super::window::{Alpha, Beta, NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
@@ -221,7 +221,7 @@ fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: Score, bet
 #[inline(always)]
 fn end_extension(run: &mut Run<'_>) {
     if let Some(extras) = run.extras.as_mut() {
-        extras.pruner.end_extension();
+        extras.pruner.extending = false;
     }
 }
 
@@ -303,7 +303,7 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: Ope
     if P::HAS_EXTRAS
         && let Some(extras) = run.extras.as_mut()
     {
-        extras.pruner.pass(node.ply + 1);
+        extras.pruner.lost_value[node.ply + 1] = 0;
     }
     -search::<K, OpenWindow, P>(run, &node.passed(moves), window.for_opponent(), depth)
 }
@@ -318,7 +318,7 @@ fn frontier<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, beta: Score) -
             let candidate = Candidate::new::<K>(node.position, square);
             let mut value = value_after::<K>(run, node, &candidate, Depth(0));
             if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, beta, Depth(1)) {
-                let window = OpenWindow::above(-beta);
+                let window = OpenWindow::new(Alpha(-beta), Beta(Score::MAX.max(Score(1) - beta)));
                 value = -child::<K, OpenWindow, P>(run, node, &candidate, window, Depth(EXTENSION_PLIES));
                 end_extension(run);
             }

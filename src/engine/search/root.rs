@@ -28,6 +28,9 @@ const ASPIRATION_DEPTH_MIN: Depth = Depth(4);
 /// Half the width of the first exact window; odd, so that no score lies on its edge.
 const SOLVE_ASPIRATION: Discs = Discs(3);
 
+/// The width of the exact windows after it.
+const SOLVE_WIDTH: Discs = Discs(6);
+
 /// Selective searches with different windows may contradict each other. If the value has changed sides more often than this, the
 /// whole window is searched.
 const SIDE_CHANGES_MAX: u32 = 8;
@@ -231,9 +234,9 @@ impl Aspiration {
         (self.low, self.high) = if SIDE_CHANGES_MAX < self.side_changes {
             (alpha, beta)
         } else if is_below {
-            ((value - SOLVE_ASPIRATION * 2).max(alpha), value + Discs(1))
+            ((value - SOLVE_WIDTH).max(alpha), value + Discs(1))
         } else {
-            (value - Discs(1), (value + SOLVE_ASPIRATION * 2).min(beta))
+            (value - Discs(1), (value + SOLVE_WIDTH).min(beta))
         };
         true
     }

@@ -206,14 +206,14 @@ impl<'m> Searcher<'m> {
         depth: Depth,
         request: NodeRequest,
     ) -> Result<Option<SampledNode>, Stopped> {
-        let sampler = Some(NodeSampler::new(request));
+        let sampler = Some(NodeSampler { request, least: None });
         let mut extras = Extras { pruner: Pruner::new(Selective::NONE), sampler };
         let mut run = self.run();
         run.extras = Some(&mut extras);
         run.hits = Hits::Exactly;
         let value = with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
         value.ok_or(Stopped)?;
-        Ok(extras.sampler.and_then(|sampler| sampler.sample()))
+        Ok(extras.sampler.and_then(|sampler| Some(sampler.least?.1)))
     }
 
     /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.

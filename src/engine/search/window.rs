@@ -187,13 +187,6 @@ impl<U: Unit> OpenWindow<U> {
     pub fn full() -> Self {
         Self { alpha: -U::MAX, beta: U::MAX }
     }
-
-    /// The window of every value greater than `alpha`.
-    #[must_use]
-    #[inline(always)]
-    pub fn above(alpha: U) -> Self {
-        Self { alpha, beta: U::MAX.max(alpha.successor()) }
-    }
 }
 
 impl<U: Unit> Window for OpenWindow<U> {
