@@ -4,7 +4,6 @@ mod cuts;
 mod last;
 pub(super) mod node;
 mod order;
-mod shallow;
 
 use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates, weighted_mobility};
 use super::midgame;
@@ -15,9 +14,9 @@ use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
 use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
+use last::{SHALLOW_EMPTIES_MAX, shallow};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
 use order::{fast_order, guided_order, order_by_mobility};
-use shallow::SHALLOW_EMPTIES_MAX;
 
 /// Open windows become a staircase of null windows at this many empty squares.
 const STAIRCASE_EMPTIES_MAX: u32 = 8;
@@ -72,7 +71,7 @@ fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode,
     if W::OPEN && node.empties <= STAIRCASE_EMPTIES_MAX {
         staircase::<K>(run, node, window.open())
     } else if !W::OPEN && node.empties <= SHALLOW_EMPTIES_MAX {
-        shallow::value::<K>(run, node.position, window.null(), node.parity)
+        shallow::<K>(run, node.position, window.null(), node.parity)
     } else if !W::OPEN && node.empties < GUIDED_EMPTIES_MIN {
         fast_null_window::<K>(run, node, window.null())
     } else {
