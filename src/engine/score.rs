@@ -19,6 +19,7 @@ use std::ops::{Add, Neg, Sub};
 /// let score: Score = Discs(3);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Score(pub i32);
 
 /// A difference in discs from the side to move, empty squares counted for the winner.
@@ -34,6 +35,7 @@ pub struct Score(pub i32);
 /// let margin: Discs = Score(2_600);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Discs(pub i32);
 
 impl Score {
@@ -45,7 +47,6 @@ impl Score {
     pub const MIN: Self = Self(-Self::MAX.0);
 
     /// The size of the score, whoever it favors.
-    #[must_use]
     pub const fn abs(self) -> Self {
         Self(self.0.abs())
     }
@@ -94,13 +95,11 @@ impl Discs {
     pub const MIN: Self = Self(-64);
 
     /// The nearest whole number of discs; halves are rounded away from zero.
-    #[must_use]
     pub const fn rounded(score: Score) -> Self {
         Self((score.0 + score.0.signum() * Score::DISC.0 / 2) / Score::DISC.0)
     }
 
     /// The whole discs of a score; the fraction is dropped.
-    #[must_use]
     #[inline]
     pub const fn truncated(score: Score) -> Self {
         Self(score.0 / Score::DISC.0)

@@ -13,6 +13,7 @@ pub struct White(pub u64);
 
 /// A position with the color of the side to move, as files and people write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct ColoredPosition {
     /// The discs, seen by the side to move.
     pub position: Position,

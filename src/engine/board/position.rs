@@ -144,7 +144,6 @@ impl Position {
     }
 
     /// The final difference for the side to move.
-    #[must_use]
     #[inline]
     pub const fn final_discs(self) -> Discs {
         let player = self.player.count_ones() as i32;

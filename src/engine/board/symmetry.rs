@@ -13,7 +13,6 @@ impl Symmetry {
     }
 
     /// The image of a square.
-    #[must_use]
     pub fn square(self, square: Square) -> Square {
         let image = self.set(square.bit());
         Square::lowest(image).expect("a symmetry maps one square to one square")

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// Weights for every feature of every phase, mirrors equal.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Evaluation {
     set: Arc<PatternSet>,
     weights: Vec<i16>, // [phase][feature]
@@ -60,7 +61,6 @@ impl Evaluation {
     }
 
     /// Every weight zero.
-    #[must_use]
     pub fn zero(set: Arc<PatternSet>) -> Self {
         let weights = vec![0; set.phase_count() * set.feature_count()];
         let incremental = Arc::new(Incremental::new(&set, &weights));
@@ -88,7 +88,6 @@ impl Evaluation {
     }
 
     /// The plain sum of the weights of a position's features, not clamped.
-    #[must_use]
     pub fn static_value(&self, position: Position) -> Score {
         let weights = self.phase_weights(position.empties());
         Score(features(&self.set, position).map(|feature| i32::from(weights[feature])).sum())

@@ -49,7 +49,7 @@ fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Positi
         passed::<K, P>(run, &node, OpenWindow::full(), depth)
     } else {
         for depth in steps_to(depth).filter(|&step| step < depth) {
-            search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth);
+            let _ = search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth);
         }
         search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth)
     };

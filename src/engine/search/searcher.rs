@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Searches positions with one model; its table is kept from one search to the next until it is cleared.
+#[must_use]
 pub struct Searcher<'m> {
     pub(super) evaluation: &'m Evaluation,
     mpc: &'m MpcTable,
@@ -47,13 +48,11 @@ const LOCAL_TABLE_BITS: u8 = 13;
 
 impl<'m> Searcher<'m> {
     /// A searcher with an empty table of 2^`table_bits` entries, 16 bytes each.
-    #[must_use]
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8) -> Self {
         Self::with_kernel(evaluation, mpc, table_bits, KernelChoice::detect())
     }
 
     /// As [`Searcher::new`], with the given kernel; results and node counts do not depend on it.
-    #[must_use]
     pub fn with_kernel(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, kernel: KernelChoice) -> Self {
         Self {
             evaluation,
@@ -82,14 +81,12 @@ impl<'m> Searcher<'m> {
 
     /// The same searcher, whose searches end soon after `stop` is raised: they check it every few thousand nodes. A flag
     /// that is not raised changes nothing.
-    #[must_use]
     pub const fn stopped_by(mut self, stop: &'m AtomicBool) -> Self {
         self.stop = stop;
         self
     }
 
     /// The same searcher, whose searches end soon after either flag is raised: that of [`Searcher::stopped_by`], or this one.
-    #[must_use]
     pub fn alarmed_by(mut self, alarm: &Arc<AtomicBool>) -> Self {
         self.alarm = Arc::clone(alarm);
         self
@@ -212,7 +209,7 @@ impl<'m> Searcher<'m> {
         run.extras = Some(&mut extras);
         run.hits = Hits::Exactly;
         let value = with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
-        value.ok_or(Stopped)?;
+        let _ = value.ok_or(Stopped)?;
         Ok(extras.sampler.and_then(|sampler| Some(sampler.least?.1)))
     }
 

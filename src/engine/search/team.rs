@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Searchers of one position with a common table.
+#[must_use]
 pub struct Team<'m> {
     members: Vec<Searcher<'m>>, // at least one
     board: Arc<Board>,
@@ -22,7 +23,6 @@ pub struct Team<'m> {
 
 impl<'m> Team<'m> {
     /// A team of `size` searchers, at least one, with an empty table of 2^`table_bits` entries, 16 bytes each.
-    #[must_use]
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, size: usize) -> Self {
         let board = Arc::new(Board::new());
         let alone = Searcher::new(evaluation, mpc, table_bits);
@@ -32,13 +32,11 @@ impl<'m> Team<'m> {
     }
 
     /// The same team, whose searches end soon after `stop` is raised.
-    #[must_use]
     pub fn stopped_by(self, stop: &'m AtomicBool) -> Self {
         Self { members: self.members.into_iter().map(|member| member.stopped_by(stop)).collect(), ..self }
     }
 
     /// As [`Searcher::alarmed_by`].
-    #[must_use]
     pub fn alarmed_by(self, alarm: &Arc<AtomicBool>) -> Self {
         Self { members: self.members.into_iter().map(|member| member.alarmed_by(alarm)).collect(), ..self }
     }
