@@ -65,20 +65,16 @@ impl Run<'_> {
         let Some(member) = &self.member else { return };
         if member.is_step_over() {
             self.stopped = true;
-        } else {
-            self.settled = self.first_settled();
-            self.stopped = self.settled.is_some();
+            return;
         }
-    }
-
-    fn first_settled(&self) -> Option<Settled> {
-        self.open_nodes.iter().enumerate().find_map(|(place, node)| {
+        self.settled = self.open_nodes.iter().enumerate().find_map(|(place, node)| {
             let window = NullWindow::above(node.null_alpha?);
             match self.look_up(&self.table.get(node.key)?, node.depth, window) {
                 LookedUp::Answer(value) => Some(Settled { place, value }),
                 LookedUp::Window(_) => None,
             }
-        })
+        });
+        self.stopped = self.settled.is_some();
     }
 
     /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.

@@ -64,7 +64,6 @@ pub(super) struct Run<'r> {
     pub(super) hits: Hits,
     pub(super) nodes: u64,
     pub(super) stopped: bool,
-    pub(super) level: MpcLevel,
     pub(super) margin: Margin,
     pub(super) sureness: Sureness,
     pub(super) nodes_max: u64,
@@ -81,9 +80,9 @@ pub(super) struct Run<'r> {
 
 impl<'r> Run<'r> {
     pub(super) fn set_level(&mut self, level: MpcLevel) {
-        self.level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
-        self.margin = Margin::new(self.level);
-        self.sureness = Sureness::new(self.level);
+        let level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
+        self.margin = Margin::new(level);
+        self.sureness = Sureness::new(level);
     }
 
     /// From now on the search prunes and extends as `extras` say, so that its results answer no other search.

@@ -137,7 +137,7 @@ impl<'m> Searcher<'m> {
         run.set_level(limits.mpc);
         let end = Depth(position.empties());
         let depth = limits.depth.min(end);
-        let to_end = depth == end && END_DEPTH_MIN <= depth && run.level != MpcLevel::FullWidth;
+        let to_end = depth == end && END_DEPTH_MIN <= depth && run.margin.is_finite();
         let found = if let Some(extras) = &mut extras {
             run.use_extras(extras);
             let iteration = with_kernel!(run.kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
@@ -249,7 +249,6 @@ impl<'m> Searcher<'m> {
             hits: Hits::AtLeast,
             nodes: 0,
             stopped: false,
-            level: MpcLevel::FullWidth,
             margin: Margin::new(MpcLevel::FullWidth),
             sureness: Sureness::FULL,
             nodes_max: u64::MAX,

@@ -26,7 +26,7 @@ impl<'m> Team<'m> {
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, size: usize) -> Self {
         let board = Arc::new(Board::new());
         let alone = Searcher::new(evaluation, mpc, table_bits);
-        let member = |_| alone.member(Membership::new(Arc::clone(&board)));
+        let member = |_| alone.member(Membership { board: Arc::clone(&board), step: 0 });
         let members = if 1 < size { (0..size).map(member).collect() } else { vec![alone] };
         Self { members, board }
     }

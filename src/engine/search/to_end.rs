@@ -35,7 +35,7 @@ impl Run<'_> {
         self.set_level(preview_level(empties));
         let preview = self.preview(position, nodes_max);
         let mut guess = preview.value;
-        if SELECTIVE_EMPTIES_MIN <= empties && self.level != MpcLevel::FullWidth {
+        if SELECTIVE_EMPTIES_MIN <= empties && self.margin.is_finite() {
             let selective = with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), guess));
             guess = selective.map_or(guess, |selective| selective.value);
         }
@@ -88,7 +88,7 @@ impl Run<'_> {
             line.extend(best.filter(|_| next.is_some()));
             current = next;
         }
-        let exact = depth == Depth(position.empties()) && self.level == MpcLevel::FullWidth;
+        let exact = depth == Depth(position.empties()) && !self.margin.is_finite();
         let (best_move, nodes, complete) = (Some(best), self.nodes, !self.stopped);
         SearchResult { score, best_move, depth, exact, nodes, line, complete, stopped: false }
     }
