@@ -3,7 +3,7 @@
 mod cuts;
 mod last;
 pub(super) mod node;
-mod order;
+pub(super) mod order;
 
 use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates, weighted_mobility};
 use super::midgame;
@@ -16,7 +16,7 @@ use crate::engine::score::Discs;
 use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
 use last::{SHALLOW_EMPTIES_MAX, shallow};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
-use order::{fast_order, guided_order, order_by_mobility};
+use order::{fast_order, order};
 
 /// Open windows become a staircase of null windows at this many empty squares.
 const STAIRCASE_EMPTIES_MAX: u32 = 8;
@@ -53,16 +53,6 @@ pub(super) fn root_window<K: Kernel>(
         run.table.put(Key::new(node.position), &known);
     }
     (value, best)
-}
-
-/// Orders moves by the means that the number of empty squares calls for.
-#[inline(always)]
-pub(super) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
-    if GUIDED_EMPTIES_MIN <= node.empties {
-        guided_order::<K>(run, node, candidates);
-    } else {
-        order_by_mobility(node, candidates);
-    }
 }
 
 /// Searches a node by the means that its window and its number of empty squares call for.

@@ -129,7 +129,7 @@ fn root_orders_body<K: Kernel>(
     let node = root_node::<K>(run, position);
     let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     if is_exact {
-        endgame::order::<K>(run, &EndNode::root::<K>(position), &mut candidates);
+        endgame::order::order::<K>(run, &EndNode::root::<K>(position), &mut candidates);
     } else {
         order::<K, OpenWindow>(run, &node, &mut candidates, OpenWindow::full(), depth);
     }
