@@ -30,10 +30,6 @@ impl Searcher<'_> {
     /// Moves are searched as [`Searcher::search`] would search the position, one ply of `limits.depth` being the move
     /// itself, but none is pruned and nodes are not limited: by full width the greatest value is that of the position. At
     /// depth 0 they are static values after the moves, and not clamped.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn move_values(&mut self, position: Position, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let is_exact = position.empties() <= limits.exact_empties;
         let mut run = self.run();

@@ -35,10 +35,6 @@ pub(super) struct Iteration {
 
 impl SearchResult {
     /// The result, unless the stop flag ended the search: how far it got by then depends on the time.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn unless_stopped(self) -> Result<Self, Stopped> {
         if self.stopped { Err(Stopped) } else { Ok(self) }
     }

@@ -158,19 +158,11 @@ impl<'m> Searcher<'m> {
     ///
     /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves ahead, clamped to
     /// ±64,000, or of the final results of games that end sooner.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
         self.selective_score_at_depth(position, depth, mpc, Selective::NONE)
     }
 
     /// As [`Searcher::score_at_depth`], with forward pruning and extensions.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn selective_score_at_depth(
         &mut self,
         position: Position,
@@ -193,10 +185,6 @@ impl<'m> Searcher<'m> {
 
     /// A null-window node of the tree that a full-width search of this depth visits; `None` if no such node has the depth
     /// asked for. It depends on the arguments and the model alone if the table is cleared before.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn sample_node(
         &mut self,
         position: Position,
