@@ -45,10 +45,6 @@ impl Checkpoint {
     }
 
     /// What a part of `count` slots has learned so far; `None` without a sound checkpoint of this step.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn read(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let finished = self.finished(part, count)?;
         let begun = || self.read_file(part, &self.begun_path(part)).map(|learned| self.fitting(learned, count));
@@ -56,20 +52,12 @@ impl Checkpoint {
     }
 
     /// What a part of `count` slots has learned in all epochs; `None` without a sound checkpoint of this step.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let learned = self.fitting(self.read_file(part, &self.path(part))?, count);
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
     }
 
     /// The epochs that parts have done, added up; `None` if there are none.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn epochs(&self, parts: &[u32]) -> Result<Option<u64>, ArtifactError> {
         let mut epochs = 0;
         for &part in parts {
@@ -84,10 +72,6 @@ impl Checkpoint {
     }
 
     /// Replaces the checkpoint of a part.
-    ///
-    /// # Errors
-    ///
-    /// A full disk, or whatever else the system refuses.
     pub(super) fn write(&self, part: u32, learned: &Learned) -> Result<(), ArtifactError> {
         create_folder(&self.folder)?;
         let mut bytes = (learned.errors.len() as u32).to_le_bytes().to_vec();
@@ -103,19 +87,11 @@ impl Checkpoint {
     }
 
     /// Removes what dead processes left; what living ones write stays.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn sweep(&self) -> Result<(), ArtifactError> {
         sweep(&self.folder)
     }
 
     /// Removes all of them, and those of other steps: the model is published.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn remove(&self) -> Result<(), ArtifactError> {
         let all = self.folder.parent().unwrap_or(&self.folder);
         if exists(all)? { remove_folder(all) } else { Ok(()) }

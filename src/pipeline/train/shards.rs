@@ -29,10 +29,6 @@ pub fn train_rounds(task: &TrainTask<'_>) -> TrainRounds {
 }
 
 /// Which parts are finished, by number. Only the checkpoints are read.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn finished_parts(task: &TrainTask<'_>, step: ContentHash) -> Result<Vec<bool>, ArtifactError> {
     let slots = SlotMap::new(&task.features).len();
     let checkpoint = Checkpoint::new(task, step);
