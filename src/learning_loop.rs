@@ -10,13 +10,13 @@ mod stages;
 
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
-use crate::cluster::check::Checked;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
 use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::promote::{PromoteReport, promote};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
@@ -81,7 +81,7 @@ pub enum Event<'a> {
         seconds_left: Option<f64>,
     },
     /// Parts of shards were made again.
-    Checked(Checked),
+    Checked(MadeAgain),
     Made {
         task: &'a StageTask<'a>,
         report: &'a StageReport,

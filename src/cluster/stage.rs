@@ -1,29 +1,28 @@
 //! What a plan says of each stage, and the task that it stands for.
 
-pub mod fit_mpc;
-pub mod gate;
-pub mod generate;
+mod fit_mpc;
+mod gate;
+mod generate;
 mod inputs;
-pub mod train;
+mod train;
 
-use crate::artifact::{ArtifactError, ContentHash, PartRange};
+use super::plan::Plan;
+use crate::artifact::PartRange;
 use crate::pipeline::StageError;
 use crate::pipeline::gate::task::BATCH_PAIRS;
-use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;
-use fit_mpc::{FitMpcInputs, FitMpcPlan};
-use gate::{GateInputs, GatePlan};
-use generate::{GenerateInputs, GeneratePlan};
+use fit_mpc::FitMpcPlan;
+use gate::GatePlan;
+use generate::GeneratePlan;
 use serde::{Deserialize, Serialize};
-use std::iter;
 use std::ops::Range;
 use std::path::Path;
-use train::{TrainInputs, TrainPlan};
+use train::TrainPlan;
 
-/// A stage with everything that determines its bytes.
+/// What a plan says of its stage beside what it says of every stage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "kebab-case")]
-pub enum StagePlan {
+pub(super) enum StagePlan {
     /// Self-play; its pieces are parts of a dataset.
     Generate(GeneratePlan),
     /// A training; its pieces are its parts, wide ones first.
@@ -34,64 +33,34 @@ pub enum StagePlan {
     Gate(GatePlan),
 }
 
-/// The models and files that a plan names.
-#[derive(Debug)]
-pub(super) enum Inputs {
-    Generate(GenerateInputs),
-    Train(TrainInputs),
-    FitMpc(FitMpcInputs),
-    Gate(Box<GateInputs>),
-}
-
-/// What is asked of the plan of any stage.
-#[derive(Debug)]
-pub struct Outline {
-    /// The stage.
-    pub stage: Stage,
-    /// The hash of everything that determines the pieces, except their number.
-    pub recipe: ContentHash,
-    /// The generation, counted from 1.
-    pub generation: u32,
-    /// How much work each of the pieces is that shards divide, in units of the stage; at least 1.
-    pub weights: Vec<u64>,
-    /// The pieces that can be made at the same time, one round after another.
-    pub rounds: Vec<Range<usize>>,
-}
-
 impl StagePlan {
-    /// What a plan says of a task.
-    ///
-    /// # Errors
-    ///
-    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
-    pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
+    /// What a plan says of a task, and its seed and generation.
+    pub(super) fn new(task: &StageTask<'_>) -> Result<(u64, u32, Self), StageError> {
         Ok(match task {
-            StageTask::Generate(task) => Self::Generate(GeneratePlan::new(*task)?),
-            StageTask::Train(task) => Self::Train(TrainPlan::new(task)?),
-            StageTask::FitMpc(task) => Self::FitMpc(FitMpcPlan::new(task)?),
-            StageTask::Gate(task) => Self::Gate(GatePlan::new(task)?),
+            StageTask::Generate(task) => (task.seed, task.generation, Self::Generate(GeneratePlan::new(*task)?)),
+            StageTask::Train(task) => {
+                let (generation, plan) = TrainPlan::new(task)?;
+                (task.seed, generation, Self::Train(plan))
+            }
+            StageTask::FitMpc(task) => (task.seed, task.generation, Self::FitMpc(FitMpcPlan::new(*task)?)),
+            StageTask::Gate(task) => (task.seed, task.generation, Self::Gate(GatePlan::new(task)?)),
         })
     }
 
-    /// What is asked of it.
-    #[must_use]
-    pub fn outline(&self) -> Outline {
-        let (stage, recipe, generation, weights) = match self {
-            Self::Generate(GeneratePlan { recipe, generation, config, .. }) => {
-                (Stage::Generate, recipe, generation, game_weights(config.games, config.part_games))
-            }
-            Self::Train(TrainPlan { recipe, generation, weights, .. }) => {
-                (Stage::Train, recipe, generation, weights.iter().map(|weight| *weight.max(&1)).collect())
-            }
-            Self::FitMpc(FitMpcPlan { recipe, generation, config, .. }) => {
-                (Stage::FitMpc, recipe, generation, game_weights(config.games, config.part_games))
-            }
-            Self::Gate(GatePlan { recipe, generation, config, .. }) => {
-                (Stage::Gate, recipe, generation, game_weights(config.games, 2 * BATCH_PAIRS))
-            }
+    /// How much work each of the pieces is that shards divide, in units of the stage; at least 1.
+    pub(super) fn weights(&self) -> Vec<u64> {
+        let (games, piece_games) = match self {
+            Self::Generate(plan) => (plan.config.games, plan.config.part_games),
+            Self::Train(plan) => return plan.weights.iter().map(|weight| *weight.max(&1)).collect(),
+            Self::FitMpc(plan) => (plan.config.games, plan.config.part_games),
+            Self::Gate(plan) => (plan.config.games, 2 * BATCH_PAIRS),
         };
-        let rounds = if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..weights.len()).collect() };
-        Outline { stage, recipe: *recipe, generation: *generation, weights, rounds }
+        PartRange::all(games, piece_games).iter().map(|range| range.count).collect()
+    }
+
+    /// The pieces that can be made at the same time, one round after another.
+    pub(super) fn rounds(&self) -> Vec<Range<usize>> {
+        if let Self::Train(plan) = self { plan.rounds() } else { vec![0..self.weights().len()] }
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
@@ -99,44 +68,23 @@ impl StagePlan {
         if matches!(self, Self::Generate(plan) if plan.config.openings.book().is_some() == plan.book.is_empty()) {
             return Err("its book is not the one that its config asks for".into());
         }
-        if self.outline().generation == 0 {
-            Err("generation is 0: generations are counted from 1".into())
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
 
-    /// Reads what the plan in the file `path` names; an error unless its settings are those that its hash was made of.
-    pub(super) fn load(&self, path: &Path) -> Result<Inputs, StageError> {
-        let inputs = match self {
-            Self::Generate(plan) => Inputs::Generate(plan.load(path)?),
-            Self::Train(plan) => Inputs::Train(plan.load(path)?),
-            Self::FitMpc(plan) => Inputs::FitMpc(plan.load(path)?),
-            Self::Gate(plan) => Inputs::Gate(Box::new(plan.load(path)?)),
-        };
-        let (listed, made) = (self.outline().recipe, self.task(&inputs).recipe()?);
-        if listed != made {
-            let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
-            return Err(ArtifactError::unfit(path, reason).into());
-        }
-        Ok(inputs)
+    /// Does something with the task, after reading what the plan in the file `path` names.
+    pub(super) fn with_task<T>(
+        &self,
+        plan: &Plan,
+        path: &Path,
+        act: impl FnOnce(StageTask<'_>) -> T,
+    ) -> Result<T, StageError> {
+        Ok(match self {
+            Self::Generate(stage) => stage.with_task(plan, path, act),
+            Self::Train(stage) => stage.with_task(plan, path, act),
+            Self::FitMpc(stage) => stage.with_task(plan, path, act),
+            Self::Gate(stage) => stage.with_task(plan, path, act),
+        }?)
     }
-
-    /// The task, from inputs that [`StagePlan::load`] has read.
-    pub(super) fn task<'a>(&'a self, inputs: &'a Inputs) -> StageTask<'a> {
-        match (self, inputs) {
-            (Self::Generate(plan), Inputs::Generate(inputs)) => StageTask::Generate(plan.task(inputs)),
-            (Self::Train(plan), Inputs::Train(inputs)) => StageTask::Train(plan.task(inputs)),
-            (Self::FitMpc(plan), Inputs::FitMpc(inputs)) => StageTask::FitMpc(plan.task(inputs)),
-            (Self::Gate(plan), Inputs::Gate(inputs)) => StageTask::Gate(plan.task(inputs)),
-            _ => unreachable!("a plan loads its own inputs"),
-        }
-    }
-}
-
-/// The games of each piece.
-fn game_weights(all: u64, of_piece: u64) -> Vec<u64> {
-    PartRange::all(all, of_piece).iter().map(|range| range.count).collect()
 }
 
 /// A folder as a plan names it: a plan is JSON, and so are its names.

@@ -3,11 +3,9 @@
 use super::journal::CallEnd;
 use super::{Event, Run};
 use crate::artifact::OutputFile;
-use crate::cluster::check::check;
 use crate::cluster::divide::divide;
 use crate::cluster::elsewhere::Elsewhere;
-use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
-use crate::cluster::stage::{Outline, StagePlan};
+use crate::cluster::plan::{PLAN_FILE, Plan, with_plan};
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::task::Method;
 use crate::pipeline::stage_task::{StageReport, StageTask};
@@ -21,7 +19,7 @@ impl Run<'_> {
         make_way(task, next.replace, self.context)?;
         let began = self.context.host.seconds();
         if let Some(place) = self.task.elsewhere {
-            self.make_parts(task, place)?;
+            self.make_parts(task, place, next.generation)?;
         }
         let report = self.make_here(task, next.generation)?;
         (self.tell)(Event::Made { task, report: &report, seconds: self.context.host.seconds() - began });
@@ -40,27 +38,26 @@ impl Run<'_> {
     }
 
     /// Lets the parts of a stage be made elsewhere, and checks them.
-    fn make_parts(&self, task: &StageTask<'_>, place: &Elsewhere) -> Result<(), StageError> {
+    fn make_parts(&self, task: &StageTask<'_>, place: &Elsewhere, generation: u32) -> Result<(), StageError> {
         if matches!(task, StageTask::FitMpc(task) if matches!(task.config.method, Method::Source { .. })) {
             let reason = "runs on this machine: each of its searches uses the fits before it";
             self.context.host.say(&format!("fit-mpc: fit_mpc.method = \"source\" {reason}"));
             return Ok(());
         }
-        let plan = StagePlan::new(task)?;
-        let Outline { stage, generation, .. } = plan.outline();
-        let path = plan_path(self.task.datasets, stage, generation);
+        let path = plan_path(self.task.datasets, task.stage(), generation);
         let write = |plan: &Plan| -> Result<bool, StageError> {
             Ok(OutputFile::open(&path, PLAN_FILE, true)?.write(|writer| writer.write_all(plan.text().as_bytes()))?)
         };
-        divide(plan, &path, None, write, self.context)?;
-        let plan = LoadedPlan::read(&path)?;
-        let drive = || place.drive(&path, &plan, self.context);
-        self.journal.call(stage.name(), generation, drive, |report| CallEnd {
-            is_skipped: report.ran == 0,
-            work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)),
-            ..CallEnd::default()
-        })?;
-        (self.tell)(Event::Checked(check(&path, &plan, None, self.context)?));
-        Ok(())
+        divide(task, &path, None, write, self.context)?;
+        with_plan(&path, |plan| {
+            let drive = || place.drive(plan, self.context);
+            self.journal.call(task.stage().name(), generation, drive, |report| CallEnd {
+                is_skipped: report.ran == 0,
+                work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)),
+                ..CallEnd::default()
+            })?;
+            (self.tell)(Event::Checked(plan.check(None, self.context)?));
+            Ok(())
+        })
     }
 }

@@ -2,74 +2,49 @@
 
 use super::inputs::PlannedModel;
 use super::text_of;
-use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Registry};
+use crate::artifact::{ArtifactError, Registry};
+use crate::cluster::plan::Plan;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
-use crate::pipeline::fit_mpc::recipe::recipe;
 use crate::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask};
 use crate::pipeline::keys::Checked;
+use crate::pipeline::stage_task::StageTask;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The samples of MPC statistics.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FitMpcPlan {
-    /// The hash of everything that determines the samples, except their number.
-    pub recipe: ContentHash,
-    /// The `[fit_mpc]` table.
-    pub config: Checked<FitMpcConfig>,
-    /// The run's seed.
-    pub seed: u64,
-    /// The generation of the samples, counted from 1.
-    pub generation: u32,
+pub(in crate::cluster) struct FitMpcPlan {
+    pub(super) config: Checked<FitMpcConfig>,
     /// The model to fit.
-    pub model: PlannedModel,
+    model: PlannedModel,
     /// The registry of the run.
-    pub registry: PathBuf,
+    registry: PathBuf,
     /// The dataset folder of the samples.
-    pub output: PathBuf,
-}
-
-/// The model with the registry.
-#[derive(Debug)]
-pub(in crate::cluster) struct FitMpcInputs {
-    model: LoadedModel,
-    registry: Registry,
+    output: PathBuf,
 }
 
 impl FitMpcPlan {
-    /// The plan of a task.
-    ///
-    /// # Errors
-    ///
-    /// A bad setting, `method = "source"`, no output folder, or a folder with a name that a plan cannot hold.
-    pub fn new(task: &FitMpcTask<'_>) -> Result<Self, StageError> {
+    pub(super) fn new(task: FitMpcTask<'_>) -> Result<Self, StageError> {
         // A stage that cannot be cut says so now.
-        fit_mpc_shards(*task)?;
+        fit_mpc_shards(task)?;
         Ok(Self {
-            recipe: recipe(task).hash,
             config: task.config.clone(),
-            seed: task.seed,
-            generation: task.generation,
             model: PlannedModel::new(task.model)?,
             registry: text_of(task.registry.folder())?.into(),
             output: text_of(task.output.unwrap_or(Path::new("")))?.into(),
         })
     }
 
-    pub(super) fn load(&self, path: &Path) -> Result<FitMpcInputs, ArtifactError> {
-        Ok(FitMpcInputs { model: self.model.load(path)?, registry: Registry::new(&self.registry) })
-    }
-
-    pub(super) fn task<'a>(&'a self, inputs: &'a FitMpcInputs) -> FitMpcTask<'a> {
-        FitMpcTask {
-            config: &self.config,
-            seed: self.seed,
-            generation: self.generation,
-            model: &inputs.model,
-            registry: &inputs.registry,
-            output: Some(&self.output),
-        }
+    pub(super) fn with_task<T>(
+        &self,
+        &Plan { seed, generation, .. }: &Plan,
+        path: &Path,
+        act: impl FnOnce(StageTask<'_>) -> T,
+    ) -> Result<T, ArtifactError> {
+        let (config, output, model) = (&self.config, Some(self.output.as_path()), &self.model.load(path)?);
+        let registry = &Registry::new(&self.registry);
+        Ok(act(StageTask::FitMpc(FitMpcTask { config, seed, generation, model, registry, output })))
     }
 }

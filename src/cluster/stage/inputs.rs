@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// A model by its path or built-in name, relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlannedModel {
+pub(super) struct PlannedModel {
     /// The folder or the built-in.
     pub name: String,
     /// The hash of its content.
@@ -20,7 +20,7 @@ pub struct PlannedModel {
 /// A dataset by its folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlannedDataset {
+pub(super) struct PlannedDataset {
     /// The folder.
     pub folder: PathBuf,
     /// The hash of its content.

@@ -3,11 +3,12 @@
 use super::inputs::{PlannedDataset, PlannedModel};
 use super::text_of;
 use crate::artifact::model::features_file::{features_text, parse_features};
-use crate::artifact::{ArtifactError, ContentHash, Dataset, LoadedModel, Registry};
-use crate::engine::PatternSet;
+use crate::artifact::{ArtifactError, Registry};
+use crate::cluster::plan::Plan;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::Checked;
-use crate::pipeline::train::recipe::step;
+use crate::pipeline::stage_task::StageTask;
+use crate::pipeline::train::recipe::open_datasets;
 use crate::pipeline::train::shards::{part_weights, train_rounds};
 use crate::pipeline::train::task::{TrainConfig, TrainTask};
 use serde::{Deserialize, Serialize};
@@ -18,60 +19,40 @@ use std::sync::Arc;
 /// A training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TrainPlan {
-    /// The hash of everything that determines the model.
-    pub recipe: ContentHash,
-    /// The `[train]` table.
-    pub config: Checked<TrainConfig>,
+pub(in crate::cluster) struct TrainPlan {
+    config: Checked<TrainConfig>,
     /// The patterns and phases, as in `features.toml`.
-    pub features: String,
-    /// The run's seed.
-    pub seed: u64,
-    /// The generation of the newest dataset.
-    pub generation: u32,
+    features: String,
     /// The datasets, oldest first.
-    pub datasets: Vec<PlannedDataset>,
+    datasets: Vec<PlannedDataset>,
     /// The model to improve upon, if any.
-    pub parent: Option<PlannedModel>,
+    parent: Option<PlannedModel>,
     /// The registry of the run, in which parts of the training are left as checkpoints.
-    pub registry: PathBuf,
+    registry: PathBuf,
     /// Bytes that the rows of a shard may take in memory.
-    pub memory: u64,
+    memory: u64,
     /// The number of parts that are learned first.
-    pub wide_parts: usize,
+    wide_parts: usize,
     /// The row visits of each part, about.
-    pub weights: Vec<u64>,
-}
-
-/// The models and patterns, and the registry.
-#[derive(Debug)]
-pub(in crate::cluster) struct TrainInputs {
-    features: Arc<PatternSet>,
-    parent: Option<LoadedModel>,
-    registry: Registry,
+    pub(super) weights: Vec<u64>,
 }
 
 impl TrainPlan {
-    /// The plan of a task.
-    ///
-    /// # Errors
-    ///
-    /// A bad setting, a missing dataset, or a folder with a name that a plan cannot hold.
-    pub fn new(task: &TrainTask<'_>) -> Result<Self, StageError> {
-        let datasets = task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Self {
-            recipe: step(task, &datasets).id,
+    /// The plan of a task, and the generation of the newest dataset.
+    pub(super) fn new(task: &TrainTask<'_>) -> Result<(u32, Self), StageError> {
+        let datasets = open_datasets(task)?;
+        let generation = datasets.last().map_or(1, |dataset| dataset.manifest().generation).max(1);
+        let plan = Self {
             config: task.config.clone(),
             features: features_text(&task.features),
-            seed: task.seed,
-            generation: datasets.last().map_or(1, |dataset| dataset.manifest().generation).max(1),
             datasets: task.datasets.iter().map(|folder| PlannedDataset::new(folder)).collect::<Result<_, _>>()?,
             parent: task.parent.map(PlannedModel::new).transpose()?,
             registry: text_of(task.registry.folder())?.into(),
             memory: task.memory,
             wide_parts: train_rounds(task).wide.len(),
             weights: part_weights(task, &datasets),
-        })
+        };
+        Ok((generation, plan))
     }
 
     /// The parts that can be learned at the same time, one round after another.
@@ -80,31 +61,30 @@ impl TrainPlan {
         rounds.into_iter().filter(|round| !round.is_empty()).collect()
     }
 
-    pub(super) fn load(&self, path: &Path) -> Result<TrainInputs, ArtifactError> {
+    pub(super) fn with_task<T>(
+        &self,
+        plan: &Plan,
+        path: &Path,
+        act: impl FnOnce(StageTask<'_>) -> T,
+    ) -> Result<T, ArtifactError> {
         let unfit = |reason: String| ArtifactError::unfit(path, reason);
         self.datasets.iter().try_for_each(|dataset| dataset.check(path))?;
-        let inputs = TrainInputs {
+        let parent = self.parent.as_ref().map(|parent| parent.load(path)).transpose()?;
+        let registry = Registry::new(&self.registry);
+        let task = TrainTask {
+            config: &self.config,
+            seed: plan.seed,
             features: Arc::new(parse_features(&self.features).map_err(unfit)?),
-            parent: self.parent.as_ref().map(|parent| parent.load(path)).transpose()?,
-            registry: Registry::new(&self.registry),
+            datasets: self.datasets.iter().map(|dataset| dataset.folder.as_path()).collect(),
+            parent: parent.as_ref(),
+            registry: &registry,
+            memory: self.memory,
         };
-        let rounds = train_rounds(&self.task(&inputs));
+        let rounds = train_rounds(&task);
         if (rounds.wide.len(), rounds.phases.end) != (self.wide_parts, self.weights.len()) {
             let reason = format!("its training has {} parts, {} of them wide", rounds.phases.end, rounds.wide.len());
             return Err(unfit(format!("{reason}; the plan says {} and {}", self.weights.len(), self.wide_parts)));
         }
-        Ok(inputs)
-    }
-
-    pub(super) fn task<'a>(&'a self, inputs: &'a TrainInputs) -> TrainTask<'a> {
-        TrainTask {
-            config: &self.config,
-            seed: self.seed,
-            features: Arc::clone(&inputs.features),
-            datasets: self.datasets.iter().map(|dataset| dataset.folder.as_path()).collect(),
-            parent: inputs.parent.as_ref(),
-            registry: &inputs.registry,
-            memory: self.memory,
-        }
+        Ok(act(StageTask::Train(task)))
     }
 }
