@@ -20,5 +20,6 @@ pub mod speed;
 pub mod standings;
 pub mod state;
 pub mod summary;
+pub mod tasks;
 pub mod workspace;
 pub mod yardstick;

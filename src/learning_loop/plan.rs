@@ -106,7 +106,7 @@ fn commands(
     let made = if is_restart { Vec::new() } else { run_steps(lineage)?.stages };
     let [draft, candidate] = versions(lineage, generation, &made)?;
     let champion = quoted(Path::new(&next.champion));
-    let datasets: Vec<String> = next.datasets.iter().map(|folder| quoted(folder)).collect();
+    let datasets: Vec<String> = next.tasks.datasets.iter().map(|folder| quoted(folder)).collect();
     let (datasets, gate) = (datasets.join(" "), folder(Stage::Gate));
     let lines = [
         format!(

@@ -89,9 +89,8 @@ impl RunStatus {
         let mut generations: Vec<GenerationStatus> =
             closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
         for generation in steps.first..=last {
-            let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
             let line = generation_line(lineage, &documents, generation)?;
-            let gate = gate.map(|gate| gate.verdict.clone());
+            let gate = lineage.verdict(generation).cloned();
             generations.push(GenerationStatus { line, gate, champion: false });
         }
         for status in &mut generations {
@@ -125,7 +124,7 @@ pub fn generation_line(
 ) -> Result<GenerationLine, ArtifactError> {
     let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
     let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
-    let gate = lineage.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict);
+    let gate = lineage.verdict(generation);
     let candidate = gate.map(|gate| gate.candidate.id);
     let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
     let metrics = document.and_then(|document| train_metrics(documents, document));
