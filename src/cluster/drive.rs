@@ -165,7 +165,8 @@ impl Drive<'_> {
         let mut now = first;
         loop {
             self.state.report.shards = now.shards;
-            self.show(&now);
+            // What others and earlier drives have done counts, too.
+            now.done.iter().for_each(|&shard| self.count(shard));
             if now.complete {
                 self.settle(&now)?;
                 return Ok(self.state.report);
@@ -245,8 +246,7 @@ impl Drive<'_> {
             }
             Event::Moved { shard, worker } => {
                 self.state.report.retried += 1;
-                let (host, seconds, cpu_seconds, code, stderr) = (None, None, None, None, String::new());
-                log(self.plan, &Ended { shard, worker: Some(worker), host, seconds, cpu_seconds, code, stderr })?;
+                log(self.plan, &Ended { shard, worker: Some(worker), ..Ended::default() })?;
             }
             Event::Workers { count, running } => {
                 (self.state.workers, self.state.running) = (count, running);
@@ -297,11 +297,6 @@ impl Drive<'_> {
         let stderr = if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") };
         let who = format!("shard {} of {}{}", ended.shard, self.plan.display(), ended.place());
         Err(StageError::Elsewhere { text: format!("{who} {how}{times}{stderr}"), code })
-    }
-
-    /// Counts what is done, also by others and by earlier drives.
-    fn show(&mut self, now: &PlanProgress) {
-        now.done.iter().for_each(|&shard| self.count(shard));
     }
 
     fn count(&mut self, shard: usize) {

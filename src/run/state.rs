@@ -13,9 +13,9 @@ use crate::artifact::{
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;
 use crate::pipeline::gate;
-use crate::pipeline::gate::task::BATCH_PAIRS;
 use crate::pipeline::generate;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::stage_task::StageTask;
 use crate::pipeline::train;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -259,7 +259,7 @@ impl Walk<'_> {
         };
         let (mut state, made) = self.found(Stage::Generate, &step, because, manifest.map(drop));
         if state.state == State::Missing {
-            state.parts = self.parts(Stage::Generate, games, task.config.part_games)?;
+            state.parts = Self::parts(&StageTask::Generate(task))?;
         }
         Ok((state, made))
     }
@@ -280,7 +280,7 @@ impl Walk<'_> {
         let task = self.tasks.fit_mpc(draft);
         let (mut state, made) = self.version(Stage::FitMpc, &fit_mpc::recipe::step(&task))?;
         if state.state != State::Done {
-            state.parts = self.parts(Stage::FitMpc, task.config.games, task.config.part_games)?;
+            state.parts = Self::parts(&StageTask::FitMpc(task))?;
             return Ok((state, made));
         }
         let is_theirs = |samples: Manifest| {
@@ -309,19 +309,19 @@ impl Walk<'_> {
         }
         let (mut state, made) = self.found(Stage::Gate, &step, because, verdict.map(|_| ()));
         if state.state == State::Missing {
-            state.parts = self.parts(Stage::Gate, task.config.games / 2, BATCH_PAIRS)?;
+            state.parts = Self::parts(&StageTask::Gate(task))?;
         }
         Ok((state, made))
     }
 
-    /// How many parts the folder of a stage has, if there are any.
-    fn parts(&self, stage: Stage, items: u64, part_items: u64) -> Result<Option<PartCount>, ArtifactError> {
-        let (folder, asked) = (self.folder(stage), items.div_ceil(part_items));
+    /// How many parts of its dataset a stage has made, if there are any.
+    fn parts(task: &StageTask<'_>) -> Result<Option<PartCount>, ArtifactError> {
+        let Some((table, dataset)) = task.stage().tables().last().zip(task.dataset()) else { return Ok(None) };
         let mut done = 0;
-        for (part, table) in (0..asked as usize).flat_map(|part| stage.tables().last().map(|table| (part, table))) {
-            done += u64::from(exists(&part_path(&folder, table, part))?);
+        for part in 0..dataset.parts as usize {
+            done += u64::from(exists(&part_path(dataset.folder, table, part))?);
         }
-        Ok((0 < done).then_some(PartCount { done, asked }))
+        Ok((0 < done).then_some(PartCount { done, asked: dataset.parts }))
     }
 
     /// The newest version that a stage made in this generation.
