@@ -28,7 +28,7 @@ use crate::run::folders::{DatasetFolder, generation_folder};
 use crate::run::forecast::{Forecast, recent_seconds};
 use crate::run::gc::{GcPlan, collect};
 use crate::run::lineage::{Change, Lineage};
-use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::log::read_calls;
 use crate::run::next::{Generations, Next};
 use crate::run::restart::Loss;
 use journal::{CallEnd, Journal};
@@ -74,7 +74,7 @@ pub enum Event<'a> {
     /// A generation begins; the seconds are those that the run is expected to take from here.
     Generation {
         next: &'a Next,
-        seconds_left: Option<f64>,
+        seconds_left: f64,
     },
     /// Parts of shards were made again.
     Checked(MadeAgain),
@@ -117,7 +117,8 @@ struct Run<'a> {
     context: Context<'a>,
     journal: &'a Journal<'a>,
     tell: &'a dyn Fn(Event<'_>),
-    expected: Option<f64>,
+    /// What the run was expected to take, in seconds.
+    seconds: f64,
 }
 
 /// Makes the generations that a run lacks; gives the verdict of the last one.
@@ -127,25 +128,20 @@ struct Run<'a> {
 /// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
 /// call resumes.
 pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, StageError> {
-    let expected = forecast(&task, tell, context)?;
+    let forecast = plan::forecast(&task, context)?;
+    if 0 < forecast.generations {
+        tell(Event::Forecast(&forecast));
+    }
+    forecast.check_disk(task.datasets)?;
     let _lock = FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
     let journal = Journal::new(&task, context);
-    let result = journal.keep(|| Run { task, context, journal: &journal, tell, expected }.generations());
+    let result =
+        journal.keep(|| Run { task, context, journal: &journal, tell, seconds: forecast.seconds }.generations());
     journal.end(match &result {
         Ok(verdict) => code_of(*verdict),
         Err(error) => error.exit_code(),
     });
     result
-}
-
-/// Says what the run will take, and refuses one whose next generation does not fit on the disk; gives the seconds.
-fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<f64>, StageError> {
-    let forecast = plan::forecast(task, context)?;
-    if 0 < forecast.generations {
-        tell(Event::Forecast(&forecast));
-    }
-    forecast.check_disk(task.datasets)?;
-    Ok(Some(forecast.seconds))
 }
 
 impl Run<'_> {
@@ -268,10 +264,10 @@ impl Run<'_> {
         let mut lineage = self.lineage()?;
         let next = lineage.begin_next(change, generations, |loss| (self.tell)(Event::Restart(loss)))?;
         if next.generation <= next.last {
-            let calls = read_calls(&self.task.registry.folder().join(RUN_LOG_NAME))?;
+            let calls = read_calls(self.task.registry.folder())?;
             let left = f64::from(next.last + 1 - next.generation);
             let recent = recent_seconds(&calls, next.generation).map(|seconds| seconds * left);
-            (self.tell)(Event::Generation { next: &next, seconds_left: recent.or(self.expected) });
+            (self.tell)(Event::Generation { next: &next, seconds_left: recent.unwrap_or(self.seconds) });
             self.journal.begin()?;
         }
         Ok(next)

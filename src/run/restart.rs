@@ -3,7 +3,7 @@
 use super::folders::{DatasetFolder, generation_folder, generations};
 use super::gc::check_idle;
 use super::lineage::Lineage;
-use super::log::{RUN_LOG_NAME, read_calls};
+use super::log::read_calls;
 use crate::artifact::publish::remove_folder;
 use crate::artifact::{ContentHash, Manifest};
 use crate::pipeline::StageError;
@@ -68,7 +68,7 @@ impl Lineage<'_> {
                 loss.folders.push(self.registry.folder().join(document.id.to_string()));
             }
         }
-        let calls = read_calls(&self.registry.folder().join(RUN_LOG_NAME))?;
+        let calls = read_calls(self.registry.folder())?;
         let lost = calls.iter().filter(|call| call.generation.is_some_and(|generation| from <= generation));
         loss.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;
         Ok((!loss.folders.is_empty()).then_some(loss))
