@@ -6,6 +6,7 @@ pub mod dask;
 pub mod divide;
 pub mod drive;
 pub mod elsewhere;
+mod inputs;
 pub mod plan;
 pub mod progress;
 pub mod runs;

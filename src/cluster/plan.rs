@@ -35,7 +35,7 @@ pub struct Plan {
     /// The hash of everything that determines the pieces, except their number.
     recipe: ContentHash,
     /// The run's seed.
-    pub(super) seed: u64,
+    seed: u64,
     /// The generation, counted from 1; of a training, that of its newest dataset.
     pub generation: u32,
     /// What is cut.
@@ -164,14 +164,15 @@ pub fn with_plan<T, E: From<StageError>>(
     act: impl FnOnce(&LoadedPlan<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
     let plan = &Plan::read(path).map_err(StageError::from)?;
-    plan.stage.with_task(plan, path, |task| {
+    let acted = plan.stage.with_task((plan.seed, plan.generation), path, |task| {
         let (listed, made) = (plan.recipe, task.recipe()?);
         if listed != made {
             let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
             return Err(StageError::from(ArtifactError::unfit(path, reason)).into());
         }
         act(&LoadedPlan { path, plan, task })
-    })?
+    });
+    acted.map_err(StageError::from)?
 }
 
 /// The folder of a file that is named relative to the current one.

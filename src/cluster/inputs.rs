@@ -1,8 +1,8 @@
 //! Inputs that a plan names by their content.
 
+use super::stage::text_of;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Manifest};
-use crate::cluster::stage::text_of;
 use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
