@@ -1,6 +1,5 @@
 //! Inputs that a plan names by their content.
 
-use super::stage::text_of;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Manifest};
 use crate::pipeline::StageError;
@@ -79,4 +78,13 @@ impl PlannedDataset {
 fn is_gone(path: &Path, reason: &str) -> ArtifactError {
     let remedy = "start it in the folder in which the plan was made, or make the plan again";
     ArtifactError::Conflict { path: path.to_owned(), reason: format!("{reason}\n{remedy}") }
+}
+
+/// A folder as a plan names it: a plan is JSON, and so are its names.
+pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
+    let text = folder.to_str().ok_or_else(|| {
+        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
+        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
+    });
+    text.map(str::to_owned)
 }

@@ -1,6 +1,6 @@
 //! What a plan says of each stage, and the task that it stands for.
 
-use super::inputs::{PlannedDataset, PlannedModel};
+use super::inputs::{PlannedDataset, PlannedModel, text_of};
 use crate::artifact::model::features_file::{features_text, parse_features};
 use crate::artifact::{ArtifactError, PartRange, Registry};
 use crate::pipeline::StageError;
@@ -206,13 +206,4 @@ impl StagePlan {
             }
         })
     }
-}
-
-/// A folder as a plan names it: a plan is JSON, and so are its names.
-pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
-    let text = folder.to_str().ok_or_else(|| {
-        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
-        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
-    });
-    text.map(str::to_owned)
 }
