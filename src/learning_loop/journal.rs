@@ -7,7 +7,7 @@ use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
 use crate::run::log::{CallOutcome, CallRecord, append_call};
-use crate::run::record::{PipelineCall, RUN_RECORD_NAME, write_record};
+use crate::run::run_json::{PipelineCall, RUN_RECORD_NAME, write_record};
 use crate::run::summary::RunStatus;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

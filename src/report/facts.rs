@@ -16,7 +16,7 @@ use crate::run::folders::{generation_folder, generations};
 use crate::run::lineage::Lineage;
 use crate::run::log::read_calls;
 use crate::run::measured::measured_once;
-use crate::run::record::RUN_RECORD_NAME;
+use crate::run::run_json::RUN_RECORD_NAME;
 use crate::run::speed::PlaySpeed;
 use crate::run::standings::{Standing, standings};
 use crate::run::summary::generation_line;
