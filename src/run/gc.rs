@@ -4,9 +4,9 @@
 //! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of them stay
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
+use super::exact_errors::measured;
 use super::folders::{DatasetFolder, generation_folder, generations};
 use super::lineage::Lineage;
-use super::measured::measured;
 use super::summary::generation_line;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};

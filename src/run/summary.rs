@@ -1,8 +1,8 @@
 //! What a run has done, one line per generation.
 
+use super::exact_errors::measured;
 use super::folders::generation_folder;
 use super::lineage::Lineage;
-use super::measured::measured;
 use super::standings::{Standing, standings};
 use super::state::{StageState, run_steps};
 use crate::artifact::publish::bytes_in;
