@@ -19,7 +19,7 @@ pub mod snapshot;
 pub mod speed;
 pub mod standings;
 pub mod state;
-pub mod summary;
+pub mod status;
 pub mod tasks;
 pub mod workspace;
 pub mod yardstick;

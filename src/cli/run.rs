@@ -17,7 +17,7 @@ use crate::run::lineage::Change;
 use crate::run::next::{Generations, Next};
 use crate::run::restart::Loss;
 use crate::run::run_json::RUN_RECORD_NAME;
-use crate::run::summary::RunStatus;
+use crate::run::status::RunStatus;
 use std::env::{current_dir, set_current_dir};
 use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;

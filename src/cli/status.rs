@@ -14,7 +14,7 @@ use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::log::read_calls;
 use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, StageState, State};
-use crate::run::summary::RunStatus;
+use crate::run::status::RunStatus;
 use serde::Serialize;
 use std::io::stdout;
 use std::path::Path;

@@ -8,7 +8,7 @@ use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
 use crate::run::log::{CallOutcome, CallRecord, append_call};
 use crate::run::run_json::{PipelineCall, RUN_RECORD_NAME, write_record};
-use crate::run::summary::RunStatus;
+use crate::run::status::RunStatus;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -19,7 +19,7 @@ use crate::run::log::read_calls;
 use crate::run::run_json::RUN_RECORD_NAME;
 use crate::run::speed::PlaySpeed;
 use crate::run::standings::{Standing, standings};
-use crate::run::summary::generation_line;
+use crate::run::status::generation_line;
 use serde::Deserialize;
 use std::path::Path;
 

@@ -7,7 +7,7 @@
 use super::exact_errors::measured;
 use super::folders::{DatasetFolder, generation_folder, generations};
 use super::lineage::Lineage;
-use super::summary::generation_line;
+use super::status::generation_line;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{

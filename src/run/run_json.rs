@@ -2,7 +2,7 @@
 
 use super::efficiency::RunEfficiency;
 use super::log::{CallRecord, read_calls, utc};
-use super::summary::RunStatus;
+use super::status::RunStatus;
 use crate::artifact::publish::publish_bytes;
 use crate::artifact::{ArtifactError, FormatVersion};
 use crate::exit_code;

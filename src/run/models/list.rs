@@ -5,7 +5,7 @@ use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::gates;
 use crate::run::log::{CallOutcome, read_calls};
 use crate::run::standings::{Standing, standings};
-use crate::run::summary::train_metrics;
+use crate::run::status::train_metrics;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
