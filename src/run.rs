@@ -2,9 +2,9 @@
 //! learns, but for the trial games of a [`forecast`], and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
 pub mod claim;
+pub mod config_entry;
 mod defaults;
 pub mod efficiency;
-pub mod entry;
 pub mod exact_errors;
 pub mod folders;
 pub mod forecast;

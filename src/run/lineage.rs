@@ -3,8 +3,8 @@
 //! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
 //! generations, even if the config file or the champion has changed in the meantime.
 
+use super::config_entry::ConfigEntry;
 use super::defaults::keep_defaults;
-use super::entry::ConfigEntry;
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::model::reference::load_model;

@@ -1,6 +1,6 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
-use super::entry::ConfigEntry;
+use super::config_entry::ConfigEntry;
 use super::folders::{DatasetFolder, generation_folder, generations, recipe_of};
 use super::lineage::{Lineage, Player};
 use super::tasks::GenerationTasks;
