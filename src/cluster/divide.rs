@@ -69,17 +69,12 @@ fn shard_count(task: &StageTask<'_>, weights: &[u64], context: Context<'_>) -> R
     let elapsed = || context.host.seconds() - began;
     let is_enough = || TRIAL_SECONDS <= elapsed();
     let work = weights.iter().sum::<u64>() as f64;
-    let (least, seconds) = match task {
-        StageTask::Generate(task) => {
-            let timed = play_until(*task, is_enough, context)?;
-            (SHARDS_MIN, elapsed() / timed.max(1) as f64 * work)
-        }
-        StageTask::FitMpc(task) => {
-            let timed = sample_until(*task, is_enough, context)?;
-            (SHARDS_MIN, elapsed() / timed.max(1) as f64 * work)
-        }
-        StageTask::Train(_) => (TRAIN_SHARDS_MIN, work / VISITS_PER_SECOND),
+    let shards = |least, seconds: f64| ((seconds / SHARD_SECONDS).ceil() as usize).clamp(least, SHARDS_MAX);
+    let games = match task {
+        StageTask::Generate(task) => play_until(*task, is_enough, context)?,
+        StageTask::FitMpc(task) => sample_until(*task, is_enough, context)?,
+        StageTask::Train(_) => return Ok(shards(TRAIN_SHARDS_MIN, work / VISITS_PER_SECOND)),
         StageTask::Gate(_) => return Ok(GATE_SHARDS),
     };
-    Ok(((seconds / SHARD_SECONDS).ceil() as usize).clamp(least, SHARDS_MAX))
+    Ok(shards(SHARDS_MIN, elapsed() / games.max(1) as f64 * work))
 }

@@ -5,7 +5,7 @@
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::exact_errors::measured;
-use super::folders::{DatasetFolder, generation_folder, generations};
+use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
 use super::lineage::Lineage;
 use super::status::generation_line;
 use crate::artifact::publish::temporary::sweep_tree;
@@ -175,10 +175,8 @@ fn needless_versions<'a>(
     closed: &ClosedFile,
 ) -> Result<Needless<'a>, ArtifactError> {
     // Each has the id of the folder in which it was found.
-    let of_closed_generation = |document: &ModelDocument| {
-        let generation = document.origin.generation().unwrap_or(0);
-        Stage::named(&document.origin.stage).is_some_and(Stage::makes_versions)
-            && (1..=closed.generation).contains(&generation)
+    let is_closed = |document: &&ModelDocument| {
+        generation_of(document).is_some_and(|generation| (1..=closed.generation).contains(&generation))
     };
     let needed = lineage.gates.iter().filter(|gate| closed.generation < gate.generation);
     let players = needed.flat_map(|gate| [&gate.verdict.candidate, &gate.verdict.baseline]);
@@ -191,7 +189,7 @@ fn needless_versions<'a>(
             wanted.extend(Manifest::find_any(&folder)?.into_iter().flat_map(|manifest| manifest.models.into_values()));
         }
     }
-    wanted.extend(documents.iter().filter(|document| !of_closed_generation(document)).map(|document| document.content));
+    wanted.extend(documents.iter().filter(|document| !is_closed(document)).map(|document| document.content));
     let mut reachable = BTreeSet::new();
     while let Some(content) = wanted.pop() {
         if reachable.insert(content) {

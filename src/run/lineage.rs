@@ -197,7 +197,9 @@ impl<'a> Lineage<'a> {
         if let Some(champion) = self.champions.champion() {
             return Ok(Player { name: champion.id.to_string(), content: champion.content });
         }
-        self.start()
+        let name = &self.config.config.run.start;
+        let content = load_model(name, self.registry.folder())?.content;
+        Ok(Player { name: name.clone(), content })
     }
 
     /// Whether the record is binding: before a generation is finished, a different config starts the run over.
@@ -205,12 +207,6 @@ impl<'a> Lineage<'a> {
         let first = self.file.configs.first();
         0 < self.finished()
             || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, &self.config)).is_empty())
-    }
-
-    fn start(&self) -> Result<Player, ArtifactError> {
-        let name = &self.config.config.run.start;
-        let content = load_model(name, self.registry.folder())?.content;
-        Ok(Player { name: name.clone(), content })
     }
 
     /// Whether any stage has worked on a generation.
