@@ -229,18 +229,9 @@ impl Run<'_> {
         let (champion, veteran) = (self.load(&next.champion)?, self.load(veteran)?);
         let generation = next.generation - 1;
         let output = generation_folder(self.task.datasets, DatasetFolder::Drift, generation);
-        let run_config = &next.tasks.config.config;
-        let config = run_config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
-        let task = GateTask {
-            config: &config,
-            seed: run_config.run.seed,
-            generation,
-            candidate: &champion,
-            baseline: &veteran,
-            avoid: &[],
-            output: &output,
-            remake: false,
-        };
+        let config = next.tasks.config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
+        let gate_task = next.tasks.gate(&champion, &veteran);
+        let task = GateTask { config: &config, generation, avoid: &[], output: &output, ..gate_task };
         make_way(&StageTask::Gate(task), true, self.context)?;
         // It is too short to be worth shards.
         let (report, _) = self.make_here(Stage::Gate, generation, || {

@@ -137,8 +137,8 @@ impl<'a> Journal<'a> {
         let now = self.context.host.unix_seconds();
         let call = PipelineCall { began: self.began, now, code, budget };
         // A damaged run has no summary, but the record of the call is needed all the more.
-        let mut status =
-            RunStatus::read(config, registry, datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        let mut status = RunStatus::read(config, registry, datasets)
+            .unwrap_or_else(|_| RunStatus { run: config.name.clone(), ..RunStatus::default() });
         // While the run is at work it writes a record every few seconds, which is too often for this.
         if let (Some(_), Ok(pool)) = (code, self.context.pool()) {
             status = pool.install(|| status.measured(registry));

@@ -55,12 +55,6 @@ pub struct RunStatus {
 }
 
 impl RunStatus {
-    /// The status of a damaged run.
-    #[must_use]
-    pub fn unknown(run: &str) -> Self {
-        Self { run: run.to_owned(), ..Self::default() }
-    }
-
     /// What a run has done so far.
     ///
     /// # Errors
