@@ -95,7 +95,6 @@ type Found<T> = (StageState, Input<T>);
 struct Walk<'a> {
     lineage: &'a Lineage<'a>,
     documents: &'a [ModelDocument],
-    generation: u32,
     tasks: GenerationTasks,
 }
 
@@ -119,7 +118,7 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
             stages.extend(recorded(lineage, &documents, generation));
             true
         } else {
-            let walk = Walk { lineage, documents: &documents, generation, tasks: lineage.tasks(generation)? };
+            let walk = Walk { lineage, documents: &documents, tasks: lineage.tasks(generation)? };
             let awaits = lineage.verdict(generation).is_some_and(|verdict| lineage.awaits_promotion(verdict));
             walk.generation(generation <= next, &mut stages)? && (generation <= finished || !awaits)
         };
@@ -170,9 +169,9 @@ impl Walk<'_> {
     /// The four stages of the generation, and whether all are done. Its player is known once the previous one is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
-            Ok(self.load(&self.lineage.player(self.generation)?)?)
+            Ok(self.load(&self.lineage.player(self.tasks.generation)?)?)
         } else {
-            Err(format!("generation {} is not done", self.generation - 1))
+            Err(format!("generation {} is not done", self.tasks.generation - 1))
         };
         let champion = champion.as_ref().map_err(String::clone);
         let (generate, dataset) = self.state(Stage::Generate, champion.clone(), |model| self.generate(model))?;
@@ -196,7 +195,7 @@ impl Walk<'_> {
             Ok(inputs) => inputs,
             Err(why) => {
                 let state = if self.has_result(stage)? { State::Stale } else { State::Missing };
-                return Ok((StageState::new(self.generation, stage, state, Some(why.clone())), Err(why)));
+                return Ok((StageState::new(self.tasks.generation, stage, state, Some(why.clone())), Err(why)));
             }
         };
         let (mut state, made) = find(inputs)?;
@@ -214,7 +213,7 @@ impl Walk<'_> {
         Ok(match stage {
             Stage::Generate => self.manifest(stage)?.is_some(),
             Stage::Train | Stage::FitMpc => self.latest(stage).is_some(),
-            Stage::Gate => self.lineage.verdict(self.generation).is_some(),
+            Stage::Gate => self.lineage.verdict(self.tasks.generation).is_some(),
         })
     }
 
@@ -226,7 +225,7 @@ impl Walk<'_> {
             let reason = format!(
                 "{} is model {found} now, and generation {generation} began with {known}\nmake it again with --restart {generation}",
                 player.name,
-                generation = self.generation
+                generation = self.tasks.generation
             );
             return Err(ArtifactError::unfit(&registry.join("lineage.json"), reason));
         }
@@ -234,7 +233,7 @@ impl Walk<'_> {
     }
 
     fn folder(&self, stage: Stage) -> PathBuf {
-        generation_folder(self.lineage.datasets, stage, self.generation)
+        generation_folder(self.lineage.datasets, stage, self.tasks.generation)
     }
 
     fn manifest(&self, stage: Stage) -> Result<Option<Manifest>, ArtifactError> {
@@ -279,26 +278,24 @@ impl Walk<'_> {
     fn fit_mpc(&self, draft: &LoadedModel) -> Result<Found<LoadedModel>, ArtifactError> {
         let task = self.tasks.fit_mpc(draft);
         let (mut state, made) = self.version(Stage::FitMpc, &fit_mpc::recipe::step(&task))?;
+        let has_samples = self.manifest(Stage::FitMpc)?.is_some_and(|samples| {
+            samples.recipe == fit_mpc::recipe::recipe(&task).hash && samples.done == task.config.games
+        });
         if state.state != State::Done {
             state.parts = Self::parts(&StageTask::FitMpc(task))?;
-            return Ok((state, made));
+        } else if !has_samples {
+            state.state = State::Missing;
+            state.because = Some(format!("its samples are not in {}", self.folder(Stage::FitMpc).display()));
+            let why = describe(&state);
+            return Ok((state, Err(why)));
         }
-        let is_theirs = |samples: Manifest| {
-            samples.recipe == fit_mpc::recipe::recipe(&task).hash && samples.done == task.config.games
-        };
-        if self.manifest(Stage::FitMpc)?.is_some_and(is_theirs) {
-            return Ok((state, made));
-        }
-        state.state = State::Missing;
-        state.because = Some(format!("its samples are not in {}", self.folder(Stage::FitMpc).display()));
-        let why = describe(&state);
-        Ok((state, Err(why)))
+        Ok((state, made))
     }
 
     fn gate(&self, candidate: &LoadedModel, champion: &LoadedModel) -> Result<Found<()>, ArtifactError> {
         let task = self.tasks.gate(candidate, champion);
         let step = gate::recipe::step(&task)?;
-        let verdict = self.lineage.verdict(self.generation);
+        let verdict = self.lineage.verdict(self.tasks.generation);
         let mut because = None;
         if let Some(verdict) = verdict.filter(|verdict| verdict.step != step.id) {
             let mut settings = Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.config_table());
@@ -327,7 +324,7 @@ impl Walk<'_> {
     /// The newest version that a stage made in this generation.
     fn latest(&self, stage: Stage) -> Option<&ModelDocument> {
         let of_this = |document: &&ModelDocument| {
-            document.origin.stage == stage.name() && document.origin.generation() == Some(self.generation)
+            document.origin.stage == stage.name() && document.origin.generation() == Some(self.tasks.generation)
         };
         self.documents.iter().rev().find(of_this)
     }
@@ -349,7 +346,7 @@ impl Walk<'_> {
             (None, Some(_)) => State::Done,
             (None, None) => State::Missing,
         };
-        let state = StageState { step: Some(step.id), ..StageState::new(self.generation, stage, state, because) };
+        let state = StageState { step: Some(step.id), ..StageState::new(self.tasks.generation, stage, state, because) };
         let made = made.filter(|_| state.state == State::Done).ok_or_else(|| describe(&state));
         (state, made)
     }

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Bytes of memory for the rows of a training; beyond them they go to a scratch file.
-const TRAIN_MEMORY: u64 = 4 << 30;
+pub(super) const TRAIN_MEMORY: u64 = 4 << 30;
 
 /// A generation with everything that its tasks name, but for models.
 #[derive(Clone, Debug)]
