@@ -17,6 +17,7 @@ use crate::cluster::runs::log_path;
 use crate::cluster::stage::{Outline, StagePlan};
 use crate::exit_code;
 use crate::pipeline::StageError;
+use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
 use bytesize::ByteSize;
@@ -175,17 +176,18 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
     stage::tell(session, &task, &report, stopwatch.seconds());
     if let StageReport::Generate(_) = &report {
         let mut json = json!(report);
-        (json["games_remade"], json["sample_seed"]) = (json!(checked.count), json!(checked.seed));
+        (json["games_remade"], json["sample_seed"]) = (json!(checked.made_again.count), json!(checked.seed));
         return stage::end(session, &report, &json);
     }
     stage::end(session, &report, &report)
 }
 
-/// Says what was made again.
-pub(super) fn tell_checked(Checked { unit, count, seed }: Checked) {
+/// Says how much was made again, and what that is worth.
+pub(super) fn tell_checked(Checked { made_again: MadeAgain { unit, count, of }, seed }: Checked) {
     if 0 < count {
-        let checked = thousands(count);
-        let finding = finding_text(unit, count);
-        detail(&format!("shard finish: {checked} {unit} made again with --seed {seed}\n{finding}"));
+        let share = 100.0 * count as f64 / of as f64;
+        let (checked, all) = (thousands(count), thousands(of));
+        let finding = if count == of { "none is false".to_owned() } else { finding_text(unit, count) };
+        say(&format!("check: {checked} of {all} {unit} ({share:.1} %) made again with --seed {seed}; {finding}"));
     }
 }

@@ -3,17 +3,15 @@
 use super::plan::LoadedPlan;
 use super::runs::name_makers;
 use crate::pipeline::item_sample::fresh_seed;
+use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::{Context, StageError};
-use serde::Serialize;
 use std::path::Path;
 
 /// What was made again to check it.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Checked {
-    /// What is counted.
-    pub unit: &'static str,
-    /// How many of them; 0 if the stage was finished before.
-    pub count: u64,
+    /// How much.
+    pub made_again: MadeAgain,
     /// The seed that chose them.
     pub seed: u64,
 }
@@ -26,6 +24,6 @@ pub struct Checked {
 /// A missing or false part, with who made it.
 pub fn check(path: &Path, plan: &LoadedPlan, seed: Option<u64>, context: Context<'_>) -> Result<Checked, StageError> {
     let seed = seed.unwrap_or_else(fresh_seed);
-    let again = plan.task().shards()?.check(seed, context).map_err(|error| name_makers(error, path))?;
-    Ok(Checked { unit: again.unit, count: again.count, seed })
+    let made_again = plan.task().shards()?.check(seed, context).map_err(|error| name_makers(error, path))?;
+    Ok(Checked { made_again, seed })
 }
