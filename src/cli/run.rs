@@ -91,7 +91,7 @@ fn tell(session: &Session, event: &Event<'_>) {
         Event::MovedDefaults(moved) => say(&status::moved_text(moved)),
         Event::Restart(loss) => say(&loss_text(loss)),
         Event::Generation { next, seconds_left } => begin(session, next, *seconds_left),
-        Event::Checked(checked) => shard::tell_checked(*checked),
+        Event::Checked(checked) => shard::tell_checked(session, *checked),
         Event::Made { task, report, seconds } => stage::tell(session, task, report, *seconds),
         Event::Drifted(report) => gate::tell_score(session, report),
         Event::Promoted(report) => promote::tell(session, report),

@@ -170,7 +170,7 @@ fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<(
 fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<ExitCode> {
     let (plan, context, stopwatch) = (LoadedPlan::read(path)?, session.context(), Stopwatch::start());
     let checked = check(path, &plan, seed, context)?;
-    tell_checked(checked);
+    tell_checked(session, checked);
     let task = plan.task();
     let report = task.make(context)?;
     stage::tell(session, &task, &report, stopwatch.seconds());
@@ -183,11 +183,12 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
 }
 
 /// Says how much was made again, and what that is worth.
-pub(super) fn tell_checked(Checked { made_again: MadeAgain { unit, count, of }, seed }: Checked) {
+pub(super) fn tell_checked(session: &Session, Checked { made_again: MadeAgain { unit, count, of }, seed }: Checked) {
     if 0 < count {
         let share = 100.0 * count as f64 / of as f64;
         let (checked, all) = (thousands(count), thousands(of));
         let finding = if count == of { "none is false".to_owned() } else { finding_text(unit, count) };
-        say(&format!("check: {checked} of {all} {unit} ({share:.1} %) made again with --seed {seed}; {finding}"));
+        let text = format!("{checked} of {all} {unit} ({share:.1} %) made again with --seed {seed}; {finding}");
+        session.summarize("check", &text);
     }
 }

@@ -67,7 +67,8 @@ pub fn sample_until(
 
 impl PartKind for Samples<'_> {
     const STAGE: Stage = Stage::FitMpc;
-    const SAMPLING: Sampling = Sampling { unit: "games", per: 50, min: 4, max: u64::MAX };
+    /// An eighth of the games, if they are false, is found with a probability of 96 %.
+    const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
 
     type Rows = Vec<Sample>;
 
