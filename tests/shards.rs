@@ -9,7 +9,6 @@ mod workspace;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::{GATE_GAMES, GateGameRow, MPC_SAMPLES, MpcSampleRow, NEVER, Table, TableRow};
 use renma::engine::Score;
-use renma::pipeline::item_sample::ItemSample;
 use serde_json::Value;
 use std::path::Path;
 use workspace::{Workspace, check_same, copy_folder};
@@ -273,11 +272,7 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
     let part = workspace.path("samples/samples/part-00001.parquet");
     let sound = std::fs::read(&part).unwrap();
     falsify(&MPC_SAMPLES, &part, |row: &mut MpcSampleRow| row.score += Score::DISC);
-    // All seven games are searched again.
-    let meets = |seed: &u64| ItemSample::new(*seed, 7, 7).among(2..4).next().is_some();
-    let seed = (0..).find(meets).unwrap();
-    let words = ["part-00001.parquet", "are not those of its searches"];
-    check_refused(&workspace, &format!("shard finish fit.json --seed {seed}"), 65, &words);
+    check_refused(&workspace, "shard finish fit.json", 65, &["part-00001.parquet", "are not those of its searches"]);
     assert!(!workspace.path("registry").join("v0001").exists());
     std::fs::remove_file(&part).unwrap();
     run_needed(&workspace, "fit.json", "");
