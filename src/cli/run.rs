@@ -108,9 +108,11 @@ fn begin(session: &Session, next: &Next, seconds_left: Option<f64>) {
 }
 
 fn forecast_text(forecast: &Forecast) -> String {
+    let warning =
+        if forecast.is_tight() { "\nthe disk may be too small: a run that fills it stops, and resumes" } else { "" };
     let time = Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX);
     format!(
-        "{}, {} {}, {} of {}, {} memory",
+        "{}, {} {}, {} of {}, {} memory{warning}",
         counted(forecast.generations.into(), "generation"),
         if forecast.is_minimum { "more than" } else { "about" },
         duration_text(time),
