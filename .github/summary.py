@@ -24,6 +24,8 @@ GENERATIONS_MAX = 20
 CALLS_MAX = 100
 TEXT_MAX = 300
 UNKNOWN = "–"
+# Beyond this an Elo difference is not known: it stands for a share of all points.
+ELO_KNOWN = 2399
 
 
 def number(value, form):
@@ -67,6 +69,19 @@ def table(header, rows):
     return [line(header), line(["---"] * len(header)), *map(line, rows), ""]
 
 
+def elo(interval):
+    """An Elo difference with its interval, or the bound that is known where all games were won or lost, as renma prints it."""
+    if not isinstance(interval, list) or len(interval) != 3 or any(number(end, "d") == UNKNOWN for end in interval):
+        return UNKNOWN
+    # Zero is printed without a sign of its own.
+    middle, low, high = (round(end) + 0 for end in interval)
+    if ELO_KNOWN <= high:
+        return "unknown" if low <= -ELO_KNOWN else f"> {low:+d}"
+    if low <= -ELO_KNOWN:
+        return f"< {high:+d}"
+    return f"{middle:+d} [{low:+d}, {high:+d}]"
+
+
 def headline(record):
     outcome = member(record, "outcome")
     words = OUTCOMES.get(outcome) if isinstance(outcome, str) else None
@@ -84,13 +99,11 @@ def headline(record):
 
 
 def generations(record):
-    found = members(record, "generations")
+    found = [entry for entry in members(record, "generations") if entry.get("games") is not None]
     if not found:
         return []
     rows = []
     for generation in found[-GENERATIONS_MAX:]:
-        score = member(generation, "gate", "score")
-        elo, low, high = (member(score, name) for name in ("elo", "elo_low", "elo_high"))
         rows.append([
             number(generation.get("generation"), "d"),
             number(generation.get("games"), ",d"),
@@ -99,7 +112,7 @@ def generations(record):
             number(generation.get("mae_after"), ".2f"),
             number(generation.get("exact_mae"), ".2f"),
             text(generation.get("candidate")),
-            UNKNOWN if elo is None else f"{number(elo, '+.0f')} [{number(low, '+.0f')}, {number(high, '+.0f')}]",
+            elo(generation.get("elo")),
             text(member(generation, "gate", "verdict") or generation.get("verdict")),
         ])
     left_out = len(found) - len(rows)
@@ -132,10 +145,10 @@ def stages(record):
 
 def ladder(record):
     rows = [
-        [text(rated.get("id"))] + [number(rated.get(name), "+.0f") for name in ("elo", "elo_low", "elo_high")]
+        [text(rated.get("id")), elo([rated.get(name) for name in ("elo", "elo_low", "elo_high")])]
         for rated in members(record, "ladder")[:GENERATIONS_MAX]
     ]
-    return ["", "### Ladder", "", *table(["model", "Elo", "from", "to"], rows)] if rows else []
+    return ["", "### Ladder", "", *table(["model", "Elo"], rows)] if rows else []
 
 
 def summary(path):

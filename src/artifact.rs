@@ -4,6 +4,7 @@ pub mod dataset;
 pub mod error;
 pub mod format;
 pub mod hash;
+pub mod line;
 pub mod lock;
 pub mod model;
 pub mod output;

@@ -36,7 +36,7 @@ use crate::exit_code;
 use arguments::{Arguments, Command, help};
 use clap::FromArgMatches;
 use command_errors::Failure;
-use output::{print_help, print_json, say};
+use output::{complain, print_help, print_json};
 use serde_json::json;
 use session::Session;
 use std::process::ExitCode;
@@ -122,7 +122,7 @@ fn finish(printed: Result<(), ArtifactError>) -> ExitCode {
 /// Prints an error with its causes, for a script too if it asked for JSON, and gives its exit code.
 fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     let failure = Failure::new(error);
-    say(&format!("error: {}", failure.text()));
+    complain(&format!("error: {}", failure.text()));
     end(&failure, json)
 }
 

@@ -6,6 +6,7 @@ mod resolve;
 pub mod setting;
 
 use crate::artifact::ArtifactError;
+use crate::artifact::line::is_line;
 use crate::artifact::model::features_file::{parse_features, read_features};
 use crate::artifact::publish::read_stream;
 use crate::engine::PatternSet;
@@ -270,6 +271,10 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
     let book = book.map(read).transpose()?;
     let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = builtin.map_or_else(stem, str::to_owned);
+    // It becomes the name of folders.
+    if !is_line(&name) || [".", ".."].contains(&&*name) {
+        return Err(invalid(None, format!("no run may be called {name:?}\nrename the file")));
+    }
     let reserved =
         [("shipped", "models/shipped is the model that ships"), ("yardstick", "datasets/yardstick is not of a run")];
     if let Some((_, reason)) = reserved.iter().find(|(reserved, _)| name == *reserved) {

@@ -76,6 +76,23 @@ fn check_refused(path: &Path, what: &str) -> String {
 }
 
 #[test]
+fn an_archive_cannot_take_the_last_number_of_a_registry() {
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::new(&folder.path().join("models"));
+    for (id, is_taken) in [("v99999999", true), ("v100000000", false), ("v999999999", false)] {
+        let mut packed = entries();
+        packed[0].2 = document(|document| document["id"] = id.into());
+        let other = folder.path().join("other.renma");
+        fs::write(&other, tar(&packed)).unwrap();
+        match registry.import(&read(&other).unwrap(), &other) {
+            Ok(is_new) => assert!(is_new && is_taken, "{id}"),
+            Err(error) => assert!(!is_taken && error.to_string().contains("too few versions"), "{id}: {error}"),
+        }
+    }
+    assert_eq!(registry.version_last().unwrap().unwrap().next().unwrap().to_string(), "v100000000");
+}
+
+#[test]
 fn packing_unpacking_and_packing_again_gives_the_same_bytes_and_model() {
     let workspace = Workspace::new();
     workspace.done(&format!("model export --model {DATA} --format renma --output first.renma"));

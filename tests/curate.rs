@@ -7,7 +7,7 @@ mod workspace;
 
 use renma::artifact::dataset::folder::part_path;
 use renma::artifact::dataset::manifest::content_of;
-use renma::artifact::dataset::verdict::read_verdict;
+use renma::artifact::dataset::verdict::{self, read_verdict};
 use renma::artifact::seal::write_sealed;
 use renma::artifact::{
     Dataset, Footer, GATE_GAMES, GateGameRow, MPC_SAMPLES, Manifest, MpcSampleRow, NEVER, POSITIONS, PositionRow,
@@ -372,13 +372,21 @@ fn games_of_a_gate_that_were_never_played_are_named() {
 
 type VerdictChange = fn(&mut VerdictFile);
 
+/// The match that the other side would have played.
+fn turned(score: &verdict::Score) -> verdict::Score {
+    let mut pairs = score.pairs;
+    pairs.reverse();
+    verdict::Score::new([score.losses, score.draws, score.wins], pairs, -score.discs_mean, score.interval)
+}
+
 #[test]
 fn a_verdict_that_its_games_do_not_lead_to_is_refused() {
-    let changes: [(&str, VerdictChange, &str); 10] = [
+    let changes: [(&str, VerdictChange, &str); 11] = [
         ("verdict", |file| file.verdict = Verdict::Inconclusive, "verdict.json: its verdict is Inconclusive"),
-        ("pairs", |file| file.score.pairs.swap(0, 4), "it counts pairs"),
-        ("wins", |file| file.score.wins += 1, "its score or test is not"),
-        ("elo", |file| file.score.elo += 1e-9, "its score or test is not"),
+        ("pairs", |file| file.score.pairs.swap(0, 4), "its score is not the one that its pairs lead to"),
+        ("another match", |file| file.score = turned(&file.score), "it counts pairs"),
+        ("wins", |file| file.score.wins += 1, "are not those of"),
+        ("elo", |file| file.score.elo += 1e-9, "its score is not the one that its pairs lead to"),
         ("test", |file| file.test.as_mut().unwrap().llr += 1e-9, "its score or test is not"),
         ("openings", |file| file.openings.drawn += 1, "its openings do not add up"),
         ("repeated", |file| (file.openings.drawn += 1, file.openings.repeated += 1).0, "in its footer are not those"),

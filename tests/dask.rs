@@ -229,3 +229,146 @@ fn a_scheduler_that_is_gone_or_was_never_there_is_an_error_that_may_pass() {
     let _other = std::net::TcpListener::bind(cluster.address.strip_prefix("tcp://").unwrap()).unwrap();
     check_unreachable();
 }
+
+/// A drive on a cluster of its own, which has run shards, with its temporary files in a folder of the workspace.
+fn begun(workspace: &Workspace) -> Child {
+    std::fs::remove_dir_all(workspace.path("shards")).ok();
+    std::fs::create_dir_all(workspace.path("tmp")).unwrap();
+    let mut command = drive(workspace, &[]);
+    let mut child = command.env("TMPDIR", workspace.path("tmp")).spawn().unwrap();
+    let before = runs(workspace).len();
+    assert!(reached(&mut child, || before < runs(workspace).len()), "no shard ended");
+    child
+}
+
+/// The process that talks to Dask.
+fn bridge_of(driver: &Child) -> u32 {
+    let children = Command::new("pgrep").args(["-P", &driver.id().to_string()]).output().unwrap().stdout;
+    String::from_utf8(children).unwrap().split_whitespace().next().unwrap().parse().unwrap()
+}
+
+fn kill(signal: &str, process: u32) {
+    assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).unwrap().next().is_none()
+}
+
+#[test]
+#[ignore = "slow"]
+fn nothing_stays_in_the_temporary_folder_even_of_a_killed_driver() {
+    let workspace = planned();
+    python(&workspace);
+    let tmp = workspace.path("tmp");
+    let mut driver = begun(&workspace);
+    kill("-KILL", driver.id());
+    driver.wait().unwrap();
+    for _ in 0..600 {
+        if is_empty(&tmp) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert!(is_empty(&tmp), "a killed driver left files");
+    let outcome: Outcome = begun(&workspace).wait_with_output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    assert!(is_empty(&tmp), "a drive left files");
+    check_finished(&workspace);
+}
+
+#[test]
+#[ignore = "slow"]
+fn a_hung_bridge_is_given_up() {
+    let workspace = planned();
+    python(&workspace);
+    let driver = begun(&workspace);
+    kill("-STOP", bridge_of(&driver));
+    let outcome: Outcome = driver.wait_with_output().unwrap().into();
+    assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("has hung for 30 s\nrepeat the command"), "{}", outcome.stderr);
+    let outcome: Outcome = drive(&workspace, &[]).output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    check_finished(&workspace);
+}
+
+#[test]
+#[ignore = "slow"]
+fn a_damaged_environment_is_made_again() {
+    let workspace = planned();
+    let python = python(&workspace);
+    let find = "import distributed; print(distributed.__file__)";
+    let file = Command::new(&python).args(["-c", find]).output().unwrap().stdout;
+    let file = PathBuf::from(String::from_utf8(file).unwrap().trim());
+    let sound = std::fs::read(&file).unwrap();
+    for damage in [
+        |file: &Path| std::fs::write(file, "import nothing").unwrap(),
+        |file: &Path| {
+            std::fs::remove_file(file.ancestors().nth(5).unwrap().join("bin/python")).unwrap();
+        },
+    ] {
+        damage(&file);
+        std::fs::remove_dir_all(workspace.path("shards")).unwrap();
+        let outcome: Outcome = drive(&workspace, &[]).output().unwrap().into();
+        assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("is damaged: "), "{}", outcome.stderr);
+        assert_eq!(std::fs::read(&file).unwrap(), sound);
+    }
+}
+
+#[test]
+#[ignore = "slow"]
+fn no_other_user_of_the_machine_can_run_programs_in_the_cluster() {
+    let workspace = planned();
+    let python = python(&workspace);
+    let driver = begun(&workspace);
+    // What the cluster listens on, and what a client with another certificate, or with none, gets there.
+    let script = "
+import asyncio, psutil, sys
+from distributed import Client, Security
+
+async def reached(address, security):
+    try:
+        async with Client(address, asynchronous=True, timeout=5, security=security) as client:
+            return await client.run_on_scheduler(lambda: 'reached')
+    except (OSError, TypeError, ValueError, asyncio.TimeoutError) as error:
+        return type(error).__name__
+
+bridge = psutil.Process(int(sys.argv[1]))
+processes = [bridge, *bridge.children(recursive=True)]
+listening = {found.laddr for process in processes for found in process.net_connections() if found.status == 'LISTEN'}
+assert len(listening) >= 4, listening
+assert all(address.ip == '127.0.0.1' and address.port != 8787 for address in listening), listening
+for address in listening:
+    for protocol, security in (('tcp', None), ('tls', Security.temporary())):
+        found = asyncio.run(reached(f'{protocol}://127.0.0.1:{address.port}', security))
+        assert found != 'reached', (protocol, address)
+print(len(listening))
+";
+    let bridge = bridge_of(&driver).to_string();
+    let outcome: Outcome = Command::new(&python).args(["-c", script, &bridge]).output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let outcome: Outcome = driver.wait_with_output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+}
+
+#[test]
+#[ignore = "slow"]
+fn a_worker_with_another_renma_ends_the_drive_and_is_named() {
+    let workspace = planned();
+    let mut cluster = Cluster::start(&workspace, python(&workspace));
+    std::fs::remove_dir_all(workspace.path("shards")).unwrap();
+    cluster.workers.clear();
+    let program = env!("CARGO_BIN_EXE_renma");
+    let other = workspace.path("other-renma");
+    std::fs::write(&other, [std::fs::read(program).unwrap(), b"another build".to_vec()].concat()).unwrap();
+    // The other program lies at the same path, for this worker only.
+    let mount = format!("mount --bind {} {program}", other.display());
+    let namespace = format!("exec unshare --mount sh -c '{mount} && exec \"$0\" \"$@\"' \"$0\" \"$@\"");
+    cluster.add_worker(&workspace, &namespace);
+    let outcome: Outcome = cluster.drive(&workspace).output().unwrap().into();
+    assert_eq!(outcome.code, Some(65), "{}", outcome.stderr);
+    for words in ["tcp://127.0.0.1:", "renma, ", "give this worker the same files"] {
+        assert!(outcome.stderr.contains(words), "{words}: {}", outcome.stderr);
+    }
+}

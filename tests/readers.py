@@ -13,7 +13,7 @@ Needs: pip install -r tests/readers-requirements.txt, or readers-oldest.txt for 
 import contextlib, io, json, os, re, shutil, struct, sys, tempfile, traceback
 from pathlib import Path
 
-import blake3, duckdb, pandas, polars, pyarrow, pyarrow.compute, pyarrow.parquet
+import blake3, duckdb, pandas, polars, pyarrow, pyarrow.compute, pyarrow.dataset, pyarrow.parquet
 
 PROJECT = Path(__file__).resolve().parent.parent
 WORD = 1 << 64
@@ -142,6 +142,30 @@ def check_arithmetic(path, table):
         pyarrow.compute.max(result), pyarrow.compute.min(difference), pyarrow.compute.max(pyarrow.compute.abs(result)),
         pyarrow.compute.max(depth), pyarrow.compute.min(moves))
     equal(tuple(value.as_py() for value in found), expected, "arithmetic of pyarrow")
+
+
+def check_folder(folder, rows):
+    """Open a table's folder as it is in every reader, and compute with each of its signed columns."""
+    whole = pyarrow.dataset.dataset(folder, format="parquet").to_table()
+    equal(whole.num_rows, rows, "rows of pyarrow")
+    signed = [field.name for field in whole.schema if pyarrow.types.is_signed_integer(field.type)]
+    values = {name: [value for value in whole[name].to_pylist() if value is not None] for name in signed}
+    names = [name for name in signed if values[name]]
+    expected = {name: (100 * min(values[name]), 100 * max(values[name])) for name in names}
+    ends = {name: pyarrow.compute.min_max(pyarrow.compute.multiply(whole[name], 100)).as_py() for name in names}
+    equal({name: (end["min"], end["max"]) for name, end in ends.items()}, expected, "arithmetic of pyarrow")
+    frame = pandas.read_parquet(folder, engine="pyarrow")
+    equal(len(frame), rows, "rows of pandas")
+    found = {name: ((frame[name] * 100).min(), (frame[name] * 100).max()) for name in names}
+    equal(found, expected, "arithmetic of pandas")
+    frame = polars.read_parquet(folder / "*.parquet")
+    equal(frame.height, rows, "rows of Polars")
+    found = {name: ((frame[name] * 100).min(), (frame[name] * 100).max()) for name in names}
+    equal(found, expected, "arithmetic of Polars")
+    terms = ", ".join(f"min({name} * 100), max({name} * 100)" for name in names)
+    count, *found = duckdb.execute(f"SELECT count(*), {terms} FROM '{folder}/*.parquet'").fetchone()
+    equal(count, rows, "rows of DuckDB")
+    equal(dict(zip(names, zip(found[::2], found[1::2]))), expected, "arithmetic of DuckDB")
 
 
 def check_part(path, entry, complete):
@@ -295,6 +319,9 @@ def check_dataset(folder, name, brief):
     manifest = json.loads((folder / "manifest.json").read_text())
     imported = manifest["kind"] == "imported"
     complete = manifest["kind"] in ("selfplay", "gate") and "parents" not in manifest
+    for table in manifest["parts"][0]["files"] if manifest["parts"] else ():
+        with check(f"{name}: the folder {table} opens as it is"):
+            check_folder(folder / table, sum(part["files"][table]["rows"] for part in manifest["parts"]))
     for index, part in enumerate(manifest["parts"]):
         tables = {}
         for table, entry in part["files"].items():

@@ -6,12 +6,12 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::{GATE_GAMES, GateGameRow, MPC_SAMPLES, MpcSampleRow, NEVER, Table, TableRow};
 use renma::engine::Score;
-use renma::pipeline::item_sample::ItemSample;
 use serde_json::Value;
 use std::path::Path;
-use workspace::{Workspace, check_same};
+use workspace::{Workspace, check_same, copy_folder};
 
 const FIT: [(&str, &str); 4] =
     [("fit_mpc.games", "7"), ("fit_mpc.part_games", "2"), ("fit_mpc.depth_max", "3"), ("gate.games", "400")];
@@ -245,10 +245,14 @@ fn fewer_shards_than_parts_keep_the_rounds_apart() {
 
 /// Changes the rows of a part and writes it as sound as before.
 fn falsify<R: TableRow>(table: &Table, path: &Path, change: impl Fn(&mut R)) {
+    falsify_all(table, path, |rows: &mut Vec<R>| rows.iter_mut().for_each(&change));
+}
+
+fn falsify_all<R: TableRow>(table: &Table, path: &Path, change: impl Fn(&mut Vec<R>)) {
     let footer = Table::read_footer(path).unwrap();
     let (_, _, batch) = table.read_unlisted(path, |_| Ok(1 << 20), &NEVER).unwrap();
     let mut rows = R::from_batch(&batch).unwrap();
-    rows.iter_mut().for_each(change);
+    change(&mut rows);
     let kept = |(key, _): &(&String, &String)| *key != "renma.content" && key.starts_with("renma.");
     let footer = footer.iter().filter(kept).map(|(key, value)| (key.clone(), value.clone())).collect();
     std::fs::remove_file(path).unwrap();
@@ -268,17 +272,122 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
     let part = workspace.path("samples/samples/part-00001.parquet");
     let sound = std::fs::read(&part).unwrap();
     falsify(&MPC_SAMPLES, &part, |row: &mut MpcSampleRow| row.score.0 += Score::DISC.0);
-    // The second part has games 2 and 3 of 7, of which four are searched again.
-    let meets = |seed: &u64| ItemSample::new(*seed, 7, 4).among(2..4).next().is_some();
-    let seed = (0..).find(meets).unwrap();
-    let words = ["part-00001.parquet", "are not those of its searches"];
-    check_refused(&workspace, &format!("shard finish fit.json --seed {seed}"), 65, &words);
+    check_refused(&workspace, "shard finish fit.json", 65, &["part-00001.parquet", "are not those of its searches"]);
     assert!(!workspace.path("registry").join("v0001").exists());
     std::fs::remove_file(&part).unwrap();
     run_needed(&workspace, "fit.json", "");
     assert!(std::fs::read(&part).unwrap() == sound, "the shard made the part again");
     let part = workspace.path("match/games/part-00000.parquet");
     falsify(&GATE_GAMES, &part, |row: &mut GateGameRow| row.result = -row.result);
-    check_refused(&workspace, "shard finish gate.json", 65, &["part-00000.parquet", "do not play out the same"]);
+    check_refused(&workspace, "shard finish gate.json", 65, &["part-00000.parquet", "its moves lead to"]);
     assert!(!workspace.path("match/verdict.json").exists());
+}
+
+/// The version that the shipped model is.
+const CHAMPION: &str = "v0003";
+
+/// A change of all rows of a batch.
+type Lie = fn(&mut Vec<GateGameRow>);
+
+/// Lies that no sample is needed for, and the words that tell them; games are numbered from the first of the batch.
+const LIES: [(&str, Lie); 6] = [
+    ("its moves lead to", |rows| rows.iter_mut().for_each(|row| row.result = row.result.abs())),
+    ("do not begin with one opening", |rows| {
+        rows[3] = GateGameRow { game_id: 3, pair: 1, candidate_black: false, ..rows[1].clone() };
+    }),
+    ("has the opening of a pair before it", |rows| {
+        for game in [2, 3] {
+            rows[game] = GateGameRow { game_id: game as u64, pair: 1, ..rows[game - 2].clone() };
+        }
+    }),
+    ("is in the place of game", |rows| rows[2].candidate_black = false),
+    ("its moves end before the game does", |rows| {
+        let length = rows[5].moves.len();
+        rows[5].moves.truncate(length - 2);
+    }),
+    ("moves, ", |rows| rows[7].moves.replace_range(0..2, "a1")),
+];
+
+#[test]
+fn a_match_that_contradicts_its_moves_is_never_published() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "256")]);
+    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
+    run_needed(&workspace, "gate.json", "");
+    let part = workspace.path("match/games/part-00001.parquet");
+    let sound = std::fs::read(&part).unwrap();
+    let first = GATE_GAMES.read_unlisted(&part, |_| Ok(1 << 20), &NEVER).unwrap().2;
+    let first = GateGameRow::from_batch(&first).unwrap()[0].game_id;
+    for (words, lie) in LIES {
+        falsify_all(&GATE_GAMES, &part, |rows: &mut Vec<GateGameRow>| {
+            let number = |rows: &mut Vec<GateGameRow>, change: fn(u64, u64) -> u64, by: u64| {
+                for row in rows {
+                    (row.game_id, row.pair) = (change(row.game_id, by), change(row.pair, by / 2));
+                }
+            };
+            number(rows, |id, by| id - by, first);
+            lie(rows);
+            number(rows, |id, by| id + by, first);
+        });
+        let before = std::fs::read(&part).unwrap();
+        assert!(before != sound, "{words}: the lie changes nothing");
+        for seed in 0..3 {
+            let words = ["part-00001.parquet", words];
+            check_refused(&workspace, &format!("shard finish gate.json --seed {seed}"), 65, &words);
+        }
+        assert!(!workspace.path("match/verdict.json").exists());
+        std::fs::write(&part, &sound).unwrap();
+    }
+    let told = workspace.run("shard finish gate.json --seed 1").stderr;
+    let words = "60 of 128 pairs (46.9 %) made again with --seed 1; false pairs are found with probability 95 %";
+    assert!(told.contains(words), "{told}");
+}
+
+#[test]
+fn games_that_were_not_played_are_found_by_the_sample() {
+    let workspace = Workspace::new();
+    let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "256")]);
+    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
+    run_needed(&workspace, "gate.json", "");
+    // Each second game of a pair becomes the first one with the colors exchanged: legal, and won by the other side.
+    let part = workspace.path("match/games/part-00000.parquet");
+    falsify_all(&GATE_GAMES, &part, |rows: &mut Vec<GateGameRow>| {
+        for game in (1..rows.len()).step_by(2) {
+            let other = rows[game - 1].clone();
+            rows[game] =
+                GateGameRow { game_id: other.game_id + 1, candidate_black: false, result: -other.result, ..other };
+        }
+    });
+    for seed in 0..5 {
+        let words = ["part-00000.parquet", "does not play out the same again"];
+        check_refused(&workspace, &format!("shard finish gate.json --seed {seed}"), 65, &words);
+    }
+}
+
+#[test]
+fn a_verdict_is_verified_before_it_promotes() {
+    let workspace = Workspace::new();
+    let changes = [("gate.mode", "\"games\""), ("gate.games", "16")];
+    let config = config(&workspace, "tiny", &changes);
+    let id = CHAMPION;
+    copy_folder(&Path::new(env!("CARGO_MANIFEST_DIR")).join("models/shipped"), &workspace.path("registry").join(id));
+    let sides = format!("--candidate registry/{id} --baseline builtin:disc-count");
+    let outcome = workspace.run(&format!("gate --config {config} {sides} --output match"));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let part = workspace.path("match/games/part-00000.parquet");
+    let sound = [part.clone(), workspace.path("match/manifest.json"), workspace.path("match/verdict.json")]
+        .map(|path| (std::fs::read(&path).unwrap(), path));
+    falsify(&GATE_GAMES, &part, |row: &mut GateGameRow| row.result = 64);
+    let promote = &format!("promote {id} --models registry --verdict match");
+    check_refused(&workspace, promote, 65, &["match/games/part-00000.parquet"]);
+    for (bytes, path) in &sound {
+        std::fs::write(path, bytes).unwrap();
+    }
+    let verdict = workspace.path("match/verdict.json");
+    let mut value: Value = read_sealed(&verdict).unwrap();
+    value["openings"]["drawn"] = 1_000_000.into();
+    write_sealed(&verdict, &value).unwrap();
+    check_refused(&workspace, promote, 65, &["match/verdict.json"]);
+    std::fs::write(&verdict, &sound[2].0).unwrap();
+    workspace.done(promote);
 }

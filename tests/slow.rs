@@ -9,7 +9,7 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use renma::artifact::publish::publish_bytes;
 use renma::random::{RandomStream, Stream, stream};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use workspace::{Outcome, Workspace, all_paths, check_same, copy_folder, files};
 
@@ -115,4 +115,45 @@ fn thirty_kills_leave_the_bytes_of_an_undisturbed_run() {
     workspace.done(&format!("generate --config {config} --output killed"));
     workspace.done(&format!("generate --config {config} --output whole --threads 1"));
     check_same(&workspace.path("killed"), &workspace.path("whole"), "killed and undisturbed");
+}
+
+/// Runs a command of the program to its end; gives the most memory that it held, in KiB.
+fn peak_memory(workspace: &Workspace, words: &[&str]) -> u64 {
+    let mut child = workspace.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        // The file loses its last lines when the process ends.
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let found = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+        peak = peak.max(found.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(child.wait().unwrap().success(), "{words:?}");
+    peak
+}
+
+#[test]
+#[ignore = "a minute: five generations, and the last once more, stage by stage"]
+fn a_run_takes_little_more_memory_than_its_largest_stage() {
+    let workspace = Workspace::new();
+    workspace.write("configs/run.toml", workspace::shipped("smoke.toml"));
+    let run = ["run", "--config", "configs/run.toml", "--generations"];
+    assert_eq!(workspace.command(&[&run[..], &["4"]].concat()).output().unwrap().status.code(), Some(0));
+    let plan = workspace.command(&[&run[..], &["5", "--dry-run", "-v"]].concat()).output().unwrap();
+    let plan = String::from_utf8(plan.stderr).unwrap();
+    let stages =
+        plan.lines().filter_map(|line| line.strip_prefix("renma ")).filter(|line| !line.starts_with("promote"));
+    let of_stages: Vec<u64> = stages
+        .map(|line| shlex::split(line).unwrap())
+        .map(|words| peak_memory(&workspace, &words.iter().map(String::as_str).collect::<Vec<_>>()))
+        .collect();
+    let whole = Workspace::new();
+    whole.write("configs/run.toml", workspace::shipped("smoke.toml"));
+    let of_run = peak_memory(&whole, &[&run[..], &["5"]].concat());
+    println!("{of_stages:?} KiB by stages, {of_run} KiB by the run");
+    let largest = *of_stages.iter().max().unwrap();
+    assert_eq!(of_stages.len(), 4, "{plan}");
+    assert!(of_run as f64 <= 1.1 * largest as f64, "{of_run} KiB, and {of_stages:?} by stages");
 }

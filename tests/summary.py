@@ -61,7 +61,7 @@ def a_finished_run_is_told_with_its_champion_errors_and_verdicts(record):
         games = f"| {generation['generation']} | {generation['games']:,} | {generation['positions']:,}"
         check(run.stdout, f"{games} | {errors} | {generation['candidate']} | {elo} | accepted |\n")
     for line in run.stdout.splitlines():
-        assert line.count("|") in (0, 5, 6, 10), f"a row of another width: {line}"
+        assert line.count("|") in (0, 3, 6, 10), f"a row of another width: {line}"
 
 
 def a_night_that_was_killed_says_what_is_begun(record):
@@ -80,6 +80,22 @@ def a_night_that_was_killed_says_what_is_begun(record):
         "- generate of generation 4 is begun: 3 of 1,500 parts",
     ):
         check(words, expected)
+
+
+def closed_sweeping_and_begun_generations_are_told_as_far_as_they_are_known(record):
+    closed = {**record["generations"][0], "gate": None, "elo": [669.2, 420.3, 2400.0]}
+    begun = {"generation": 2, **dict.fromkeys(name for name in closed if name != "generation")}
+    words = words_of(json.dumps({**record, "generations": [closed, begun]}).encode())
+    check(words, f"| {closed['candidate']} | > +420 | accepted |\n")
+    assert "\n| 2 |" not in words.split("### Stages")[0], words
+    for interval, expected in (
+        ([-669.0, -2400.0, -420.3], "< -420"),
+        ([0.0, -2400.0, 2400.0], "unknown"),
+        ([-0.4, -37.2, 36.6], "+0 [-37, +37]"),
+        ([1.0, 2.0], "–"),
+        (None, "–"),
+    ):
+        assert summary.elo(interval) == expected, (interval, summary.elo(interval))
 
 
 def a_missing_or_damaged_record_is_said_to_be(record):
@@ -116,6 +132,7 @@ def main():
     for test in (
         a_finished_run_is_told_with_its_champion_errors_and_verdicts,
         a_night_that_was_killed_says_what_is_begun,
+        closed_sweeping_and_begun_generations_are_told_as_far_as_they_are_known,
         a_missing_or_damaged_record_is_said_to_be,
         any_value_in_the_place_of_any_other_still_gives_a_summary,
         long_runs_give_short_summaries,

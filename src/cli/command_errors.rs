@@ -7,6 +7,9 @@ use crate::pipeline::StageError;
 use serde::Serialize;
 use std::error::Error;
 
+/// The most characters of a line: a path and a sentence.
+const LINE_MAX: usize = 4500;
+
 /// A wrong argument that clap cannot find.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -29,7 +32,7 @@ impl Failure {
     pub(super) fn new(error: &anyhow::Error) -> Self {
         let mut failure = Self { code: code_of(error), ..Self::default() };
         for cause in error.chain() {
-            let text = cause.to_string();
+            let text = shortened(&cause.to_string());
             let (what, remedy) = match text.split_once('\n') {
                 Some((what, remedy)) if !what.ends_with(':') => (what, Some(remedy)),
                 _ => (&text[..], None),
@@ -65,6 +68,15 @@ impl Failure {
         let what = [std::slice::from_ref(&self.message), &self.causes].concat().join(": ");
         self.remedy.as_ref().map_or_else(|| what.clone(), |remedy| format!("{what}\n{remedy}"))
     }
+}
+
+/// A text that may repeat what a file says, with its lines as long as people can read.
+fn shortened(text: &str) -> String {
+    let lines = text.split('\n').map(|line| match line.char_indices().nth(LINE_MAX) {
+        Some((end, _)) => format!("{} …", &line[..end]),
+        None => line.to_owned(),
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The exit code of an error.

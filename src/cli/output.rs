@@ -100,9 +100,14 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 /// Prints a line for people on stderr, unless only errors were asked for.
 pub(super) fn say(text: &str) {
     if Verbosity::Normal <= verbosity() {
-        // Without stderr there is nobody to tell.
-        writeln!(io::stderr().lock(), "{text}").ok();
+        complain(text);
     }
+}
+
+/// Prints a line for people on stderr, even if only errors were asked for.
+pub(super) fn complain(text: &str) {
+    // Without stderr there is nobody to tell.
+    writeln!(io::stderr().lock(), "{text}").ok();
 }
 
 /// Prints on stderr what only `--verbose` shows.

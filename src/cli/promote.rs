@@ -3,10 +3,12 @@
 use super::arguments::stage::PromoteArguments;
 use super::output::{detail, say};
 use super::session::Session;
-use crate::artifact::Registry;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
+use crate::artifact::{Registry, VerdictFile};
+use crate::curate::verify::{VerifyTask, verify};
 use crate::exit_code;
+use crate::pipeline::StageError;
 use crate::pipeline::promote::{PromoteReport, RollbackError, promote, rollback};
 use anyhow::anyhow;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
     let report = match &arguments.model {
-        Some(name) => promote_model(name, arguments)?,
+        Some(name) => promote_model(session, name, arguments)?,
         None => return roll_back(session, &Registry::new(&named_registry(arguments))),
     };
     print_told(session, &report)
@@ -61,16 +63,24 @@ fn champions(report: &PromoteReport) -> [String; 2] {
     [report.champion, report.before].map(|id| id.map_or("none".to_owned(), |id| id.to_string()))
 }
 
-fn promote_model(name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
+fn promote_model(session: &Session, name: &str, arguments: &PromoteArguments) -> anyhow::Result<PromoteReport> {
     let model = load_model(name, &named_registry(arguments))?;
     let folder = model.place.folder().and_then(Path::parent);
     let registry = Registry::new(arguments.models.as_deref().or(folder).unwrap_or(Path::new("models/default")));
-    let verdict = arguments.verdict.as_deref().map(read_verdict).transpose()?;
+    let verdict = arguments.verdict.as_deref().map(|folder| proved_verdict(session, folder)).transpose()?;
     let report = promote(&model, &registry, verdict.as_ref())?;
     if verdict.is_none() && !report.skipped {
         say("promote: without --verdict this is recorded as a promotion by hand");
     }
     Ok(report)
+}
+
+/// The verdict in a gate's folder, after its games were replayed and led to it.
+fn proved_verdict(session: &Session, folder: &Path) -> Result<VerdictFile, StageError> {
+    let verdict = read_verdict(folder)?;
+    let task = VerifyTask { dataset: folder, fast: false, remake: None, resolve: None, seed: 0, models: None };
+    verify(task, session.context())?;
+    Ok(verdict)
 }
 
 fn named_registry(arguments: &PromoteArguments) -> PathBuf {

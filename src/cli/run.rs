@@ -89,9 +89,9 @@ fn tell(session: &Session, event: &Event<'_>) {
     match event {
         Event::Forecast(forecast) => say(&forecast_text(forecast)),
         Event::MovedDefaults(moved) => say(&status::moved_text(moved)),
-        Event::Restart(loss) => say(&loss_text(loss)),
+        Event::Restart(loss) => say(&format!("restart: removing {}", loss_text(loss))),
         Event::Generation { next, seconds_left } => begin(session, next, *seconds_left),
-        Event::Checked(checked) => shard::tell_checked(*checked),
+        Event::Checked(checked) => shard::tell_checked(session, *checked),
         Event::Made { task, report, seconds } => stage::tell(session, task, report, *seconds),
         Event::Drifted(report) => gate::tell_score(session, report),
         Event::Promoted(report) => promote::tell(session, report),
@@ -108,9 +108,11 @@ fn begin(session: &Session, next: &Next, seconds_left: f64) {
 }
 
 fn forecast_text(forecast: &Forecast) -> String {
+    let warning =
+        if forecast.is_tight() { "\nthe disk may be too small: a run that fills it stops, and resumes" } else { "" };
     let time = Duration::try_from_secs_f64(forecast.seconds).unwrap_or(Duration::MAX);
     format!(
-        "{}, {} {}, {} of {}, {} memory",
+        "{}, {} {}, {} of {}, {} memory{warning}",
         counted(forecast.generations.into(), "generation"),
         if forecast.is_minimum { "more than" } else { "about" },
         duration_text(time),
@@ -121,12 +123,9 @@ fn forecast_text(forecast: &Forecast) -> String {
 }
 
 fn loss_text(loss: &Loss) -> String {
-    let generations = match loss.to {
-        to if to <= loss.from => format!("generation {}", loss.from),
-        to => format!("generations {} to {to}", loss.from),
-    };
     format!(
-        "restart: removing {generations}: {} games of self-play, {} games of gates, {} versions, {:.2} CPU-hours",
+        "{}: {} games of self-play, {} games of gates, {} versions, {:.2} CPU-hours",
+        generations_text(loss.from, loss.to),
         thousands(loss.games),
         thousands(loss.gate_games),
         thousands(loss.versions),
@@ -134,16 +133,30 @@ fn loss_text(loss: &Loss) -> String {
     )
 }
 
+fn generations_text(first: u32, last: u32) -> String {
+    if last <= first { format!("generation {first}") } else { format!("generations {first} to {last}") }
+}
+
 fn tell_plan(session: &Session, plan: &Plan) -> anyhow::Result<()> {
     if session.json {
         return print_json(plan);
     }
-    if let Some(loss) = &plan.loss {
-        say(&loss_text(loss));
+    say(&format!("run {}: what it would do", plan.run));
+    if 0 < plan.kept {
+        say(&format!("  keep    {}", generations_text(1, plan.kept)));
     }
-    match plan.forecast.generations {
-        0 => say(&format!("run {}: nothing to do; {} are finished", plan.run, counted(plan.kept.into(), "generation"))),
-        _ => say(&forecast_text(&plan.forecast)),
+    if let Some(loss) = &plan.loss {
+        say(&format!("  remove  {}", loss_text(loss)));
+    }
+    if plan.forecast.generations == 0 {
+        say("  make    nothing: all of them are finished");
+    } else {
+        let done: Vec<&str> = plan.done.iter().map(|stage| stage.name()).collect();
+        let first = plan.kept + 1;
+        let rest = format!("; of generation {first} there is already: {}", done.join(", "));
+        let rest = if done.is_empty() { "" } else { &rest };
+        say(&format!("  make    {}{rest}", generations_text(first, plan.last)));
+        say(&format!("  takes   {}", forecast_text(&plan.forecast)));
     }
     for command in &plan.commands {
         detail(&format!("{}{}", command.line, if command.if_accepted { "  # only if the gate accepts" } else { "" }));

@@ -172,7 +172,7 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
     with_plan(path, |plan| {
         let (context, stopwatch) = (session.context(), Stopwatch::start());
         let checked = plan.check(seed, context)?;
-        tell_checked(checked);
+        tell_checked(session, checked);
         let report = plan.task.make(context)?;
         stage::tell(session, &plan.task, &report, stopwatch.seconds());
         if let StageReport::Generate(_) = &report {
@@ -184,11 +184,13 @@ fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<E
     })
 }
 
-/// Says what was made again.
-pub(super) fn tell_checked(MadeAgain { unit, count, seed }: MadeAgain) {
+/// Says how much was made again, and what that is worth.
+pub(super) fn tell_checked(session: &Session, MadeAgain { unit, count, of, seed }: MadeAgain) {
     if 0 < count {
-        let checked = thousands(count);
-        let finding = finding_text(unit, count);
-        detail(&format!("shard finish: {checked} {unit} made again with --seed {seed}\n{finding}"));
+        let share = 100.0 * count as f64 / of as f64;
+        let (checked, all) = (thousands(count), thousands(of));
+        let finding = if count == of { "none is false".to_owned() } else { finding_text(unit, count) };
+        let text = format!("{checked} of {all} {unit} ({share:.1} %) made again with --seed {seed}; {finding}");
+        session.summarize("check", &text);
     }
 }

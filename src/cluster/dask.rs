@@ -24,6 +24,9 @@ use tempfile::{NamedTempFile, TempDir};
 
 const BRIDGE: &str = include_str!("dask/bridge.py");
 
+/// A bridge that says nothing for this long is given up: it says every five seconds that it is alive.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+
 /// The address of a Dask scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduler(String);
@@ -65,6 +68,8 @@ pub struct DaskRunner {
     child: Child,
     stdin: ChildStdin,
     lines: Receiver<String>,
+    /// For how long it has said nothing.
+    silent: Duration,
     stderr: File,
     /// Dropped after the processes that use them have ended.
     _mark: NamedTempFile,
@@ -119,7 +124,7 @@ impl DaskRunner {
         std::thread::spawn(move || {
             BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        Ok(Self { child, stdin, lines, stderr, _mark: mark, _folder: folder })
+        Ok(Self { child, stdin, lines, silent: Duration::ZERO, stderr, _mark: mark, _folder: folder })
     }
 
     /// Why the bridge ended without a word.
@@ -139,6 +144,12 @@ impl Runner for DaskRunner {
     fn wait(&mut self, longest: Duration) -> Result<Vec<Event>, StageError> {
         let mut events = Vec::new();
         let mut line = self.lines.recv_timeout(longest);
+        self.silent = if line == Err(RecvTimeoutError::Timeout) { self.silent + longest } else { Duration::ZERO };
+        if SILENCE_MAX <= self.silent {
+            let seconds = SILENCE_MAX.as_secs();
+            let text = format!("the process that talks to Dask has hung for {seconds} s\nrepeat the command to resume");
+            return Err(StageError::Elsewhere { text, code: exit_code::TRY_AGAIN });
+        }
         while let Ok(text) = line {
             match serde_json::from_str(&text) {
                 Ok(Message::Event(event)) => events.push(event),

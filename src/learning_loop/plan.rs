@@ -1,8 +1,8 @@
 //! What a run would do, before it does it: how long it takes, what it removes, and the commands of its next generation.
 
-use super::RunTask;
+use super::{RUN_LOCK_NAME, RunTask};
 use crate::artifact::publish::exists;
-use crate::artifact::{ArtifactError, VersionId};
+use crate::artifact::{ArtifactError, FolderLock, VersionId};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::quoted;
@@ -33,6 +33,8 @@ pub struct Plan {
     pub kept: u32,
     /// Generations to this one would be made.
     pub last: u32,
+    /// The stages of the first of them that are done already.
+    pub done: Vec<Stage>,
     /// What a restart would remove first.
     pub loss: Option<Loss>,
     /// How long it takes and what it needs.
@@ -57,13 +59,20 @@ pub struct StageCommand {
 /// Whatever would stop the run before it begins.
 pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, StageError> {
     let mut lineage = Lineage::read(task.config, task.registry, task.datasets)?;
+    if FolderLock::is_held(task.registry.folder(), RUN_LOCK_NAME)? {
+        FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
+    }
     let (next, loss) = lineage.preview_next(task.change, task.generations)?;
     let forecast = forecast(task, context)?;
     forecast.check_disk(task.datasets)?;
     let commands =
         if next.generation <= next.last { commands(task, &lineage, &next, loss.is_some())? } else { Vec::new() };
     let (kept, last) = (next.generation - 1, next.last);
-    Ok(Plan { run: task.config.name.clone(), kept, last, loss, forecast, commands })
+    let is_done = |state: &&StageState| state.generation == next.generation && state.state == State::Done;
+    // What a restart removes is not there any more.
+    let states = if loss.is_some() { Vec::new() } else { run_steps(&lineage)?.stages };
+    let done = states.iter().filter(is_done).map(|state| state.stage).collect();
+    Ok(Plan { run: task.config.name.clone(), kept, last, done, loss, forecast, commands })
 }
 
 /// What the generations of a call are expected to take.

@@ -6,6 +6,7 @@ pub mod held_out;
 mod line;
 pub mod metrics;
 pub mod parts;
+pub mod proof;
 pub mod recipe;
 pub mod run;
 pub mod sample;

@@ -6,6 +6,7 @@ mod contest;
 pub mod decider;
 mod openings;
 mod play;
+pub mod proof;
 pub mod recipe;
 mod remake;
 pub mod run;

@@ -5,6 +5,7 @@
 
 use super::StageError;
 use crate::artifact::dataset::bounds::PART_ITEMS_MAX;
+use crate::artifact::line::is_line;
 use crate::artifact::{ArtifactError, Dataset, PARTS_MAX};
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -110,7 +111,7 @@ impl Key {
             Takes::Number(min, max) => format!("a number from {min} to {max}{unit}"),
             Takes::Words(words) => any_of(words),
             Takes::Flag => "true or false".to_owned(),
-            Takes::Text => "a text in quotes".to_owned(),
+            Takes::Text => "a text in quotes, on one line".to_owned(),
             Takes::Form(expected, _) => expected.to_owned(),
         }
     }
@@ -131,7 +132,7 @@ impl Takes {
             Self::Number(min, max) => value.as_f64().is_some_and(|number| min <= number && number <= max),
             Self::Words(words) => words.iter().any(|word| value == word),
             Self::Flag => value.is_boolean(),
-            Self::Text => value.is_string(),
+            Self::Text => value.as_str().is_some_and(is_line),
             Self::Form(_, holds) => holds(value),
         }
     }

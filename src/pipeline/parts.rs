@@ -5,11 +5,14 @@ use super::item_sample::ItemSample;
 use super::stage::Stage;
 use super::{Context, StageError};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
-use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
+use crate::artifact::{
+    ArtifactError, Dataset, FileEntry, Footer, GATE_GAMES, Manifest, Part, PartRange, Recipe, Table, TableRow,
+};
+use crate::engine::Position;
 use arrow::array::RecordBatch;
-use rayon::prelude::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +50,8 @@ pub struct MadeAgain {
     pub unit: &'static str,
     /// How many; 0 if the result was published before.
     pub count: u64,
+    /// Of how many.
+    pub of: u64,
     /// The seed that chose them.
     pub seed: u64,
 }
@@ -84,8 +89,6 @@ pub(super) struct Sampling {
     pub(super) per: u64,
     pub(super) min: u64,
     pub(super) max: u64,
-    /// Whether whole parts are drawn, or single items.
-    pub(super) whole_parts: bool,
 }
 
 /// What a stage says of the parts of its dataset.
@@ -120,10 +123,8 @@ pub(super) trait PartKind: Sync + Sized {
     /// the reason.
     fn difference(range: &PartRange, stored: &Self::Rows, again: &Self::Rows) -> Option<(&'static Table, String)>;
 
-    /// Checks what follows from the rows of a part without making them again.
-    fn prove(&self, _dataset: &Dataset, _index: usize, _context: Context<'_>) -> Result<(), StageError> {
-        Ok(())
-    }
+    /// Proves what follows from the rows of a part without making them again; gives its openings, which no other part may have.
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError>;
 
     /// Whether the stage has published its result.
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
@@ -159,6 +160,17 @@ impl PartFiles<'_> {
     }
 }
 
+/// The first part with the opening of an item before it, and the item; the parts come with the number of their first item.
+pub fn repeated_opening<'a>(parts: impl IntoIterator<Item = (u64, &'a [Position])>) -> Option<(usize, String)> {
+    let mut seen = BTreeSet::new();
+    for (part, (first, openings)) in parts.into_iter().enumerate() {
+        if let Some((pair, _)) = (first..).zip(openings).find(|(_, opening)| !seen.insert(*opening)) {
+            return Some((part, format!("pair {pair} has the opening of a pair before it, up to symmetry")));
+        }
+    }
+    None
+}
+
 /// The parts of a dataset.
 pub(super) struct Parts<'a, K> {
     pub(super) kind: K,
@@ -167,6 +179,9 @@ pub(super) struct Parts<'a, K> {
     pub(super) items: u64,
     pub(super) part_items: u64,
 }
+
+/// Parts that are false, by number, with the file and the reason.
+type FalseParts = BTreeMap<usize, (PathBuf, String)>;
 
 /// Parts that a folder holds, by number, and those that it lacks.
 pub(super) type Sorted<T> = (BTreeMap<usize, T>, Vec<PartRange>);
@@ -264,18 +279,40 @@ impl<K: PartKind> Parts<'_, K> {
         Ok((parts, report))
     }
 
+    /// The parts of a dataset that contradict themselves or each other, with their files and the reasons.
+    fn prove(&self, dataset: &Dataset, context: Context<'_>) -> Result<FalseParts, StageError> {
+        let prove = |index: usize| {
+            context.check()?;
+            match self.kind.prove(dataset, index, context) {
+                Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => Ok(Err((path, reason))),
+                proved => proved.map(Ok),
+            }
+        };
+        let parts = 0..dataset.part_count();
+        let proved: Result<Vec<_>, StageError> = context.pool()?.install(|| parts.into_par_iter().map(prove).collect());
+        let (mut false_parts, mut openings) = (FalseParts::new(), Vec::new());
+        for (index, proved) in proved?.into_iter().enumerate() {
+            match proved {
+                Ok(found) => openings.push((dataset.manifest().parts[index].first, found)),
+                Err(found) => drop(false_parts.insert(index, found)),
+            }
+        }
+        if false_parts.is_empty()
+            && let Some((index, reason)) = repeated_opening(openings.iter().map(|(first, found)| (*first, &**found)))
+        {
+            false_parts.insert(index, (part_path(self.folder, &GATE_GAMES, index), reason));
+        }
+        Ok(false_parts)
+    }
+
     /// What a check makes again.
     fn draw(&self, ranges: &[PartRange], seed: u64) -> Vec<PartRange> {
-        let Sampling { per, min, max, whole_parts, .. } = K::SAMPLING;
-        let all = if whole_parts { ranges.len() as u64 } else { ranges.iter().map(|range| range.count).sum() };
+        let Sampling { per, min, max, .. } = K::SAMPLING;
+        let all = ranges.iter().map(|range| range.count).sum();
         let sample = ItemSample::new(seed, all, all.div_ceil(per).clamp(min, max));
-        let of_range = |(place, range): (u64, &PartRange)| -> Vec<PartRange> {
-            if whole_parts {
-                return sample.among(place..place + 1).map(|_| *range).collect();
-            }
-            sample.among(range.ids()).map(|first| PartRange { first, count: 1, ..*range }).collect()
-        };
-        (0..).zip(ranges).flat_map(of_range).collect()
+        let single =
+            |&range: &PartRange| sample.among(range.ids()).map(move |first| PartRange { first, count: 1, ..range });
+        ranges.iter().flat_map(single).collect()
     }
 }
 
@@ -296,7 +333,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let unit = K::SAMPLING.unit;
         if self.kind.is_finished(self)? {
-            return Ok(MadeAgain { unit, count: 0, seed });
+            return Ok(MadeAgain { unit, count: 0, of: 0, seed });
         }
         let wanted = self.kind.progress(self, 1, context)?.wanted;
         let ranges = PartRange::some(self.items, self.part_items, wanted);
@@ -307,24 +344,13 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         }
         let dataset =
             Dataset::unpublished(self.folder, self.recipe.manifest(self.items, parts.into_values().collect()))?;
-        let prove = |range: &PartRange| {
-            context.check()?;
-            match self.kind.prove(&dataset, range.index, context) {
-                Ok(()) => Ok(None),
-                Err(StageError::Artifact(ArtifactError::Damaged { path, reason })) => {
-                    Ok(Some((range.index, (path, reason))))
-                }
-                Err(error) => Err(error),
-            }
-        };
-        let proved: Result<Vec<_>, StageError> = context.pool()?.install(|| ranges.par_iter().map(prove).collect());
-        let mut false_parts: BTreeMap<usize, (PathBuf, String)> = proved?.into_iter().flatten().collect();
+        let mut false_parts = self.prove(&dataset, context)?;
         let drawn = self.draw(&ranges, seed);
         let mut compare = |range: &PartRange, again: K::Rows| {
             let whole = &ranges[range.index];
             let (_, stored) = self.find(whole, context)?.ok_or_else(|| missing(whole))?;
             if let Some((table, reason)) = K::difference(range, &stored, &again) {
-                false_parts.entry(range.index).or_insert((part_path(self.folder, table, range.index), reason));
+                false_parts.entry(range.index).or_insert_with(|| (part_path(self.folder, table, range.index), reason));
             }
             Ok(())
         };
@@ -332,7 +358,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         let make_again = || self.kind.make(&drawn, &mut compare, context);
         context.observe("check", (self.recipe.games(games), 0), K::STAGE.unit(), make_again)?;
         if false_parts.is_empty() {
-            return Ok(MadeAgain { unit, count: drawn.len() as u64, seed });
+            return Ok(MadeAgain { unit, count: games, of: ranges.iter().map(|range| range.count).sum(), seed });
         }
         let within = |(path, reason): (PathBuf, String)| {
             (path.strip_prefix(self.folder).map(Path::to_owned).unwrap_or(path), reason)

@@ -7,7 +7,7 @@ use super::tasks::TRAIN_MEMORY;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::{bytes_in, is_folder};
 use crate::artifact::{ArtifactError, Builtin, DatasetKind, LoadedModel, Manifest};
-use crate::config::LoadedConfig;
+use crate::config::{LoadedConfig, RunConfig};
 use crate::pipeline::gate::task::GateMode;
 use crate::pipeline::generate::run::play_until;
 use crate::pipeline::generate::task::GenerateTask;
@@ -20,6 +20,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+/// A run is refused if it is expected to need this many times the bytes that are free: the expectation is no more exact.
+const DISK_SLACK: f64 = 1.2;
 /// For how long the games of each player are timed.
 const TRIAL_SECONDS: f64 = 1.0;
 /// At most this share of a generation is played for it.
@@ -56,10 +58,8 @@ pub struct Forecast {
     pub seconds: f64,
     /// Whether not even one game ended while games were timed: it may be much more.
     pub is_minimum: bool,
-    /// Bytes that all of them write.
+    /// Bytes that they add to the disk, at the most: what gc removes after each of them is taken off.
     pub bytes: u64,
-    /// Bytes that the next of them writes.
-    pub bytes_next: u64,
     /// Bytes that are free on the disk of the datasets.
     pub bytes_free: u64,
     /// Bytes of memory, at most.
@@ -91,26 +91,42 @@ impl Forecast {
             generations,
             seconds,
             is_minimum,
-            bytes: bytes * u64::from(generations),
+            bytes: bytes.saturating_mul(added(config, next, last).into()),
             bytes_free: bytes_free(lineage.datasets)?,
-            bytes_next: if generations == 0 { 0 } else { bytes },
             memory,
         })
     }
 
-    /// Refuses a run whose next generation does not fit on the disk.
+    /// Whether it will hardly fit on the disk.
+    #[must_use]
+    pub const fn is_tight(&self) -> bool {
+        self.bytes_free < self.bytes
+    }
+
+    /// Refuses a run that will not fit on the disk, even if it needs a sixth less than expected.
     ///
     /// # Errors
     ///
     /// [`io::ErrorKind::StorageFull`].
     pub fn check_disk(&self, datasets: &Path) -> Result<(), ArtifactError> {
-        if self.bytes_next <= self.bytes_free {
+        if self.bytes as f64 <= DISK_SLACK * self.bytes_free as f64 {
             return Ok(());
         }
-        let (needed, free) = (self.bytes_next.div_ceil(1_000_000), self.bytes_free / 1_000_000);
-        let reason = format!("the next generation needs about {needed} MB, and {free} MB are free");
+        let (needed, free) = (self.bytes.div_ceil(1_000_000), self.bytes_free / 1_000_000);
+        let reason = format!(
+            "the run needs about {needed} MB, and {free} MB are free\n\
+             make room or fewer generations (--generations +N), or let run.keep_generations remove old ones"
+        );
         Err(ArtifactError::io("write", datasets, io::Error::new(io::ErrorKind::StorageFull, reason)))
     }
+}
+
+/// How many generations more than now the disk holds at the most, while the last one is made.
+fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
+    let RunConfig { keep_generations, window, .. } = *config.config.run;
+    let kept =
+        |finished: u32| if keep_generations == 0 { finished } else { finished.min(keep_generations.max(window)) };
+    if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
 }
 
 /// The mean seconds of the latest generations that all stages of the log have made, if there are any before the next one.
@@ -233,11 +249,55 @@ fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Config, default_config};
 
     fn call(stage: &str, generation: u32, outcome: CallOutcome, seconds: f64) -> CallRecord {
         let (stage, generation) = (stage.to_owned(), Some(generation));
         let (cpu_seconds, threads, id, error) = (0.0, None, None, None);
         CallRecord { stage, generation, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, id, error }
+    }
+
+    #[test]
+    fn a_run_that_removes_old_generations_needs_room_for_those_it_keeps() {
+        // keep_generations, window, next, last, generations more on the disk.
+        for (keep, window, next, last, expected) in [
+            (0, 3, 1, 100, 100),
+            (0, 3, 41, 100, 60),
+            (5, 3, 1, 100, 6),
+            (5, 3, 41, 100, 1),
+            (5, 3, 3, 4, 2),
+            (1, 3, 1, 100, 4),
+            (5, 3, 8, 7, 0),
+        ] {
+            let mut config = default_config();
+            let mut tables = config.config.tables();
+            tables["run"]["keep_generations"] = keep.into();
+            tables["run"]["window"] = window.into();
+            config.config = Config::from_tables(tables).unwrap();
+            assert_eq!(added(&config, next, last), expected, "{keep} {window} {next} {last}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_far_too_much_is_refused() {
+        let forecast = |bytes| Forecast {
+            generations: 1,
+            seconds: 1.0,
+            is_minimum: false,
+            bytes,
+            bytes_free: 1_000_000,
+            memory: 0,
+        };
+        for (bytes, is_tight, is_refused) in [
+            (1_000_000, false, false),
+            (1_000_001, true, false),
+            (1_200_000, true, false),
+            (1_200_001, true, true),
+            (u64::MAX, true, true),
+        ] {
+            let forecast = forecast(bytes);
+            assert_eq!((forecast.is_tight(), forecast.check_disk(Path::new("x")).is_err()), (is_tight, is_refused));
+        }
     }
 
     #[test]

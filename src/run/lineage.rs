@@ -7,6 +7,7 @@ use super::config_entry::ConfigEntry;
 use super::defaults::keep_defaults;
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
 use super::snapshot;
+use crate::artifact::line::line;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
@@ -30,6 +31,7 @@ const NAME: &str = "lineage.json";
 #[serde(deny_unknown_fields)]
 pub struct Player {
     /// The name that the stages load.
+    #[serde(deserialize_with = "line")]
     pub name: String,
     /// The hash of its content.
     pub content: ContentHash,

@@ -6,7 +6,9 @@ use crate::artifact::format::{FormatVersion, Versioned};
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::ModelReference;
 use crate::artifact::seal::read_versioned;
-use crate::statistics::sprt::SequentialTest;
+use crate::statistics::elo::interval_of;
+use crate::statistics::pairs::{PairCounts, PairMoments};
+use crate::statistics::sprt::{SequentialTest, nelo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -85,7 +87,7 @@ pub struct Score {
     /// Games lost.
     pub losses: u64,
     /// Pairs by points, from none to two in halves: LL, LD, DD or WL, WD, WW.
-    pub pairs: [u64; 5],
+    pub pairs: PairCounts,
     /// Points per game; a draw is half a point.
     pub points: f64,
     /// The mean disc difference of a game, in discs.
@@ -100,6 +102,30 @@ pub struct Score {
     pub interval: f64,
     /// The normalized Elo difference that `pairs` show.
     pub nelo: f64,
+}
+
+impl Score {
+    /// What follows from the counts of a match; the interval reaches `interval` standard errors of the pair mean each way.
+    #[must_use]
+    pub fn new([wins, draws, losses]: [u64; 3], pairs: PairCounts, discs_mean: f64, interval: f64) -> Self {
+        let [elo, elo_low, elo_high] = interval_of(pairs, interval);
+        let points = PairMoments::new(pairs).points;
+        Self { wins, draws, losses, pairs, points, discs_mean, elo, elo_low, elo_high, interval, nelo: nelo(pairs) }
+    }
+
+    /// Checks that the counts fit each other and this number of pairs, and that the rest follows from them.
+    fn check(&self, pairs_done: u64) -> Result<(), String> {
+        let sum = |counts: &[u64]| counts.iter().try_fold(0, |sum: u64, &count| sum.checked_add(count));
+        let games = [self.wins, self.draws, self.losses];
+        if sum(&self.pairs) != Some(pairs_done) || sum(&games) != pairs_done.checked_mul(2) {
+            return Err(format!("its pairs {:?} and games {games:?} are not those of {pairs_done} pairs", self.pairs));
+        }
+        let is_mean = (-64.0..=64.0).contains(&self.discs_mean);
+        if !is_mean || Self::new(games, self.pairs, self.discs_mean, self.interval) != *self {
+            return Err("its score is not the one that its pairs lead to".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// How the openings of a match were found: `drawn` is the sum of the others and of the pairs played.
@@ -128,5 +154,13 @@ pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     if manifest.content != verdict.games_content {
         return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
     }
+    let listed = [manifest.done, manifest.asked];
+    if [verdict.pairs_done, verdict.pairs_asked] != listed {
+        let [done, asked] = listed;
+        let VerdictFile { pairs_done, pairs_asked, .. } = verdict;
+        let reason = format!("it counts {pairs_done} of {pairs_asked} pairs, the manifest {done} of {asked}");
+        return Err(ArtifactError::damaged(&path, reason));
+    }
+    verdict.score.check(manifest.done).map_err(|reason| ArtifactError::damaged(&path, reason))?;
     Ok(verdict)
 }

@@ -26,6 +26,9 @@ impl VersionId {
     /// The highest id.
     pub const LAST: Self = Self(999_999_999);
 
+    /// The highest id that a version may bring along from elsewhere, so that others can come after it.
+    pub const LAST_IMPORTED: Self = Self(99_999_999);
+
     /// The id with this number, counted from 1.
     #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {

@@ -94,6 +94,11 @@ impl Registry {
     pub fn import(&self, archive: &Archive, path: &Path) -> Result<bool, ArtifactError> {
         archive.model(path)?;
         let id = archive.document.id;
+        if VersionId::LAST_IMPORTED < id {
+            let reason =
+                format!("its id is {id}: after {last} too few versions could follow", last = VersionId::LAST_IMPORTED);
+            return Err(ArtifactError::unfit(path, format!("{reason}\nuse the file itself: --model takes it")));
+        }
         loop {
             if self.ids()?.contains(&id) {
                 let found = read_document(&self.folder_of(id))?;

@@ -1,4 +1,4 @@
-"""Carries the shards of `renma shard drive` to Dask workers.
+"""Carries the shards of a stage to Dask workers.
 
 Shard numbers come in on stdin, one per line, and events go out on stdout, one JSON object per line. What to run and what to
 retry is decided by renma. When stdin ends, so does this process, with everything that it started.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
+import shutil
 import signal
 import sys
 import traceback
@@ -21,9 +23,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
-import dask
-import distributed
-from distributed.scheduler import KilledWorker
+# The first sign of life, before imports that take seconds where the disk is slow.
+print('{"event": "alive"}', flush=True)
+
+import dask  # noqa: E402
+import distributed  # noqa: E402
+import psutil  # noqa: E402
+from distributed.scheduler import KilledWorker  # noqa: E402
 
 USAGE = 2
 TRY_AGAIN = 75
@@ -38,10 +44,11 @@ QUIET = {
     "distributed.admin.tick.interval": "1s",
 }
 
-# How often workers and running shards are counted, how long an answer may take, and how long workers may be absent before a
-# message and before the end. In seconds.
+# How often workers and running shards are counted, how long an answer may take, how often this process says that it is alive,
+# and how long workers may be absent before a message and before the end. In seconds.
 COUNT_EVERY = 2
 ANSWER_WITHIN = 30
+ALIVE_EVERY = 5
 ABSENT_NOTE = 60
 ABSENT_END = 600
 
@@ -111,9 +118,10 @@ def run_shard(shard: int, job: dict[str, Any]) -> dict[str, object]:
 
 
 class Bridge:
-    def __init__(self, client: Any, job: dict[str, Any]) -> None:
+    def __init__(self, client: Any, job: dict[str, Any], scratch: str) -> None:
         self.client = client
         self.job = job
+        self.scratch = scratch
         self.prefix = f"renma-{uuid.uuid4().hex}-"
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.tasks: set[asyncio.Task[None]] = set()
@@ -150,7 +158,8 @@ class Bridge:
         while line := await reader.readline():
             self.pending.append(int(line))
             self.submit()
-        os.killpg(0, signal.SIGKILL)
+        # The driver is gone, perhaps killed: nothing of it stays.
+        end(self.scratch)
 
     def submit(self) -> None:
         """Gives Dask as many shards as keep its workers busy."""
@@ -217,6 +226,23 @@ class Bridge:
             await asyncio.sleep(COUNT_EVERY)
 
 
+def end(scratch: str) -> NoReturn:
+    """Kills what this process has started, then removes what that has written, then kills itself."""
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+    shutil.rmtree(scratch, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+    raise AssertionError("this process is one of its group")
+
+
+async def say_alive() -> None:
+    """A driver that hears nothing for half a minute gives this process up."""
+    while True:
+        emit("alive")
+        await asyncio.sleep(ALIVE_EVERY)
+
+
 async def check_versions(client: Any) -> None:
     """Workers that do not answer are checked when they run their first shard."""
     try:
@@ -237,6 +263,15 @@ async def check_versions(client: Any) -> None:
             raise Failure(USAGE, f"{reason}\nname the Python of that cluster in RENMA_PYTHON")
 
 
+def temporary_security() -> Any:
+    """A certificate that only this process and its workers have: no other user of the machine can run programs in them."""
+    try:
+        return distributed.Security.temporary()
+    except ImportError as error:
+        remedy = "install cryptography in it, or remove the folder of this Python to have it made again"
+        raise Failure(USAGE, f"{sys.executable} has no cryptography, which encrypts the cluster\n{remedy}") from error
+
+
 async def connect(scheduler: str | None, workers: int, scratch: str) -> Any:
     address: Any = scheduler
     if scheduler is None:
@@ -246,6 +281,10 @@ async def connect(scheduler: str | None, workers: int, scratch: str) -> Any:
                 "distributed.scheduler.worker-ttl": WORKER_TTL,
                 "distributed.scheduler.allowed-failures": 0,
                 "distributed.scheduler.worker-saturation": 1.0,
+                "temporary-directory": scratch,
+                # Nobody looks at the pages of a scheduler or a worker.
+                "distributed.scheduler.http.routes": [],
+                "distributed.worker.http.routes": [],
             }
         )
         address = await distributed.LocalCluster(
@@ -253,7 +292,10 @@ async def connect(scheduler: str | None, workers: int, scratch: str) -> Any:
             threads_per_worker=1,
             memory_limit=0,
             host="127.0.0.1",
+            protocol="tls",
+            security=temporary_security(),
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             local_directory=scratch,
             asynchronous=True,
         )
@@ -279,14 +321,16 @@ async def main() -> NoReturn:
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--scheduler")
     given = parser.parse_args()
+    alive = asyncio.create_task(say_alive())
     client = await connect(given.scheduler, given.workers, given.scratch)
     files = {"the folder's mark": given.nonce, "the plan": given.plan, "renma": given.renma}
     versions = [version("distributed"), *sys.version_info[:2]]
     job = {"renma": given.renma, "plan": given.plan, "folder": given.folder, "versions": versions}
-    bridge = Bridge(client, {**job, "proof": prove(files)})
+    bridge = Bridge(client, {**job, "proof": prove(files)}, given.scratch)
     bridge.start(bridge.read())
     bridge.start(bridge.count())
     await bridge.failure
+    alive.cancel()
     raise AssertionError("the bridge ends with a failure only")
 
 

@@ -1,7 +1,7 @@
 //! The Python that runs the bridge: the user's own beside a cluster of theirs, else one with the packages that are pinned here.
 
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::publish::{exists, publish_bytes};
+use crate::artifact::publish::{exists, publish_bytes, remove_folder};
 use crate::artifact::{ArtifactError, ContentHash, PendingFolder};
 use crate::cluster::drive::tell;
 use crate::pipeline::{Context, StageError};
@@ -15,6 +15,9 @@ const REQUIREMENTS: &str = include_str!("requirements.txt");
 /// The oldest Python that the bridge runs on.
 const CHECK: &str =
     "import sys; assert sys.version_info >= (3, 10), 'Python 3.10 or newer is needed'; print(sys.version)";
+
+/// What a sound environment can do.
+const IMPORTS: &str = "import cryptography.x509, distributed";
 
 const REMEDY: &str =
     "install Python 3.10 or newer with venv and connect to PyPI once, or name a scheduler of yours with --scheduler";
@@ -41,8 +44,12 @@ pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let (cache, name) = (cache_folder()?, format!("dask-{}", hash.short()));
     let python = |folder: &Path| folder.join("bin/python");
     let folder = cache.join(&name);
-    if exists(&python(&folder))? {
-        return Ok(python(&folder));
+    if exists(&folder)? {
+        let Err(reason) = output(Command::new(python(&folder)).args(["-c", IMPORTS])) else {
+            return Ok(python(&folder));
+        };
+        tell(&format!("{} is damaged: {reason}", folder.display()), context);
+        remove_folder(&folder)?;
     }
     tell(&format!("installing Dask in {}, once", folder.display()), context);
     sweep(&cache)?;

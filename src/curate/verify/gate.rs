@@ -7,15 +7,15 @@ use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::{
     ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, Verdict, VerdictFile,
 };
-use crate::engine::{Discs, Game, Position};
 use crate::pipeline::gate::decider::Decider;
+use crate::pipeline::gate::proof::prove_batch;
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::keys::Checked;
+use crate::pipeline::parts::repeated_opening;
 use crate::pipeline::{Context, StageError};
 use crate::statistics::elo::INTERVAL;
 use serde::Serialize;
-use std::collections::BTreeSet;
 
 /// What was checked of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,17 +35,11 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
         check_known_footers(dataset, index, &settings)?;
-        verify_part(dataset, index, fast, context)
+        Ok(prove_batch(dataset, index, !fast, context.stop)?)
     })?;
-    let mut openings = BTreeSet::new();
-    for (index, batch) in batches.iter().enumerate() {
-        for (pair, opening) in (dataset.manifest().parts[index].first..).zip(&batch.openings) {
-            if !openings.insert(opening) {
-                let path = part_path(dataset.folder(), &GATE_GAMES, index);
-                let reason = format!("pair {pair} has the opening of a pair before it, up to symmetry");
-                return Err(ArtifactError::damaged(&path, reason).into());
-            }
-        }
+    let openings = batches.iter().zip(&dataset.manifest().parts).map(|(batch, part)| (part.first, &*batch.openings));
+    if let Some((index, reason)) = repeated_opening(openings) {
+        return Err(ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason).into());
     }
     let batches: Vec<Vec<GateGameRow>> = batches.into_iter().map(|batch| batch.rows).collect();
     let damaged = |reason| ArtifactError::damaged(&dataset.folder().join("verdict.json"), reason);
@@ -56,75 +50,12 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     Ok(GateVerified { games, replayed: if fast { 0 } else { games }, verdict: verdict.verdict })
 }
 
-/// A part whose games are sound.
-struct Batch {
-    rows: Vec<GateGameRow>,
-    /// The position after the opening of each pair, up to symmetry, if the games were replayed.
-    openings: Vec<Position>,
-}
-
-fn verify_part(dataset: &Dataset, index: usize, fast: bool, context: Context<'_>) -> Result<Batch, StageError> {
-    let part = &dataset.manifest().parts[index];
-    let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, context.stop)?;
-    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason);
-    if rows.len() as u64 != 2 * part.count {
-        return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)).into());
-    }
-    let mut openings = Vec::new();
-    for (pair, games) in (part.first..).zip(rows.chunks_exact(2)) {
-        context.check()?;
-        check_pair(pair, games).map_err(&damaged)?;
-        if !fast {
-            let opening = |game| replay(game).map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)));
-            games[1..].iter().try_for_each(|game| opening(game).map(|_| ()))?;
-            openings.push(opening(&games[0])?);
-        }
-    }
-    Ok(Batch { rows, openings })
-}
-
-/// The two games of a pair begin with one opening, and each side plays black once.
-fn check_pair(pair: u64, games: &[GateGameRow]) -> Result<(), String> {
-    for (id, game) in (2 * pair..).zip(games) {
-        if (game.game_id, game.pair, game.candidate_black) != (id, pair, id.is_multiple_of(2)) {
-            let GateGameRow { game_id, pair, candidate_black, .. } = game;
-            let found = format!("game {game_id} of pair {pair} with candidate_black = {candidate_black}");
-            return Err(format!("{found} is in the place of game {id}"));
-        }
-    }
-    let opening = |game: &GateGameRow| game.moves.get(..2 * usize::from(game.opening_plies)).map(str::to_owned);
-    match [&games[0], &games[1]].map(opening) {
-        [Some(first), Some(second)] if first == second => Ok(()),
-        _ => Err(format!("the games of pair {pair} do not begin with one opening")),
-    }
-}
-
-/// Plays a game to its result; returns the position after its opening, up to symmetry.
-fn replay(row: &GateGameRow) -> Result<Position, String> {
-    let game = Game::from_transcript(&row.moves).map_err(|error| format!("moves, {error}"))?;
-    let after_opening = game.turns().nth(row.opening_plies.into()).map_or_else(|| game.to_move(), |turn| turn.colored);
-    if !game.is_over() {
-        return Err("its moves end before the game does".into());
-    }
-    let Discs(result) = if row.candidate_black { game.black_discs() } else { -game.black_discs() };
-    if result != i32::from(row.result) {
-        return Err(format!("its result is {}, its moves lead to {result}", row.result));
-    }
-    Ok(after_opening.position.canonical())
-}
-
 /// Checks that a verdict belongs to the match that the manifest describes.
 fn check_manifest(manifest: &Manifest, verdict: &VerdictFile) -> Result<(), String> {
     for (role, player) in [("candidate", &verdict.candidate), ("baseline", &verdict.baseline)] {
         if manifest.models.get(role) != Some(&player.content) {
             return Err(format!("its {role} is not that of the manifest"));
         }
-    }
-    let counts = [verdict.pairs_done, verdict.pairs_asked];
-    if counts != [manifest.done, manifest.asked] {
-        let [done, asked] = counts;
-        let (listed, wanted) = (manifest.done, manifest.asked);
-        return Err(format!("it counts {done} of {asked} pairs, the manifest {listed} of {wanted}"));
     }
     if verdict.config != manifest.config {
         return Err("its config is not that of the manifest".into());

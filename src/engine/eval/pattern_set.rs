@@ -6,6 +6,9 @@ use crate::engine::board::symmetry::Symmetry;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+/// The most bytes in the name of a pattern or of a set.
+const NAME_MAX: usize = 100;
+
 /// The most squares of a pattern: 3^10 configurations still fit an index of 16 bits.
 pub const PATTERN_SQUARES_MAX: usize = 10;
 
@@ -89,6 +92,8 @@ pub struct PatternSet {
 pub enum PatternSetError {
     #[error("there is no pattern")]
     Empty,
+    #[error("the name {0:?} is not one line of 1 to {NAME_MAX} bytes")]
+    Name(String),
     #[error("pattern `{0}` is listed twice")]
     RepeatedName(String),
     #[error("pattern `{name}` has {count} squares: 1 to {PATTERN_SQUARES_MAX} expected")]
@@ -116,6 +121,7 @@ impl PatternSet {
     ///
     /// The first thing that makes the list unusable.
     pub fn new(name: &str, patterns: Vec<Pattern>, phase_empties_max: Vec<u8>) -> Result<Self, PatternSetError> {
+        check_name(name)?;
         check_patterns(&patterns)?;
         let descending = phase_empties_max.windows(2).all(|pair| pair[1] < pair[0]);
         if phase_empties_max.first() != Some(&EMPTIES_MAX) || !descending {
@@ -254,12 +260,18 @@ impl PatternSet {
     }
 }
 
+fn check_name(name: &str) -> Result<(), PatternSetError> {
+    let is_sound = (1..=NAME_MAX).contains(&name.len()) && !name.contains(char::is_control);
+    if is_sound { Ok(()) } else { Err(PatternSetError::Name(name.chars().take(NAME_MAX).collect())) }
+}
+
 fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
     if patterns.is_empty() {
         return Err(PatternSetError::Empty);
     }
     let mut names = BTreeSet::new();
     for Pattern { name, kind } in patterns {
+        check_name(name)?;
         if !names.insert(name) {
             return Err(PatternSetError::RepeatedName(name.clone()));
         }

@@ -1,10 +1,11 @@
 //! The parts of the samples: positions of games with their searches.
 
+use super::proof::prove_samples;
 use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FitMpcTask, Method};
-use crate::artifact::{ArtifactError, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
-use crate::engine::MpcTable;
+use crate::artifact::{ArtifactError, Dataset, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
+use crate::engine::{MpcTable, Position};
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Shards, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::workers::make_items;
@@ -66,7 +67,8 @@ pub fn sample_until(
 
 impl PartKind for Samples<'_> {
     const STAGE: Stage = Stage::FitMpc;
-    const SAMPLING: Sampling = Sampling { unit: "games", per: 50, min: 4, max: u64::MAX, whole_parts: false };
+    /// An eighth of the games, if they are false, is found with a probability of 96 %.
+    const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
 
     type Rows = Vec<Sample>;
 
@@ -106,5 +108,10 @@ impl PartKind for Samples<'_> {
         let stored = stored.iter().filter(|sample| range.ids().contains(&sample.game));
         let reason = || format!("the samples of game {} are not those of its searches", range.first);
         (!stored.eq(again)).then(|| (&MPC_SAMPLES, reason()))
+    }
+
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
+        prove_samples(dataset, index, self.task.config, context.stop)?;
+        Ok(Vec::new())
     }
 }

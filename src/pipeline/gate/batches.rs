@@ -3,13 +3,17 @@
 use super::avoided::Avoided;
 use super::contest::{BatchRows, contest, games_of};
 use super::decider::Decider;
+use super::proof::prove_batch;
 use super::recipe::identity;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::exists;
-use crate::artifact::{ArtifactError, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile};
+use crate::artifact::{
+    ArtifactError, Dataset, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile,
+};
+use crate::engine::Position;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Shards, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
@@ -90,7 +94,8 @@ pub fn gate_shards<'a>(task: &GateTask<'a>) -> Result<Box<dyn Shards + 'a>, Stag
 
 impl PartKind for Batches<'_> {
     const STAGE: Stage = Stage::Gate;
-    const SAMPLING: Sampling = Sampling { unit: "batches", per: 50, min: 1, max: u64::MAX, whole_parts: true };
+    /// A tenth of the pairs, if they are false, is found with a probability of 99.8 %.
+    const SAMPLING: Sampling = Sampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
 
     type Rows = BatchRows;
 
@@ -124,10 +129,20 @@ impl PartKind for Batches<'_> {
         vec![("games_played", batch.rows.len() as u64)]
     }
 
-    fn difference(_: &PartRange, stored: &BatchRows, again: &BatchRows) -> Option<(&'static Table, String)> {
-        let different = stored.rows.iter().zip(&again.rows).find(|(stored, again)| stored != again);
-        let first = different.map_or_else(String::new, |(stored, _)| format!(", game {} first", stored.game_id));
-        (stored != again).then(|| (&GATE_GAMES, format!("its games do not play out the same again{first}")))
+    /// The openings are those drawn up to the last pair of a part, so that only this pair tells them.
+    fn difference(range: &PartRange, stored: &BatchRows, again: &BatchRows) -> Option<(&'static Table, String)> {
+        let of_range = |row: &&GateGameRow| range.ids().contains(&row.pair);
+        let rows: Vec<&GateGameRow> = stored.rows.iter().filter(of_range).collect();
+        if let Some((stored, _)) = rows.iter().zip(&again.rows).find(|(stored, again)| **stored != *again) {
+            return Some((&GATE_GAMES, format!("game {} does not play out the same again", stored.game_id)));
+        }
+        let is_last = stored.rows.last().is_some_and(|row| row.pair + 1 == range.ids().end);
+        let is_false = rows.len() != again.rows.len() || (is_last && stored.openings != again.openings);
+        is_false.then(|| (&GATE_GAMES, format!("its openings up to pair {} are not those drawn again", range.first)))
+    }
+
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
+        Ok(prove_batch(dataset, index, true, context.stop)?.openings)
     }
 
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {

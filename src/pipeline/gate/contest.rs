@@ -87,7 +87,7 @@ struct PlayedBatches<'a, 's> {
     ranges: &'a [PartRange],
     decider: Option<Decider>,
     found: BTreeMap<usize, BatchRows>,
-    played: BTreeMap<usize, BTreeMap<u64, PlayedGame>>, // by batch and game
+    played: BTreeMap<u64, PlayedGame>,
     sink: &'a mut Sink<'s, BatchRows>,
     outcome: Outcome,
     context: Context<'a>,
@@ -101,8 +101,7 @@ impl PlayedBatches<'_, '_> {
     fn add(&mut self, game: PlayedGame) -> Result<(), StageError> {
         self.outcome.games_played += 1;
         self.context.progress.advance(1);
-        let batch = (game.row.pair / BATCH_PAIRS) as usize;
-        self.played.entry(batch).or_default().insert(game.row.game_id, game);
+        self.played.insert(game.row.game_id, game);
         self.advance()
     }
 
@@ -113,14 +112,14 @@ impl PlayedBatches<'_, '_> {
             let batch = match self.found.remove(&range.index) {
                 Some(batch) => batch,
                 None => {
-                    let count = self.played.get(&range.index).map_or(0, BTreeMap::len);
-                    if (count as u64) < 2 * range.count {
+                    let ids = games_of(range).ids();
+                    if (self.played.range(ids.clone()).count() as u64) < 2 * range.count {
                         return Ok(());
                     }
-                    let games = self.played.remove(&range.index).unwrap_or_default();
-                    let openings =
-                        games.last_key_value().map_or_else(OpeningCounts::default, |(_, game)| game.openings);
-                    let batch = BatchRows { rows: games.into_values().map(|game| game.row).collect(), openings };
+                    let games: Vec<PlayedGame> =
+                        self.played.extract_if(ids, |_, _| true).map(|(_, game)| game).collect();
+                    let openings = games.last().map_or_else(OpeningCounts::default, |game| game.openings);
+                    let batch = BatchRows { rows: games.into_iter().map(|game| game.row).collect(), openings };
                     (self.sink)(range, batch.clone())?;
                     batch
                 }

@@ -2,9 +2,7 @@
 
 use crate::artifact::GateGameRow;
 use crate::artifact::dataset::verdict::Score;
-use crate::statistics::elo::interval_of;
-use crate::statistics::pairs::{PairCounts, PairMoments};
-use crate::statistics::sprt::nelo;
+use crate::statistics::pairs::PairCounts;
 
 /// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
 #[must_use]
@@ -12,20 +10,7 @@ pub fn score(rows: &[GateGameRow], interval: f64) -> Score {
     let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
     let pairs = pair_counts(rows);
     let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
-    let [elo, elo_low, elo_high] = interval_of(pairs, interval);
-    Score {
-        wins: count(1),
-        draws: count(0),
-        losses: count(-1),
-        pairs,
-        points: PairMoments::new(pairs).points,
-        discs_mean: discs as f64 / rows.len().max(1) as f64,
-        elo,
-        elo_low,
-        elo_high,
-        interval,
-        nelo: nelo(pairs),
-    }
+    Score::new([count(1), count(0), count(-1)], pairs, discs as f64 / rows.len().max(1) as f64, interval)
 }
 
 /// Complete pairs of games by half points, from none to four.

@@ -11,6 +11,7 @@ use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{
     ArtifactError, Dataset, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
 };
+use crate::engine::Position;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::workers::make_items;
@@ -44,7 +45,7 @@ impl<'a> Games<'a> {
 impl PartKind for Games<'_> {
     const STAGE: Stage = Stage::Generate;
     /// Little work beside that of the shards.
-    const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256, whole_parts: false };
+    const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256 };
 
     type Rows = GamesRows;
 
@@ -100,10 +101,10 @@ impl PartKind for Games<'_> {
         }
     }
 
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
         let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
         check_footers(dataset, index, &settings)?;
         verify_part(dataset, index, false, context.stop)?;
-        Ok(())
+        Ok(Vec::new())
     }
 }

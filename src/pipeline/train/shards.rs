@@ -57,8 +57,8 @@ impl Shards for TrainShards<'_> {
     }
 
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
-        let checked = check_part(self.0, seed, context)?;
-        Ok(MadeAgain { unit: "parts", count: checked.map_or(0, |_| 1), seed })
+        let count = check_part(self.0, seed, context)?.map_or(0, |_| 1);
+        Ok(MadeAgain { unit: "phases", count, of: train_rounds(self.0).phases.len() as u64, seed })
     }
 }
 

@@ -41,9 +41,19 @@ function drawWork(run) {
   else { progress.max = Math.max(1, stage.parts.asked); progress.value = stage.parts.done; }
 }
 
+// Beyond this an Elo difference is not known: it stands for a share of all points.
+const ELO_KNOWN = 2399;
+
+// As the program prints it: where all games were won or lost, only the bound that is known.
+function eloText([elo, low, high]) {
+  const isAbove = ELO_KNOWN <= Math.round(high), isBelow = Math.round(low) <= -ELO_KNOWN;
+  if (isAbove) return isBelow ? "unknown" : `> ${signed(low)}`;
+  return isBelow ? `< ${signed(high)}` : `${signed(elo)} [${signed(low)}, ${signed(high)}]`;
+}
+
 function rowOf({ generation, games, positions, mae_before, mae_after, exact_mae, candidate, verdict, elo, champion }) {
   const error = mae_after === null ? "" : `${fixed(mae_before, 2)} → ${fixed(mae_after, 2)}`;
-  const interval = elo === null ? "" : `${signed(elo[0])} [${elo.slice(1).map(signed).join(", ")}]`;
+  const interval = elo === null ? "" : eloText(elo);
   const row = document.createElement("tr");
   const texts = [
     generation, count(games), count(positions), error, fixed(exact_mae, 2),

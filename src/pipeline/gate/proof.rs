@@ -1,0 +1,76 @@
+//! What follows from the games of a batch without playing them again: their order, their pairs, their results.
+
+use crate::artifact::dataset::folder::part_path;
+use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow};
+use crate::engine::{Discs, Game, Position};
+use std::sync::atomic::AtomicBool;
+
+/// A batch whose games are sound.
+#[derive(Debug)]
+pub struct SoundBatch {
+    /// Its games.
+    pub rows: Vec<GateGameRow>,
+    /// The position after the opening of each pair, up to symmetry; empty if the games were not replayed.
+    pub openings: Vec<Position>,
+}
+
+/// Reads a batch and proves its pairs; and if `replay`, that each game is legal, over, and ends with its result.
+///
+/// # Errors
+///
+/// A part that is damaged or contradicts itself, with the game.
+pub fn prove_batch(
+    dataset: &Dataset,
+    index: usize,
+    replay: bool,
+    stop: &AtomicBool,
+) -> Result<SoundBatch, ArtifactError> {
+    let part = &dataset.manifest().parts[index];
+    let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, stop)?;
+    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason);
+    if rows.len() as u64 != 2 * part.count {
+        return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)));
+    }
+    let mut openings = Vec::new();
+    for (pair, games) in (part.first..).zip(rows.chunks_exact(2)) {
+        check_pair(pair, games).map_err(&damaged)?;
+        if replay {
+            let opening = |game: &GateGameRow| {
+                opening_of(game).map_err(|reason| damaged(format!("game {}: {reason}", game.game_id)))
+            };
+            opening(&games[1])?;
+            openings.push(opening(&games[0])?);
+        }
+    }
+    Ok(SoundBatch { rows, openings })
+}
+
+/// The two games of a pair begin with one opening, and each side plays black once.
+fn check_pair(pair: u64, games: &[GateGameRow]) -> Result<(), String> {
+    for (id, game) in (2 * pair..).zip(games) {
+        if (game.game_id, game.pair, game.candidate_black) != (id, pair, id.is_multiple_of(2)) {
+            let GateGameRow { game_id, pair, candidate_black, .. } = game;
+            let found = format!("game {game_id} of pair {pair} with candidate_black = {candidate_black}");
+            return Err(format!("{found} is in the place of game {id}"));
+        }
+    }
+    let opening = |game: &GateGameRow| game.moves.get(..2 * usize::from(game.opening_plies)).map(str::to_owned);
+    match [&games[0], &games[1]].map(opening) {
+        [Some(first), Some(second)] if first == second => Ok(()),
+        _ => Err(format!("the games of pair {pair} do not begin with one opening")),
+    }
+}
+
+/// Plays a game to its result; gives the position after its opening, up to symmetry.
+fn opening_of(row: &GateGameRow) -> Result<Position, String> {
+    let game = Game::from_transcript(&row.moves).map_err(|error| format!("moves, {error}"))?;
+    let after_opening = game.turns().nth(row.opening_plies.into()).map_or_else(|| game.to_move(), |turn| turn.colored);
+    if !game.is_over() {
+        return Err("its moves end before the game does".into());
+    }
+    let Discs(result) = if row.candidate_black { game.black_discs() } else { -game.black_discs() };
+    if result != i32::from(row.result) {
+        return Err(format!("its result is {}, its moves lead to {result}", row.result));
+    }
+    Ok(after_opening.position.canonical())
+}
