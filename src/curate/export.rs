@@ -2,7 +2,7 @@
 
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PositionRow};
-use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
+use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_rows};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
 use crate::exchange::parquet::{PARQUET_FILE, ParquetWriter};
 use crate::pipeline::{Context, StageError};
@@ -63,9 +63,7 @@ pub fn export(
             })?;
             match &mut table {
                 Some(table) => table.write(&rows, writer)?,
-                None if format == ExportFormat::Csv => {
-                    rows.iter().try_for_each(|row| write_csv_row(writer, row))?;
-                }
+                None if format == ExportFormat::Csv => write_csv_rows(writer, &rows)?,
                 None => rows.iter().try_for_each(|row| write_obf_row(writer, row))?,
             }
             context.progress.advance(1);

@@ -4,8 +4,8 @@
 //! games is bad. Without that column every row is a separate game.
 
 use super::records::{BadRecord, Place, RecordNumber};
-use crate::artifact::{ImportedGame, POSITIONS, PositionRow, TableRow};
-use crate::engine::{Black, ColoredPosition, Ply, White};
+use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
+use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use std::collections::{BTreeMap, VecDeque};
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
@@ -80,13 +80,17 @@ fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRo
     }
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = label(&values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
-    let mut row = PositionRow::unlabeled(colored, Ply(ply));
-    for name in PositionRow::COLUMNS.iter().filter(|column| column.is_optional).map(|column| column.name) {
-        if let Some(number) = values(name)? {
-            let set = i64::try_from(number).map_err(|_| format!("{number} is out of range"));
-            set.and_then(|number| row.set(name, number)).map_err(|reason| (Some(name), reason))?;
-        }
-    }
+    let row = PositionRow {
+        score: label(&values, "score")?.map(Score),
+        static_score: label(&values, "static_score")?.map(Score),
+        depth: label(&values, "depth")?,
+        exact: flag(&values, "exact")?,
+        best_move: label(&values, "best_move")?,
+        played_move: label(&values, "played_move")?,
+        random_move: flag(&values, "random_move")?,
+        result: label(&values, "result")?,
+        ..PositionRow::unlabeled(colored, Ply(ply))
+    };
     if let Some(empties) = values("empties")?.filter(|number| *number != i128::from(row.empties)) {
         return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
     }

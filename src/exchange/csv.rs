@@ -5,6 +5,7 @@ use super::records::{Line, Lines, Records};
 use crate::artifact::output::first_bytes;
 use crate::artifact::{ArtifactError, Column, FileKind, POSITIONS, PositionRow, TableRow};
 use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -110,11 +111,18 @@ pub fn write_csv_head(writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
     writer.write_all(head().as_bytes())
 }
 
-/// Writes a row.
+/// Writes rows.
 ///
 /// # Errors
 ///
 /// Whatever the system refuses.
-pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
-    writeln!(writer, "{}", row.texts().join(","))
+pub fn write_csv_rows(writer: &mut (impl Write + ?Sized), rows: &[PositionRow]) -> io::Result<()> {
+    let (columns, options) = (PositionRow::to_columns(rows), FormatOptions::default());
+    let formatters = columns.iter().map(|column| ArrayFormatter::try_new(column, &options));
+    let formatters: Vec<_> = formatters.collect::<Result<_, _>>().map_err(io::Error::other)?;
+    for row in 0..rows.len() {
+        let texts: Vec<String> = formatters.iter().map(|formatter| formatter.value(row).to_string()).collect();
+        writeln!(writer, "{}", texts.join(","))?;
+    }
+    Ok(())
 }

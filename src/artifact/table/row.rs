@@ -23,19 +23,6 @@ pub trait TableRow: Sized {
     ///
     /// A column that is missing, has another type, or holds a value that no row can have.
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
-
-    /// The values as text, in the order of [`TableRow::COLUMNS`]; a missing one is empty.
-    fn texts(&self) -> Vec<String>;
-
-    /// The columns whose values are missing.
-    fn missing(&self) -> Vec<&'static str>;
-
-    /// Sets the value of a column from an integer; a flag is 0 or 1.
-    ///
-    /// # Errors
-    ///
-    /// Why no row can have that value.
-    fn set(&mut self, column: &str, value: i64) -> Result<(), String>;
 }
 
 /// A value of a row that is stored in a column of the Arrow type `A`.
@@ -61,33 +48,14 @@ pub trait Cell<A>: Sized {
 
     /// The value in a row of a column.
     fn get(column: &Self::Column<'_>, row: usize) -> Self;
-
-    /// The value as text; empty if it is missing.
-    fn text(&self) -> String;
-
-    /// Whether the value is missing.
-    fn is_missing(&self) -> bool {
-        false
-    }
-
-    /// The value that an integer stands for.
-    ///
-    /// # Errors
-    ///
-    /// Why it stands for none.
-    fn from_integer(value: i64) -> Result<Self, String>;
 }
-
-/// The values of a column of numbers, each of which fits the type of the row.
-#[derive(Debug)]
-pub struct Numbers<'a, A: ArrowPrimitiveType>(&'a [A::Native]);
 
 macro_rules! number_cells {
     ($($number:ty as $arrow:ty),*) => {$(
         impl Cell<$arrow> for $number {
             const DATA_TYPE: DataType = <$arrow as ArrowPrimitiveType>::DATA_TYPE;
 
-            type Column<'a> = Numbers<'a, $arrow>;
+            type Column<'a> = &'a [<$arrow as ArrowPrimitiveType>::Native];
 
             fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
                 Arc::new(values.map(|value| value.map(Into::into)).collect::<PrimitiveArray<$arrow>>())
@@ -97,21 +65,13 @@ macro_rules! number_cells {
                 let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &<Self as Cell<$arrow>>::DATA_TYPE))?;
                 match array.iter().flatten().find(|&value| Self::try_from(value).is_err()) {
                     Some(value) => Err(format!("holds {value}, which is out of range")),
-                    None => Ok(Numbers(array.values())),
+                    None => Ok(array.values()),
                 }
             }
 
             fn get(column: &Self::Column<'_>, row: usize) -> Self {
                 // What is no value of the row stands where the value is missing.
-                Self::try_from(column.0[row]).unwrap_or_default()
-            }
-
-            fn text(&self) -> String {
-                self.to_string()
-            }
-
-            fn from_integer(value: i64) -> Result<Self, String> {
-                Self::try_from(value).map_err(|_| format!("{value} is out of range"))
+                Self::try_from(column[row]).unwrap_or_default()
             }
         }
     )*};
@@ -122,7 +82,7 @@ number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32T
 impl Cell<Int32Type> for Score {
     const DATA_TYPE: DataType = <i32 as Cell<Int32Type>>::DATA_TYPE;
 
-    type Column<'a> = Numbers<'a, Int32Type>;
+    type Column<'a> = &'a [i32];
 
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         <i32 as Cell<Int32Type>>::to_column(values.map(|value| value.map(|score| score.0)))
@@ -134,14 +94,6 @@ impl Cell<Int32Type> for Score {
 
     fn get(column: &Self::Column<'_>, row: usize) -> Self {
         Self(<i32 as Cell<Int32Type>>::get(column, row))
-    }
-
-    fn text(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        <i32 as Cell<Int32Type>>::from_integer(value).map(Self)
     }
 }
 
@@ -162,18 +114,6 @@ impl Cell<BooleanType> for bool {
     fn get(column: &Self::Column<'_>, row: usize) -> Self {
         column.value(row)
     }
-
-    fn text(&self) -> String {
-        self.to_string()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        match value {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(format!("{value} is neither 0 nor 1")),
-        }
-    }
 }
 
 impl Cell<Utf8Type> for String {
@@ -191,14 +131,6 @@ impl Cell<Utf8Type> for String {
 
     fn get(column: &Self::Column<'_>, row: usize) -> Self {
         column.value(row).to_owned()
-    }
-
-    fn text(&self) -> String {
-        self.clone()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        Err(format!("{value} is not a text"))
     }
 }
 
@@ -218,18 +150,6 @@ impl<A, T: Cell<A>> Cell<A> for Option<T> {
 
     fn get((values, nulls): &Self::Column<'_>, row: usize) -> Self {
         nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| T::get(values, row))
-    }
-
-    fn text(&self) -> String {
-        self.as_ref().map(Cell::text).unwrap_or_default()
-    }
-
-    fn is_missing(&self) -> bool {
-        self.is_none()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        T::from_integer(value).map(Some)
     }
 }
 
@@ -285,32 +205,9 @@ macro_rules! table_rows {
                     $($name: crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::get(&$name, row)),*
                 }).collect())
             }
-
-            fn texts(&self) -> Vec<String> {
-                vec![$(crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::text(&self.$name)),*]
-            }
-
-            fn missing(&self) -> Vec<&'static str> {
-                let all = [$((
-                    stringify!($name),
-                    crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::is_missing(&self.$name),
-                )),*];
-                all.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
-            }
-
-            fn set(&mut self, column: &str, value: i64) -> Result<(), String> {
-                match column {
-                    $(stringify!($name) => {
-                        self.$name = crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::from_integer(value)?;
-                    })*
-                    _ => return Err("there is no such column".to_owned()),
-                }
-                Ok(())
-            }
         }
     };
 }
-
 pub(crate) use table_rows;
 
 /// A column of a batch, by name, with its values checked.

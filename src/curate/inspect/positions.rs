@@ -128,7 +128,13 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<Positio
     let mut inspector = Inspector::default();
     for index in 0..dataset.part_count() {
         inspector.games += dataset.manifest().parts[index].count;
-        for row in dataset.rows(index, context.stop)? {
+        let rows = dataset.rows(index, context.stop)?;
+        for (column, values) in PositionRow::COLUMNS.iter().zip(PositionRow::to_columns(&rows)) {
+            if 0 < values.null_count() {
+                *inspector.missing.entry(column.name).or_default() += values.null_count() as u64;
+            }
+        }
+        for row in rows {
             context.check()?;
             inspector.add_row(&row);
         }
@@ -152,9 +158,6 @@ struct Inspector {
 impl Inspector {
     fn add_row(&mut self, row: &PositionRow) {
         self.positions += 1;
-        for label in row.missing() {
-            *self.missing.entry(label).or_default() += 1;
-        }
         let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
         let summary = self.by_empties.entry(range).or_default();
         summary.empties_min = range;
