@@ -13,26 +13,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What was checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Verified {
-    /// Games.
-    pub games: u64,
-    /// Rows of the positions table.
-    pub positions: u64,
-    /// Games replayed move by move.
-    pub replayed: u64,
-}
-
-/// What is wrong with a dataset.
-type Finding = ArtifactError;
-
 /// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows.
 ///
 /// # Errors
 ///
 /// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after `stop` is raised.
-pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<Verified, Finding> {
+pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
     let games = dataset.game_rows(index)?;
     let rows = dataset.rows(index, stop)?;
     let path = part_path(dataset.folder(), &POSITIONS, index);
@@ -40,7 +26,7 @@ pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBoo
         if stop.load(Ordering::Relaxed) {
             return Err(ArtifactError::Interrupted);
         }
-        row.check().map_err(|reason| Finding::damaged(&path, format!("row {number}: {reason}")))?;
+        row.check().map_err(|reason| ArtifactError::damaged(&path, format!("row {number}: {reason}")))?;
     }
     match games {
         Some(games) => verify_games(dataset, index, (&games, &rows), fast, stop),
@@ -54,13 +40,13 @@ fn verify_games(
     (games, rows): (&[GameRow], &[PositionRow]),
     fast: bool,
     stop: &AtomicBool,
-) -> Result<Verified, Finding> {
+) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let games_path = part_path(dataset.folder(), &GAMES, index);
     let positions_path = part_path(dataset.folder(), &POSITIONS, index);
     if games.len() as u64 != part.count {
         let reason = format!("it has {} games, the manifest says {}", games.len(), part.count);
-        return Err(Finding::damaged(&games_path, reason));
+        return Err(ArtifactError::damaged(&games_path, reason));
     }
     let mut rest = rows;
     for (id, game) in (part.first..).zip(games) {
@@ -68,7 +54,7 @@ fn verify_games(
             return Err(ArtifactError::Interrupted);
         }
         if game.game_id != id {
-            return Err(Finding::damaged(
+            return Err(ArtifactError::damaged(
                 &games_path,
                 format!("game {id} is missing: {} is in its place", game.game_id),
             ));
@@ -76,41 +62,40 @@ fn verify_games(
         let count = rest.iter().take_while(|row| row.game_id == id).count();
         if count != usize::from(game.positions) {
             let reason = format!("game {id} has {count} rows, its game says {}", game.positions);
-            return Err(Finding::damaged(&positions_path, reason));
+            return Err(ArtifactError::damaged(&positions_path, reason));
         }
         let (rows, others) = rest.split_at(count);
         rest = others;
         if !fast {
             let kind = dataset.manifest().kind;
             replay(game, rows, kind)
-                .map_err(|reason| Finding::damaged(&positions_path, format!("game {id}: {reason}")))?;
+                .map_err(|reason| ArtifactError::damaged(&positions_path, format!("game {id}: {reason}")))?;
         }
     }
     if let Some(row) = rest.first() {
-        return Err(Finding::damaged(&positions_path, format!("game {} is not among the games", row.game_id)));
+        return Err(ArtifactError::damaged(&positions_path, format!("game {} is not among the games", row.game_id)));
     }
-    let replayed = if fast { 0 } else { games.len() as u64 };
-    Ok(Verified { games: games.len() as u64, positions: rows.len() as u64, replayed })
+    Ok(())
 }
 
 /// Positions without games are numbered as games would be: every number occurs, in order.
-fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<Verified, Finding> {
+fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let mut next = part.first;
     for (number, row) in rows.iter().enumerate() {
         let continues = part.first < next && row.game_id == next - 1;
         if !continues && row.game_id != next {
             let path = part_path(dataset.folder(), &POSITIONS, index);
-            return Err(Finding::damaged(&path, format!("row {number}: game {next} is missing")));
+            return Err(ArtifactError::damaged(&path, format!("row {number}: game {next} is missing")));
         }
         next = row.game_id + 1;
     }
     if next - part.first != part.count {
         let path = part_path(dataset.folder(), &POSITIONS, index);
         let reason = format!("it has {} games, the manifest says {}", next - part.first, part.count);
-        return Err(Finding::damaged(&path, reason));
+        return Err(ArtifactError::damaged(&path, reason));
     }
-    Ok(Verified { games: part.count, positions: rows.len() as u64, replayed: 0 })
+    Ok(())
 }
 
 /// Plays the game and compares each position with its row; an imported game may have been given up.

@@ -12,7 +12,7 @@ use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 
 /// What was checked of MPC samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MpcVerified {
     /// Games that positions were sampled from.
     pub games: u64,
@@ -27,17 +27,13 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
     let config = Checked::<FitMpcConfig>::of_dataset(dataset)?;
     let sampling = config.sampling();
     let settings = dataset.manifest().settings("fit_mpc");
-    let parts = over_parts(context, "verify", dataset, |index| {
+    over_parts(context, "verify", dataset, |index| {
         check_known_footers(dataset, index, &settings)?;
         Ok(verify_part(dataset, index, (config.depth_max, &sampling), context)?)
     })?;
-    let mut total = MpcVerified::default();
-    for part in parts {
-        total.games += part.games;
-        total.samples += part.samples;
-        total.rows += part.rows;
-    }
-    Ok(total)
+    let manifest = dataset.manifest();
+    let samples = manifest.done * u64::from(sampling.game_samples);
+    Ok(MpcVerified { games: manifest.done, samples, rows: manifest.rows(MPC_SAMPLES.name) })
 }
 
 fn verify_part(
@@ -45,17 +41,15 @@ fn verify_part(
     index: usize,
     (depth_max, sampling): (u8, &Sampling),
     context: Context<'_>,
-) -> Result<MpcVerified, ArtifactError> {
+) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
     let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
     let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
     check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
-    for sample in &samples {
-        check_sample(sample, depth_max, sampling)
-            .map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))?;
-    }
-    Ok(MpcVerified { games: part.count, samples: samples.len() as u64, rows: rows.len() as u64 })
+    samples.iter().try_for_each(|sample| {
+        check_sample(sample, depth_max, sampling).map_err(|reason| damaged(format!("sample {}: {reason}", sample.id)))
+    })
 }
 
 /// Every game has the same number of samples, and all are numbered in order.

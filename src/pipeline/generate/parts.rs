@@ -103,7 +103,6 @@ impl PartKind for Games<'_> {
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
         let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
         check_footers(dataset, index, &settings)?;
-        verify_part(dataset, index, false, context.stop)?;
-        Ok(())
+        Ok(verify_part(dataset, index, false, context.stop)?)
     }
 }
