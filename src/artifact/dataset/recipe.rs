@@ -236,29 +236,9 @@ pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
 ///
 /// The first key of a footer that differs, with both values, or a file that cannot be read.
 pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, String)]) -> Result<(), ArtifactError> {
-    compare_footers(dataset, index, settings, true)
-}
-
-/// As [`check_footers`], where the manifest knows only some of the settings: those of them that a footer has are compared.
-///
-/// # Errors
-///
-/// As [`check_footers`].
-pub fn check_known_footers(
-    dataset: &Dataset,
-    index: usize,
-    settings: &[(String, String)],
-) -> Result<(), ArtifactError> {
-    compare_footers(dataset, index, settings, false)
-}
-
-fn compare_footers(
-    dataset: &Dataset,
-    index: usize,
-    settings: &[(String, String)],
-    all_known: bool,
-) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
+    // Elsewhere the manifest knows only some of the settings: those of them that a footer has are compared.
+    let all_known = matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported);
     let part = &manifest.parts[index];
     for (table, entry) in &part.files {
         let path = part_name_path(dataset.folder(), table, index);

@@ -2,7 +2,7 @@
 
 use super::over_parts;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::recipe::check_known_footers;
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::{
     ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, Verdict, VerdictFile,
@@ -34,7 +34,7 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
-        check_known_footers(dataset, index, &settings)?;
+        check_footers(dataset, index, &settings)?;
         verify_part(dataset, index, fast, context)
     })?;
     let mut openings = BTreeSet::new();

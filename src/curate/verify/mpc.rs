@@ -2,7 +2,7 @@
 
 use super::over_parts;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::recipe::check_known_footers;
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part};
 use crate::engine::Score;
 use crate::pipeline::fit_mpc::sample::{MetIn, Sample};
@@ -28,7 +28,7 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
     let sampling = config.sampling();
     let settings = dataset.manifest().settings("fit_mpc");
     over_parts(context, "verify", dataset, |index| {
-        check_known_footers(dataset, index, &settings)?;
+        check_footers(dataset, index, &settings)?;
         Ok(verify_part(dataset, index, (config.depth_max, &sampling), context)?)
     })?;
     let manifest = dataset.manifest();
