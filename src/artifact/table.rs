@@ -108,12 +108,17 @@ pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Decodes foreign bytes; `None` if the parser panics, as damaged footers can make it (measured: 4 of 900).
-pub fn guarded<T>(decode: impl FnOnce() -> T) -> Option<T> {
+/// Decodes foreign bytes. The parser can panic, as damaged footers make it (measured: 4 of 900).
+///
+/// # Errors
+///
+/// Why the bytes cannot be decoded.
+pub fn guarded<T, E: ToString>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     DECODING.set(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
     DECODING.set(false);
-    result.ok()
+    let panicked = |_| "the Parquet reader gave up on it".to_owned();
+    result.map_err(panicked)?.map_err(|error| error.to_string())
 }
 
 /// The footer's own texts, by key.
@@ -199,23 +204,14 @@ impl Table {
         let (content, rows) = content_of(&self.schema(), &batches);
         let mut footer = footer.clone();
         footer.insert("renma.content".into(), content.to_string());
-        let bytes = self
-            .encode(batches(), &footer)
-            .map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
+        let mut bytes = Vec::new();
+        let encoded = self.writer(&mut bytes, &footer).and_then(|mut writer| {
+            batches().try_for_each(|batch| writer.write(&batch))?;
+            writer.close()
+        });
+        encoded.map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
         publish_bytes(path, &bytes)?;
         Ok(FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content })
-    }
-
-    fn encode(
-        &self,
-        mut batches: impl Iterator<Item = RecordBatch>,
-        footer: &Footer,
-    ) -> parquet::errors::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut writer = self.writer(&mut bytes, footer)?;
-        batches.try_for_each(|batch| writer.write(&batch))?;
-        writer.close()?;
-        Ok(bytes)
     }
 
     /// Encodes batches of rows with the layout of this table.
@@ -273,13 +269,9 @@ impl Table {
     ///
     /// A file that is not a part of this table.
     pub fn column_bytes(&self, path: &Path) -> Result<Vec<(&'static str, u64)>, ArtifactError> {
-        let bytes = read_bounded(path, PART_SIZE_MAX)?;
-        let read = catch_unwind(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
-        let Ok(Ok(builder)) = read else {
-            return Err(ArtifactError::damaged(path, "its footer cannot be read"));
-        };
+        let metadata = metadata_of(path)?;
         let size = |name: &str| {
-            let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+            let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
             let of_name = columns.filter(|column| column.column_path().string() == name);
             of_name.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum()
         };
@@ -346,18 +338,14 @@ impl Table {
     ///
     /// A file that is not Parquet.
     pub fn read_footer(path: &Path) -> Result<Footer, ArtifactError> {
-        let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
-        match guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) {
-            Some(Ok(builder)) => Ok(footer_of(builder.metadata())),
-            _ => Err(ArtifactError::damaged(path, "its footer cannot be read")),
-        }
+        metadata_of(path).map(|metadata| footer_of(&metadata))
     }
 
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
     fn open(&self, path: &Path, bytes: Vec<u8>) -> Result<OpenPart, ArtifactError> {
-        let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
-        let builder = decoded(path, opened)?;
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
+        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
+        let builder = builder.map_err(damaged)?;
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
         let order = self.order_in(builder.schema()).map_err(damaged)?;
@@ -403,6 +391,14 @@ impl Table {
     }
 }
 
+/// What the footer of a file says, without its rows.
+fn metadata_of(path: &Path) -> Result<Arc<ParquetMetaData>, ArtifactError> {
+    let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
+    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
+    let builder = builder.map_err(|_| ArtifactError::damaged(path, "its footer cannot be read"))?;
+    Ok(Arc::clone(builder.metadata()))
+}
+
 /// The texts in the footer of a file.
 fn footer_of(metadata: &ParquetMetaData) -> Footer {
     let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
@@ -436,7 +432,8 @@ impl OpenPart {
     }
 
     fn batches<'p>(self, path: &'p Path, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
-        let reader = decoded(path, guarded(|| self.builder.with_batch_size(BATCH_ROWS).build()))?;
+        let reader = guarded(|| self.builder.with_batch_size(BATCH_ROWS).build());
+        let reader = reader.map_err(|reason| ArtifactError::damaged(path, reason))?;
         Ok(Batches { path, stop, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
     }
 }
@@ -460,9 +457,9 @@ impl Iterator for Batches<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Err(ArtifactError::Interrupted));
         }
-        let batch = match decoded(self.path, guarded(|| reader.next().transpose())) {
+        let batch = match guarded(|| reader.next().transpose()) {
             Ok(batch) => batch?,
-            Err(error) => return Some(Err(error)),
+            Err(reason) => return Some(Err(ArtifactError::damaged(self.path, reason))),
         };
         let Some(rows_left) = self.rows_left.checked_sub(batch.num_rows() as u64) else {
             return Some(Err(ArtifactError::damaged(self.path, "it holds more rows than its footer says")));
@@ -473,16 +470,6 @@ impl Iterator for Batches<'_> {
         let arranged = RecordBatch::try_new(Arc::clone(&self.schema), columns);
         Some(arranged.map_err(|error| ArtifactError::damaged(self.path, error.to_string())))
     }
-}
-
-/// The result of a parser of foreign bytes; `None` if it panicked.
-fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T, ArtifactError> {
-    let reason = match result {
-        Some(Ok(value)) => return Ok(value),
-        Some(Err(error)) => error.to_string(),
-        None => "the Parquet reader gave up on it".to_owned(),
-    };
-    Err(ArtifactError::damaged(path, reason))
 }
 
 /// The bytes of a part, if they are those that a manifest lists.
