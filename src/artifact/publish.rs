@@ -8,6 +8,7 @@ use super::error::ArtifactError;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
@@ -15,24 +16,12 @@ use temporary::{TemporaryFolder, temporary_file};
 /// The name of a removed folder inside a temporary one.
 const REMOVED_NAME: &str = "removed";
 
-/// Writes a file and gives it its name when it is complete.
-///
-/// # Errors
-///
-/// Whatever the system refuses; then there is no new file, and an old one stays.
-pub fn publish_file(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> Result<(), ArtifactError> {
-    publish_checked(path, write, || Ok(()))
-}
-
-/// Writes a file as [`publish_file`] does, after a final check of what it replaces.
+/// Writes a file and gives it its name when it is complete, after a final check of what it replaces.
 ///
 /// # Errors
 ///
 /// That of the check, or whatever the system refuses; then there is no new file, and an old one stays.
-pub fn publish_checked(
+pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     check: impl FnOnce() -> Result<(), ArtifactError>,
@@ -91,9 +80,11 @@ fn publish_repeatable(
     path: &Path,
     mut write: impl FnMut(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), ArtifactError> {
-    match publish_file(path, &mut write) {
+    match publish_file(path, &mut write, || Ok(())) {
         // A machine that cannot see our locks may have swept the temporary file.
-        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => publish_file(path, write),
+        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            publish_file(path, write, || Ok(()))
+        }
         other => other,
     }
 }
@@ -372,31 +363,24 @@ fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(|source| ArtifactError::io("sync", path, source))
 }
 
-#[cfg(unix)]
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         publish_bytes(&path, b"old").unwrap();
-        let result = publish_file(&path, |writer| {
+        let write = |writer: &mut BufWriter<&File>| {
             writer.write_all(b"half")?;
             Err(io::ErrorKind::StorageFull.into())
-        });
+        };
+        let result = publish_file(&path, write, || Ok(()));
         assert!(result.unwrap_err().may_pass());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

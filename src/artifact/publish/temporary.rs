@@ -8,6 +8,7 @@ use super::{exists, is_folder};
 use crate::artifact::error::ArtifactError;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
@@ -176,20 +177,13 @@ fn has_prefix(entry: &fs::DirEntry, prefix: &str) -> bool {
 }
 
 /// Whether a path still names an open file or folder.
-#[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
     let ours = file.metadata()?;
     match fs::symlink_metadata(path) {
         Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> io::Result<bool> {
-    fs::exists(path)
 }
 
 #[cfg(test)]
