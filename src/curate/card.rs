@@ -154,30 +154,21 @@ fn dtype(data_type: &DataType) -> String {
 
 /// A string of YAML, in quotes; all but the plain characters of ASCII are escaped.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            ' '..='~' => quoted.push(character),
-            _ => quoted.push_str(&format!("\\U{:08x}", u32::from(character))),
-        }
-    }
-    quoted.push('"');
-    quoted
+    let escaped = text.chars().map(|character| match character {
+        '"' | '\\' => format!("\\{character}"),
+        ' '..='~' => character.to_string(),
+        _ => format!("\\U{:08x}", u32::from(character)),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }
 
 /// A string of Markdown within a cell of a table.
 fn plain(text: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == ' ';
-    let mut cell = String::new();
-    for character in text.chars() {
-        if is_plain(character) {
-            cell.push(character);
-        } else {
-            cell.push_str(&format!("&#{};", u32::from(character)));
-        }
-    }
-    cell
+    let escaped = text.chars().map(|character| match character {
+        ' ' | '0'..='9' | 'A'..='Z' | 'a'..='z' => character.to_string(),
+        _ => format!("&#{};", u32::from(character)),
+    });
+    escaped.collect()
 }
 
 #[cfg(test)]

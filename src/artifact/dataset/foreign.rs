@@ -5,7 +5,7 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
 use crate::artifact::publish::is_folder;
 use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
-use std::fs::{self, DirEntry};
+use std::fs::{self, DirEntry, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,28 +18,17 @@ const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 ///
 /// Whatever the system refuses.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    for entry in sorted_entries(folder)? {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
+    for (path, name, file_type) in sorted_entries(folder)? {
         if name.starts_with(TEMPORARY_PREFIX) || file_type.is_file() && FILES.contains(&name.as_str()) {
             continue;
         }
         if !file_type.is_dir() || !TABLE_NAMES.contains(&name.as_str()) {
-            return Ok(Some(entry.path()));
+            return Ok(Some(path));
         }
-        if let Some(foreign) = first_foreign_part(&entry.path())? {
+        let is_own = |name: &str| is_part_name(name) || name.starts_with(TEMPORARY_PREFIX);
+        let mut parts = sorted_entries(&path)?.into_iter();
+        if let Some((foreign, ..)) = parts.find(|(_, name, file_type)| !file_type.is_file() || !is_own(name)) {
             return Ok(Some(foreign));
-        }
-    }
-    Ok(None)
-}
-
-fn first_foreign_part(table: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    for entry in sorted_entries(table)? {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
-        if !file_type.is_file() || !(is_part_name(&name) || name.starts_with(TEMPORARY_PREFIX)) {
-            return Ok(Some(entry.path()));
         }
     }
     Ok(None)
@@ -51,13 +40,18 @@ fn is_part_name(name: &str) -> bool {
     digits.is_some_and(|digits| 5 <= digits.len() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-fn sorted_entries(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
+/// Path, name and type of the entries of a folder, by name; none if there is no folder.
+fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, ArtifactError> {
     if !is_folder(folder)? {
         return Ok(Vec::new());
     }
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let entry = |entry: io::Result<DirEntry>| {
+        let entry = entry?;
+        Ok((entry.path(), entry.file_name().to_string_lossy().into_owned(), entry.file_type()?))
+    };
+    let entries = fs::read_dir(folder).and_then(|entries| entries.map(entry).collect::<io::Result<Vec<_>>>());
     let mut entries = entries.map_err(|source| ArtifactError::io("read", folder, source))?;
-    entries.sort_by_key(DirEntry::file_name);
+    entries.sort_by(|(left, ..), (right, ..)| left.cmp(right));
     Ok(entries)
 }
 
