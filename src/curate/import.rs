@@ -11,7 +11,7 @@ use crate::engine::Depth;
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
-use crate::exchange::records::{BadRecord, Records};
+use crate::exchange::records::Records;
 use crate::exchange::transcripts::read_transcripts;
 use crate::exchange::wthor::read_wthor;
 use crate::pipeline::{Context, StageError};
@@ -75,8 +75,8 @@ pub struct ImportTask<'a> {
 pub enum ImportNotice<'a> {
     /// What is not used of the input.
     Unused(&'a str),
-    /// A record that is left out.
-    Bad(&'a BadRecord),
+    /// The place of a record that is left out, and what is wrong with it.
+    Bad(&'a str),
 }
 
 /// What became of the records.

@@ -3,7 +3,6 @@
 //! Neighboring rows with one `game_id` are one game, so that training never splits it; a row whose id occurred before other
 //! games is bad. Without that column every row is a separate game.
 
-use super::records::{BadRecord, Place, RecordNumber};
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use std::collections::{BTreeMap, VecDeque};
@@ -43,29 +42,37 @@ pub(super) type BadValue = (Option<&'static str>, String);
 /// The number in a column of one row; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
 pub(super) type Number = Result<Option<i128>, BadValue>;
 
+/// What a record is called in its file, and its number, counted from 1.
+type RecordName = (&'static str, u64);
+
 /// One row of a file.
 pub(super) struct SourceRow {
-    number: RecordNumber,
+    name: RecordName,
     /// The `game_id` of the source.
     id: Option<i128>,
-    /// `None` where the side to move has no move.
-    position: Result<Option<PositionRow>, BadRecord>,
+    /// `None` where the side to move has no move; or why there is none, with its place in the file.
+    position: Result<Option<PositionRow>, String>,
 }
 
 impl SourceRow {
     /// A row as its values say.
-    pub(super) fn new(number: RecordNumber, values: impl Fn(&'static str) -> Number) -> Self {
-        let bad = |(name, reason): BadValue| BadRecord { number, place: name.map(Place::Column), reason };
+    pub(super) fn new(name: RecordName, values: impl Fn(&'static str) -> Number) -> Self {
+        let bad = |(column, reason): BadValue| bad_record(name, column, &reason);
         match values("game_id") {
-            Ok(id) => Self { number, id, position: position(&values).map_err(bad) },
-            Err(reason) => Self { number, id: None, position: Err(bad(reason)) },
+            Ok(id) => Self { name, id, position: position(&values).map_err(bad) },
+            Err(reason) => Self { name, id: None, position: Err(bad(reason)) },
         }
     }
 
     /// A row that cannot be read.
-    pub(super) const fn bad(number: RecordNumber, reason: String) -> Self {
-        Self { number, id: None, position: Err(BadRecord { number, place: None, reason }) }
+    pub(super) fn bad(name: RecordName, reason: &str) -> Self {
+        Self { name, id: None, position: Err(bad_record(name, None, reason)) }
     }
+}
+
+fn bad_record((kind, number): RecordName, column: Option<&str>, reason: &str) -> String {
+    let column = column.map(|name| format!(", column {name}")).unwrap_or_default();
+    format!("{kind} {number}{column}: {reason}")
 }
 
 fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRow>, BadValue> {
@@ -130,7 +137,7 @@ pub(super) struct Games<I: Iterator<Item = SourceRow>> {
     /// A row that belongs to the next game.
     ahead: Option<SourceRow>,
     /// Bad rows of the last game read, and the game itself.
-    ready: VecDeque<Result<ImportedGame, BadRecord>>,
+    ready: VecDeque<Result<ImportedGame, String>>,
     /// The ids of all games so far.
     ids: IdSet,
     /// The id of the last game.
@@ -171,19 +178,18 @@ impl<I: Iterator<Item = SourceRow>> Games<I> {
 
     /// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of
     /// a game and learn the other.
-    fn repeated(&self, row: SourceRow, id: i128) -> BadRecord {
+    fn repeated(&self, row: SourceRow, id: i128) -> String {
         let reason = if self.last == Some(id) {
             format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")
         } else {
             format!("game_id {id} occurs again after other games: sort the rows by game_id")
         };
-        let place = Some(Place::Column("game_id"));
-        row.position.err().unwrap_or(BadRecord { number: row.number, place, reason })
+        row.position.err().unwrap_or_else(|| bad_record(row.name, Some("game_id"), &reason))
     }
 }
 
 impl<I: Iterator<Item = SourceRow>> Iterator for Games<I> {
-    type Item = Result<ImportedGame, BadRecord>;
+    type Item = Result<ImportedGame, String>;
 
     /// The next game or bad row. A game stays one game without its bad rows, which come before it.
     fn next(&mut self) -> Option<Self::Item> {

@@ -46,13 +46,13 @@ pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
             let fields: Vec<&str> = match text {
                 Ok(text) if text.trim().is_empty() => continue,
                 Ok(text) => fields(text).collect(),
-                Err((_, reason)) => return Some(SourceRow::bad(number, reason)),
+                Err((_, reason)) => return Some(SourceRow::bad(("line", number), &reason)),
             };
             if fields.len() == columns.len() {
-                return Some(SourceRow::new(number, |name| value(&columns, &fields, name)));
+                return Some(SourceRow::new(("line", number), |name| value(&columns, &fields, name)));
             }
             let reason = format!("it has {} values, the first line names {} columns", fields.len(), columns.len());
-            return Some(SourceRow::bad(number, reason));
+            return Some(SourceRow::bad(("line", number), &reason));
         }
     };
     Ok(Records { total, notes: Vec::new(), iter: Box::new(Games::new(std::iter::from_fn(rows))) })

@@ -2,7 +2,7 @@
 //! stored as, and written as one table.
 
 use super::columns::{Games, SourceRow, check_columns, is_column};
-use super::records::{RecordNumber, Records, SIZE_MAX};
+use super::records::{Records, SIZE_MAX};
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
@@ -64,7 +64,7 @@ pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> 
             Err(reason) => {
                 reader = None;
                 let reason = format!("the rest cannot be decoded: {reason}");
-                vec![SourceRow::bad(RecordNumber::Record(first), reason)]
+                vec![SourceRow::bad(("record", first), &reason)]
             }
         };
         count += rows.len() as u64;
@@ -90,8 +90,8 @@ fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
             None => column.as_primitive::<Int64Type>().value(row).into(),
         })
     };
-    let rows = (first..).map(RecordNumber::Record).zip(0..batch.num_rows());
-    rows.map(|(record, row)| SourceRow::new(record, |name| Ok(number(row, name)))).collect()
+    let rows = (first..).zip(0..batch.num_rows());
+    rows.map(|(record, row)| SourceRow::new(("record", record), |name| Ok(number(row, name)))).collect()
 }
 
 /// Writes positions as one Parquet file, to anything that bytes can be written to.
