@@ -101,7 +101,7 @@ pub fn make_executable(path: &Path) -> Result<(), ArtifactError> {
 /// A folder being filled: [`PendingFolder::publish`] gives it its name, otherwise it is removed.
 #[derive(Debug)]
 pub struct PendingFolder {
-    folder: TemporaryFolder,
+    temporary: TemporaryFolder,
     parent: PathBuf,
 }
 
@@ -113,14 +113,14 @@ impl PendingFolder {
     /// Whatever the system refuses.
     pub fn new(parent: &Path) -> Result<Self, ArtifactError> {
         create_folder(parent)?;
-        let folder = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
-        Ok(Self { folder, parent: parent.to_owned() })
+        let temporary = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
+        Ok(Self { temporary, parent: parent.to_owned() })
     }
 
     /// The folder to write to.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.temporary.folder.path()
     }
 
     /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
@@ -132,7 +132,7 @@ impl PendingFolder {
     pub fn publish(&mut self, name: impl AsRef<Path>) -> Result<bool, ArtifactError> {
         let path = self.parent.join(name);
         let failed = |source| ArtifactError::io("write", &path, source);
-        if !self.folder.is_whole().map_err(failed)? {
+        if !self.temporary.is_whole().map_err(failed)? {
             let reason = "its temporary folder was removed while it was written";
             return Err(failed(io::Error::new(io::ErrorKind::Interrupted, reason)));
         }
@@ -140,7 +140,7 @@ impl PendingFolder {
         set_mode(self.path(), 0o755).map_err(failed)?;
         match fs::rename(self.path(), &path) {
             Ok(()) => {
-                self.folder.release();
+                self.temporary.folder.disable_cleanup(true);
                 sync_folder(&self.parent)?;
                 Ok(true)
             }
@@ -172,9 +172,9 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
     }
     let parent = parent(folder);
     let aside = TemporaryFolder::new(parent).map_err(failed)?;
-    fs::rename(folder, aside.path().join(REMOVED_NAME)).map_err(failed)?;
+    fs::rename(folder, aside.folder.path().join(REMOVED_NAME)).map_err(failed)?;
     sync_folder(parent)?;
-    aside.remove().map_err(failed)
+    aside.folder.close().map_err(failed)
 }
 
 /// Removes a file, if it is there.

@@ -43,7 +43,7 @@ pub fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
 #[derive(Debug)]
 pub(super) struct TemporaryFolder {
     /// Dropped before the claim, so that a folder without a claim is not in use.
-    folder: TempDir,
+    pub(super) folder: TempDir,
     _claim: NamedTempFile,
     /// Kept open to recognize a folder that was removed and created again.
     handle: File,
@@ -58,23 +58,9 @@ impl TemporaryFolder {
         Ok(Self { folder, _claim: claim, handle })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// Whether the folder is still the one that was created, with everything written to it.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
-        is_at(&self.handle, self.path())
-    }
-
-    /// Keeps the folder, which has been renamed.
-    pub(super) fn release(&mut self) {
-        self.folder.disable_cleanup(true);
-    }
-
-    /// Removes the folder and everything in it.
-    pub(super) fn remove(self) -> io::Result<()> {
-        self.folder.close()
+        is_at(&self.handle, self.folder.path())
     }
 }
 
@@ -221,13 +207,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = temporary_file(folder.path()).unwrap();
         let draft = TemporaryFolder::new(folder.path()).unwrap();
-        publish_bytes(&draft.path().join("file"), b"1").unwrap();
+        publish_bytes(&draft.folder.path().join("file"), b"1").unwrap();
         for _ in 0..2 {
             sweep(folder.path()).unwrap();
             sweep_own(folder.path()).unwrap();
             sweep_tree(folder.path()).unwrap();
         }
-        assert!(file.path().exists() && draft.path().join("file").exists() && draft.is_whole().unwrap());
+        assert!(file.path().exists() && draft.folder.path().join("file").exists() && draft.is_whole().unwrap());
         drop((file, draft));
         assert!(names(folder.path()).is_empty());
     }
