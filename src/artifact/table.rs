@@ -252,11 +252,11 @@ impl Table {
     /// Anything that is not as the manifest says, or [`ArtifactError::Interrupted`].
     pub fn read(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let part = self.open(path, read_listed(path, entry)?)?;
-        if part.rows != entry.rows {
-            return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows, entry.rows)));
+        let part = self.open(path, read_listed(path, entry)?, stop)?;
+        if part.rows_left != entry.rows {
+            return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows_left, entry.rows)));
         }
-        let batch = joined(part.batches(path, stop)?)?;
+        let batch = self.joined(path, part)?;
         if content_hash(&batch) != entry.content {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
@@ -293,10 +293,10 @@ impl Table {
     ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
-        let mut part = self.open(path, bytes)?;
+        let mut part = self.open(path, bytes, stop)?;
         let footer = std::mem::take(&mut part.footer);
-        part.check_rows(path, rows_max(&footer)?)?;
-        let batch = joined(part.batches(path, stop)?)?;
+        part.check_rows(rows_max(&footer)?)?;
+        let batch = self.joined(path, part)?;
         let content = content_hash(&batch);
         if footer.get("renma.content") != Some(&content.to_string()) {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
@@ -311,9 +311,8 @@ impl Table {
     ///
     /// Bytes that are not a file of this table, or more rows.
     pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
-        let part = self.open(path, bytes)?;
-        part.check_rows(path, rows_max)?;
-        joined(part.batches(path, &NEVER)?)
+        let batches = self.decode_batches(path, bytes, rows_max)?;
+        self.joined(path, batches)
     }
 
     /// As [`Table::decode`], some rows at a time, for large tables.
@@ -327,9 +326,9 @@ impl Table {
         bytes: Vec<u8>,
         rows_max: u64,
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p>, ArtifactError> {
-        let part = self.open(path, bytes)?;
-        part.check_rows(path, rows_max)?;
-        part.batches(path, &NEVER)
+        let part = self.open(path, bytes, &NEVER)?;
+        part.check_rows(rows_max)?;
+        Ok(part)
     }
 
     /// What a part says of itself, whether or not its columns are those of this table. No row is read.
@@ -342,7 +341,7 @@ impl Table {
     }
 
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
-    fn open(&self, path: &Path, bytes: Vec<u8>) -> Result<OpenPart, ArtifactError> {
+    fn open<'p>(&self, path: &'p Path, bytes: Vec<u8>, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
         let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
         let builder = builder.map_err(damaged)?;
@@ -362,7 +361,18 @@ impl Table {
             let (name, size) = (column.column_path(), column.uncompressed_size());
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        Ok(OpenPart { builder, footer, rows, order, schema: self.schema() })
+        let reader = guarded(|| builder.with_batch_size(BATCH_ROWS).build()).map_err(damaged)?;
+        Ok(Batches { path, stop, footer, reader: Some(reader), rows_left: rows, order, schema: self.schema() })
+    }
+
+    /// The rows of a part together.
+    fn joined(
+        &self,
+        path: &Path,
+        batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
+    ) -> Result<RecordBatch, ArtifactError> {
+        let batches = batches.collect::<Result<Vec<_>, _>>()?;
+        concat_batches(&self.schema(), &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
     }
 
     /// Where a file has each of the columns, whose types must be those of the table.
@@ -405,48 +415,27 @@ fn footer_of(metadata: &ParquetMetaData) -> Footer {
     pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
 }
 
-/// The rows of a part together.
-fn joined(batches: Batches<'_>) -> Result<RecordBatch, ArtifactError> {
-    let (path, schema) = (batches.path, Arc::clone(&batches.schema));
-    let batches = batches.collect::<Result<Vec<_>, _>>()?;
-    concat_batches(&schema, &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
-}
-
-/// A part whose footer has been read.
-struct OpenPart {
-    builder: ParquetRecordBatchReaderBuilder<bytes::Bytes>,
+/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
+struct Batches<'p> {
+    path: &'p Path,
+    stop: &'p AtomicBool,
     footer: Footer,
-    rows: u64,
+    /// None after an error.
+    reader: Option<ParquetRecordBatchReader>,
+    rows_left: u64,
     /// Where the file has each column of the table.
     order: Vec<usize>,
     /// That of the table.
     schema: SchemaRef,
 }
 
-impl OpenPart {
-    fn check_rows(&self, path: &Path, rows_max: u64) -> Result<(), ArtifactError> {
-        if self.rows <= rows_max {
+impl Batches<'_> {
+    fn check_rows(&self, rows_max: u64) -> Result<(), ArtifactError> {
+        if self.rows_left <= rows_max {
             return Ok(());
         }
-        Err(ArtifactError::damaged(path, format!("it has {} rows, at most {rows_max} expected", self.rows)))
+        Err(ArtifactError::damaged(self.path, format!("it has {} rows, at most {rows_max} expected", self.rows_left)))
     }
-
-    fn batches<'p>(self, path: &'p Path, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
-        let reader = guarded(|| self.builder.with_batch_size(BATCH_ROWS).build());
-        let reader = reader.map_err(|reason| ArtifactError::damaged(path, reason))?;
-        Ok(Batches { path, stop, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
-    }
-}
-
-/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
-struct Batches<'p> {
-    path: &'p Path,
-    stop: &'p AtomicBool,
-    /// None after an error.
-    reader: Option<ParquetRecordBatchReader>,
-    rows_left: u64,
-    order: Vec<usize>,
-    schema: SchemaRef,
 }
 
 impl Iterator for Batches<'_> {
@@ -507,8 +496,7 @@ mod tests {
         let numbers = UInt64Array::from_iter_values(0..3 * BATCH_ROWS as u64);
         let entry = table.write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new()).unwrap();
         let stop = AtomicBool::new(false);
-        let part = table.open(&path, read_listed(&path, &entry).unwrap()).unwrap();
-        let mut batches = part.batches(&path, &stop).unwrap();
+        let mut batches = table.open(&path, read_listed(&path, &entry).unwrap(), &stop).unwrap();
         assert_eq!(batches.next().unwrap().unwrap().num_rows(), BATCH_ROWS);
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));
