@@ -2,7 +2,7 @@
 
 use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin};
 use super::features_file::{features_text, parse_features};
-use super::mpc_file::{self, MPC};
+use super::mpc_file::{self, MPC, MpcRow};
 use super::name::VersionId;
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
@@ -10,6 +10,7 @@ use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
+use crate::artifact::table::row::TableRow;
 use crate::engine::{Counted, Evaluation, MpcTable, NORMAL_QUANTILES, Number, PatternKind, PatternSet, Side};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,8 +83,8 @@ impl Model {
         WEIGHTS.write_batches(&folder.join("weights.parquet"), batches, &Footer::new())?;
         let mut names = vec!["features.toml", "weights.parquet"];
         if origin.kind == ModelKind::Model {
-            let batch = mpc_file::to_batch(&self.mpc, &self.mpc_samples);
-            MPC.write(&folder.join("mpc.parquet"), &batch, &Footer::new())?;
+            let rows = mpc_file::to_rows(&self.mpc, &self.mpc_samples);
+            MPC.write_rows(&folder.join("mpc.parquet"), &rows, &Footer::new())?;
             names.push("mpc.parquet");
         }
         let mut files = BTreeMap::new();
@@ -146,8 +147,8 @@ impl Model {
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
             let batch = MPC.decode(&path, file("mpc.parquet")?, mpc_file::ROWS_MAX)?;
-            (model.mpc, model.mpc_samples) =
-                mpc_file::from_batch(&batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
+            let read = MpcRow::from_batch(&batch).and_then(|rows| mpc_file::from_rows(&rows));
+            (model.mpc, model.mpc_samples) = read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;
         }
         if model.content_hash() != document.content || model.weights_hash() != document.weights {

@@ -6,7 +6,7 @@ use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
 use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::{BooleanType, DataType, Int16Type, Int32Type, UInt64Type, Utf8Type};
+use arrow::datatypes::{BooleanType, DataType, Float64Type, Int16Type, Int32Type, UInt64Type, Utf8Type};
 use std::sync::Arc;
 
 /// A row of a table, made by `table_rows!`.
@@ -77,7 +77,7 @@ macro_rules! number_cells {
     )*};
 }
 
-number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type);
+number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type, f64 as Float64Type);
 
 impl Cell<Int32Type> for Score {
     const DATA_TYPE: DataType = <i32 as Cell<Int32Type>>::DATA_TYPE;
