@@ -11,7 +11,7 @@ use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::open_bounded;
 use crate::artifact::seal::parse_versioned;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
@@ -75,7 +75,7 @@ impl Archive {
     ///
     /// A file in which any byte is not that of the archive of a version.
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let mut reader = ArchiveReader { path, reader: BufReader::new(open_bounded(path, u64::MAX)?.0), place: 0 };
+        let mut reader = ArchiveReader { path, reader: open_bounded(path, u64::MAX)?.0, place: 0 };
         let first = reader.up_to(BLOCK as u64)?;
         let size = document_size(&first).map_err(|reason| ArtifactError::damaged(path, reason))?;
         let document = reader.file("model.json", size)?;
@@ -87,7 +87,10 @@ impl Archive {
             archive.push(path, name, bytes)?;
         }
         reader.expect(&[0; END], "its end")?;
-        reader.expect_no_more()?;
+        let end = reader.place;
+        if !reader.up_to(1)?.is_empty() {
+            return Err(reader.damaged(format!("something follows its end at byte {end}")));
+        }
         Ok(archive)
     }
 
@@ -199,7 +202,7 @@ fn document_size(first: &[u8]) -> Result<u64, String> {
 
 struct ArchiveReader<'a> {
     path: &'a Path,
-    reader: BufReader<File>,
+    reader: File,
     /// Bytes read so far.
     place: u64,
 }
@@ -208,7 +211,7 @@ impl ArchiveReader<'_> {
     /// The next bytes, fewer at the end. Memory grows with what is there, not with what a header says.
     fn up_to(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
         let mut bytes = Vec::new();
-        let read = self.reader.by_ref().take(count).read_to_end(&mut bytes);
+        let read = (&self.reader).take(count).read_to_end(&mut bytes);
         self.place += read.map_err(|source| ArtifactError::io("read", self.path, source))? as u64;
         Ok(bytes)
     }
@@ -235,15 +238,6 @@ impl ArchiveReader<'_> {
             return Err(self.damaged(format!("{what}, from byte {place} on, is not that of a model archive")));
         }
         Ok(())
-    }
-
-    fn expect_no_more(&mut self) -> Result<(), ArtifactError> {
-        let more = self.reader.fill_buf().map_err(|source| ArtifactError::io("read", self.path, source))?;
-        if more.is_empty() {
-            Ok(())
-        } else {
-            Err(self.damaged(format!("something follows its end at byte {}", self.place)))
-        }
     }
 
     fn damaged(&self, reason: String) -> ArtifactError {

@@ -118,21 +118,13 @@ impl fmt::Display for ModelName {
     }
 }
 
-impl FromStr for ModelName {
-    type Err = ModelNameError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let version = text.parse().ok().map(Self::Version);
-        let name = version.or_else(|| Builtin::named(text).map(Self::Builtin));
-        name.ok_or_else(|| ModelNameError(text.to_owned()))
-    }
-}
-
 impl TryFrom<String> for ModelName {
     type Error = ModelNameError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+        let version = text.parse().ok().map(Self::Version);
+        let name = version.or_else(|| Builtin::named(&text).map(Self::Builtin));
+        name.ok_or(ModelNameError(text))
     }
 }
 
