@@ -43,12 +43,6 @@ impl<const CURRENT: u32> Default for FormatVersion<CURRENT> {
     }
 }
 
-/// A JSON file with a field `format`.
-pub trait Versioned: DeserializeOwned {
-    /// Its [`FormatVersion`].
-    type Format: DeserializeOwned;
-}
-
 /// The version in the field `format` of a JSON object, `F` being a [`FormatVersion`].
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 //! A version has one archive. Everything but the contents of its files follows from their names and sizes, so a reader knows
 //! each header before it comes and accepts no other.
 
-use super::document::{ModelDocument, ModelKind};
+use super::document::{ModelDocument, ModelFormat, ModelKind};
 use super::features_file::parse_features;
 use super::version::{Model, check_file};
 use crate::artifact::error::ArtifactError;
@@ -126,7 +126,7 @@ impl Archive {
 
     fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
         let path = place.join("model.json");
-        let document: ModelDocument = parse_versioned(&path, &bytes)?;
+        let document: ModelDocument = parse_versioned::<ModelFormat, _>(&path, &bytes)?;
         let names = names_of(&document);
         if let Some(name) = document.files.keys().find(|name| !names.contains(&name.as_str())) {
             return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));

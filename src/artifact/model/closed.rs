@@ -6,7 +6,7 @@ use super::document::ModelReference;
 use super::name::VersionId;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -62,10 +62,6 @@ pub struct ClosedFile {
     pub generations: Vec<GenerationLine>,
 }
 
-impl Versioned for ClosedFile {
-    type Format = ClosedFormat;
-}
-
 impl ClosedFile {
     /// The file of a registry, whether or not it exists.
     #[must_use]
@@ -79,7 +75,7 @@ impl ClosedFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_versioned_or_default(&Self::path(registry))
+        read_versioned_or_default::<ClosedFormat, _>(&Self::path(registry))
     }
 
     /// Replaces the file of a registry, atomically.

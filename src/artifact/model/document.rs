@@ -2,7 +2,7 @@
 
 use super::name::{ModelName, VersionId};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
@@ -97,10 +97,6 @@ pub struct ModelDocument {
     pub mpc_weights: Option<ContentHash>,
     /// Its files, by name.
     pub files: BTreeMap<String, ModelFile>,
-}
-
-impl Versioned for ModelDocument {
-    type Format = ModelFormat;
 }
 
 impl ModelDocument {

@@ -171,7 +171,7 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is not a model"));
     }
-    let document: ModelDocument = read_versioned(&path)?;
+    let document: ModelDocument = read_versioned::<ModelFormat, _>(&path)?;
     match VersionId::of_folder(folder) {
         Some(id) if id != document.id => {
             let found = document.id;
