@@ -6,7 +6,7 @@ pub mod temporary;
 
 use super::error::ArtifactError;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -322,29 +322,32 @@ pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
     names.map_err(|source| ArtifactError::io("read", folder, source))
 }
 
+/// The entries of a folder, in no order; none if it does not exist.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn entries_in(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
+    match fs::read_dir(folder).and_then(Iterator::collect) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        other => other.map_err(|source| ArtifactError::io("read", folder, source)),
+    }
+}
+
 /// Bytes of all files below a folder; 0 if it does not exist.
 ///
 /// # Errors
 ///
 /// Whatever the system refuses.
 pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
-    let failed = |source| ArtifactError::io("read", folder, source);
-    if !is_folder(folder)? {
-        return Ok(0);
-    }
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        other => other.map_err(failed)?,
-    };
     let mut bytes = 0;
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
+    for entry in entries_in(folder)? {
         bytes += match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
             Ok(metadata) => metadata.len(),
             // A running stage may have removed its temporary file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(source) => return Err(failed(source)),
+            Err(source) => return Err(ArtifactError::io("read", folder, source)),
         };
     }
     Ok(bytes)

@@ -1,6 +1,5 @@
 //! Writes the positions of a dataset in another program's format.
 
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PositionRow};
 use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_rows};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
@@ -82,10 +81,7 @@ fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<V
     context.check()?;
     let rows = dataset.rows(index, context.stop)?;
     for (number, row) in rows.iter().enumerate() {
-        row.position().map_err(|reason| {
-            let path = part_path(dataset.folder(), &POSITIONS, index);
-            ArtifactError::damaged(&path, format!("row {number}: {reason}"))
-        })?;
+        row.position().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
     }
     Ok(rows)
 }

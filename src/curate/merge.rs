@@ -1,6 +1,5 @@
 //! Makes one dataset of several, whose games keep their order.
 
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::check_part_count;
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::{
@@ -64,8 +63,7 @@ fn add_part(
     let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index, context.stop)?);
     let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
     if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
-        let path = part_path(dataset.folder(), &POSITIONS, index);
-        return Err(ArtifactError::damaged(&path, format!("game {id} does not belong to the part")));
+        return Err(dataset.damaged(&POSITIONS, index, format!("game {id} does not belong to the part")));
     }
     // The writer expects ids from 0 and raises them to follow the games before them.
     games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);

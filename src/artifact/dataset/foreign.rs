@@ -3,10 +3,9 @@
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
-use crate::artifact::publish::is_folder;
+use crate::artifact::publish::entries_in;
 use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
-use std::fs::{self, DirEntry, FileType};
-use std::io;
+use std::fs::{DirEntry, FileType};
 use std::path::{Path, PathBuf};
 
 /// The files of a dataset folder that are not parts of tables.
@@ -42,15 +41,11 @@ fn is_part_name(name: &str) -> bool {
 
 /// Path, name and type of the entries of a folder, by name; none if there is no folder.
 fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, ArtifactError> {
-    if !is_folder(folder)? {
-        return Ok(Vec::new());
-    }
-    let entry = |entry: io::Result<DirEntry>| {
-        let entry = entry?;
-        Ok((entry.path(), entry.file_name().to_string_lossy().into_owned(), entry.file_type()?))
+    let entry = |entry: DirEntry| {
+        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
+        Ok((entry.path(), entry.file_name().to_string_lossy().into_owned(), file_type))
     };
-    let entries = fs::read_dir(folder).and_then(|entries| entries.map(entry).collect::<io::Result<Vec<_>>>());
-    let mut entries = entries.map_err(|source| ArtifactError::io("read", folder, source))?;
+    let mut entries = entries_in(folder)?.into_iter().map(entry).collect::<Result<Vec<_>, ArtifactError>>()?;
     entries.sort_by(|(left, ..), (right, ..)| left.cmp(right));
     Ok(entries)
 }
@@ -59,6 +54,7 @@ fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, Art
 mod tests {
     use super::*;
     use crate::artifact::publish::publish_bytes;
+    use std::fs;
 
     #[test]
     fn what_stages_write_is_not_foreign_and_all_else_is() {

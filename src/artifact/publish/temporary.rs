@@ -93,8 +93,7 @@ pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
         return Ok(());
     }
     sweep(folder)?;
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in super::entries_in(folder)? {
         if entry.file_type().map_err(failed)?.is_dir() && !has_prefix(&entry, TEMPORARY_PREFIX) {
             sweep_tree(&entry.path())?;
         }

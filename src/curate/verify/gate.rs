@@ -33,21 +33,20 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     let config = Checked::<GateConfig>::of_dataset(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
-    let batches = over_parts(context, "verify", dataset, |index| {
+    let parts = over_parts(context, "verify", dataset, |index| {
         check_footers(dataset, index, &settings)?;
         verify_part(dataset, index, fast, context)
     })?;
-    let mut openings = BTreeSet::new();
-    for (index, batch) in batches.iter().enumerate() {
-        for (pair, opening) in (dataset.manifest().parts[index].first..).zip(&batch.openings) {
-            if !openings.insert(opening) {
-                let path = part_path(dataset.folder(), &GATE_GAMES, index);
+    let (batches, openings): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    let mut known = BTreeSet::new();
+    for (index, openings) in openings.iter().enumerate() {
+        for (pair, opening) in (dataset.manifest().parts[index].first..).zip(openings) {
+            if !known.insert(opening) {
                 let reason = format!("pair {pair} has the opening of a pair before it, up to symmetry");
-                return Err(ArtifactError::damaged(&path, reason).into());
+                return Err(dataset.damaged(&GATE_GAMES, index, reason).into());
             }
         }
     }
-    let batches: Vec<Vec<GateGameRow>> = batches.into_iter().map(|batch| batch.rows).collect();
     let damaged = |reason| ArtifactError::damaged(&dataset.folder().join("verdict.json"), reason);
     check_manifest(dataset.manifest(), &verdict).map_err(damaged)?;
     check_openings(dataset, &verdict)?;
@@ -56,17 +55,16 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     Ok(GateVerified { games, replayed: if fast { 0 } else { games }, verdict: verdict.verdict })
 }
 
-/// A part whose games are sound.
-struct Batch {
-    rows: Vec<GateGameRow>,
-    /// The position after the opening of each pair, up to symmetry, if the games were replayed.
-    openings: Vec<Position>,
-}
-
-fn verify_part(dataset: &Dataset, index: usize, fast: bool, context: Context<'_>) -> Result<Batch, StageError> {
+/// The games of a part, which are sound, and unless `fast`, the position after the opening of each pair, up to symmetry.
+fn verify_part(
+    dataset: &Dataset,
+    index: usize,
+    fast: bool,
+    context: Context<'_>,
+) -> Result<(Vec<GateGameRow>, Vec<Position>), StageError> {
     let part = &dataset.manifest().parts[index];
     let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, context.stop)?;
-    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason);
+    let damaged = |reason: String| dataset.damaged(&GATE_GAMES, index, reason);
     if rows.len() as u64 != 2 * part.count {
         return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)).into());
     }
@@ -80,7 +78,7 @@ fn verify_part(dataset: &Dataset, index: usize, fast: bool, context: Context<'_>
             openings.push(opening(&games[0])?);
         }
     }
-    Ok(Batch { rows, openings })
+    Ok((rows, openings))
 }
 
 /// The two games of a pair begin with one opening, and each side plays black once.

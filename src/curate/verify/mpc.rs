@@ -1,7 +1,6 @@
 //! Checks the samples behind MPC statistics.
 
 use super::over_parts;
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part};
 use crate::engine::Score;
@@ -44,7 +43,7 @@ fn verify_part(
 ) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
-    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
+    let damaged = |reason: String| dataset.damaged(&MPC_SAMPLES, index, reason);
     let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
     check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
     samples.iter().try_for_each(|sample| {
