@@ -17,12 +17,6 @@ pub struct Records {
     pub iter: Box<dyn Iterator<Item = Result<ImportedGame, String>>>,
 }
 
-impl std::fmt::Debug for Records {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Records").field("total", &self.total).field("notes", &self.notes).finish_non_exhaustive()
-    }
-}
-
 /// A game with all its positions; `result` is what the source says, in discs for black.
 ///
 /// # Errors
