@@ -153,39 +153,37 @@ fn write(
     let mut counts = ImportCounts::default();
     let mut games: Vec<ImportedGame> = Vec::new();
     let mut rows = 0;
-    loop {
+    let mut write_batch = |games: &mut Vec<ImportedGame>| -> Result<u64, StageError> {
+        let labeled = task.labeler.map_or(Ok(0), |labeler| label::label(labeler, games, context))?;
+        context.progress.advance(games.len() as u64);
+        games.drain(..).try_for_each(|game| writer.push(game))?;
+        Ok(labeled)
+    };
+    for record in &mut records.iter {
         context.check()?;
-        let record = records.iter.next();
-        let ended = record.is_none();
+        counts.records += 1;
         match record {
-            Some(Ok(game)) if game.rows.is_empty() => counts.without_move += 1,
-            Some(Ok(game)) => {
+            Ok(game) if game.rows.is_empty() => counts.without_move += 1,
+            Ok(game) => {
                 rows += game.rows.len();
                 games.push(game);
             }
-            Some(Err(bad)) if task.keep_going => {
+            Err(bad) if task.keep_going => {
                 counts.bad += 1;
                 tell(ImportNotice::Bad(&bad));
             }
-            Some(Err(bad)) => {
+            Err(bad) => {
                 let reason = format!("{bad}\n--keep-going leaves bad records out");
                 return Err(ArtifactError::damaged(task.input, reason).into());
             }
-            None => {}
         }
-        counts.records += u64::from(!ended);
-        if BATCH_ROWS <= rows || ended {
-            if let Some(labeler) = task.labeler {
-                counts.labeled += label::label(labeler, &mut games, context)?;
-            }
-            context.progress.advance(games.len() as u64);
+        if BATCH_ROWS <= rows {
             rows = 0;
-            games.drain(..).try_for_each(|game| writer.push(game))?;
-        }
-        if ended {
-            return Ok(counts);
+            counts.labeled += write_batch(&mut games)?;
         }
     }
+    counts.labeled += write_batch(&mut games)?;
+    Ok(counts)
 }
 
 /// What was asked for, as the manifest keeps it; the file is named by its content.

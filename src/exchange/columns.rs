@@ -6,6 +6,7 @@
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use std::collections::{BTreeMap, VecDeque};
+use std::iter::Peekable;
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
 const GAME_ROWS_MAX: usize = 1 << 12;
@@ -133,9 +134,7 @@ fn flag(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<O
 
 /// The games of rows, in order.
 pub(super) struct Games<I: Iterator<Item = SourceRow>> {
-    rows: I,
-    /// A row that belongs to the next game.
-    ahead: Option<SourceRow>,
+    rows: Peekable<I>,
     /// Bad rows of the last game read, and the game itself.
     ready: VecDeque<Result<ImportedGame, String>>,
     /// The ids of all games so far.
@@ -146,11 +145,7 @@ pub(super) struct Games<I: Iterator<Item = SourceRow>> {
 
 impl<I: Iterator<Item = SourceRow>> Games<I> {
     pub(super) fn new(rows: I) -> Self {
-        Self { rows, ahead: None, ready: VecDeque::new(), ids: IdSet::default(), last: None }
-    }
-
-    fn next_row(&mut self) -> Option<SourceRow> {
-        self.ahead.take().or_else(|| self.rows.next())
+        Self { rows: rows.peekable(), ready: VecDeque::new(), ids: IdSet::default(), last: None }
     }
 
     /// Reads the neighbors of a row that belong to its game.
@@ -168,8 +163,8 @@ impl<I: Iterator<Item = SourceRow>> Games<I> {
                 }
                 Err(bad) => self.ready.push_back(Err(bad)),
             }
-            next = if row.id.is_none() || count == GAME_ROWS_MAX { None } else { self.next_row() };
-            self.ahead = next.take_if(|row| row.id != self.last);
+            let may_go_on = row.id.is_some() && count < GAME_ROWS_MAX;
+            next = self.rows.next_if(|row| may_go_on && row.id == self.last);
         }
         if 0 < sound {
             self.ready.push_back(Ok(ImportedGame { rows, ..ImportedGame::default() }));
@@ -194,7 +189,7 @@ impl<I: Iterator<Item = SourceRow>> Iterator for Games<I> {
     /// The next game or bad row. A game stays one game without its bad rows, which come before it.
     fn next(&mut self) -> Option<Self::Item> {
         if self.ready.is_empty() {
-            let row = self.next_row()?;
+            let row = self.rows.next()?;
             match row.id {
                 Some(id) if !self.ids.insert(id) => {
                     let bad = self.repeated(row, id);
