@@ -206,7 +206,7 @@ pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
 }
 
 /// Adds to a footer the settings, the first item and the number of items.
-fn part_footer<'s>(
+pub(super) fn part_footer<'s>(
     kind: DatasetKind,
     mut footer: Footer,
     settings: impl IntoIterator<Item = &'s (String, String)>,

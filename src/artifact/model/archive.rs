@@ -82,7 +82,7 @@ impl Archive {
         let mut archive = Self::begin(path, document)?;
         for &name in names_of(&archive.document) {
             let size = archive.size_of(path, name)?;
-            reader.expect(&header(name, size), &format!("the header of {name}"))?;
+            reader.expect(header(name, size).as_bytes(), &format!("the header of {name}"))?;
             let bytes = reader.file(name, size)?;
             archive.push(path, name, bytes)?;
         }
@@ -102,7 +102,7 @@ impl Archive {
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         let mut builder = Builder::new(writer);
         for (name, bytes) in &self.files {
-            builder.append(&tar_header(name, bytes.len() as u64), &bytes[..])?;
+            builder.append(&header(name, bytes.len() as u64), &bytes[..])?;
         }
         builder.finish()
     }
@@ -174,7 +174,7 @@ fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError
     Err(ArtifactError::damaged(path, format!("it has {size} bytes, at most {size_max} expected")))
 }
 
-fn tar_header(name: &str, size: u64) -> Header {
+fn header(name: &str, size: u64) -> Header {
     let mut header = Header::new_ustar();
     header.set_path(name).expect("the names are short");
     header.set_entry_type(EntryType::Regular);
@@ -186,15 +186,11 @@ fn tar_header(name: &str, size: u64) -> Header {
     header
 }
 
-fn header(name: &str, size: u64) -> [u8; BLOCK] {
-    *tar_header(name, size).as_bytes()
-}
-
 /// The size of `model.json` in the first block of an archive.
 fn document_size(first: &[u8]) -> Result<u64, String> {
     const REASON: &str = "it does not begin as a model archive does";
     let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten().ok_or(REASON)?;
-    if size == 0 || DOCUMENT_SIZE_MAX < size || header("model.json", size) != first {
+    if size == 0 || DOCUMENT_SIZE_MAX < size || header("model.json", size).as_bytes() != first {
         return Err(REASON.to_owned());
     }
     Ok(size)

@@ -4,7 +4,7 @@
 //! it was killed or ran on another machine. So a process that gets the lock knows that the file was left behind. A temporary
 //! folder has a temporary file beside it, its claim, and is in use as long as that file is locked.
 
-use super::{exists, is_folder};
+use super::{entries_in, exists, is_folder, is_link};
 use crate::artifact::error::ArtifactError;
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -89,11 +89,11 @@ pub fn sweep_own(folder: &Path) -> Result<(), ArtifactError> {
 /// As [`sweep`].
 pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("read", folder, source);
-    if super::is_link(folder)? || !is_folder(folder)? {
+    if is_link(folder)? || !is_folder(folder)? {
         return Ok(());
     }
     sweep(folder)?;
-    for entry in super::entries_in(folder)? {
+    for entry in entries_in(folder)? {
         if entry.file_type().map_err(failed)?.is_dir() && !has_prefix(&entry, TEMPORARY_PREFIX) {
             sweep_tree(&entry.path())?;
         }
@@ -102,29 +102,22 @@ pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
 }
 
 fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
-    let failed = |source| ArtifactError::io("remove", folder, source);
-    if !is_folder(folder)? {
-        return Ok(());
-    }
-    let entries = match fs::read_dir(folder) {
+    let entries = match entries_in(folder) {
         // A folder can be writable but not readable.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
-        other => other.map_err(failed)?,
+        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        other => other?,
     };
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
-        if !has_prefix(&entry, prefix) {
-            continue;
-        }
+    for entry in entries.into_iter().filter(|entry| has_prefix(entry, prefix)) {
         let path = entry.path();
+        let failed = |source| ArtifactError::io("remove", &path, source);
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() {
             // A claim is created before its folder and removed after it.
             if !claim_of(&path).is_some_and(|claim| exists(&claim).unwrap_or(true)) {
-                gone(fs::remove_dir_all(&path)).map_err(|source| ArtifactError::io("remove", &path, source))?;
+                gone(fs::remove_dir_all(&path)).map_err(failed)?;
             }
         } else if kind.is_file() {
-            sweep_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
+            sweep_file(&path).map_err(failed)?;
         }
     }
     Ok(())
