@@ -5,7 +5,6 @@ use crate::engine::Score;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
-use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{BooleanType, DataType, Float64Type, Int16Type, Int32Type, UInt64Type, Utf8Type};
 use std::sync::Arc;
 
@@ -33,21 +32,15 @@ pub trait Cell<A>: Sized {
     /// Whether the value may be missing.
     const IS_OPTIONAL: bool = false;
 
-    /// A column whose values were checked.
-    type Column<'a>;
-
     /// Values as a column.
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef;
 
-    /// Checks the values of a column.
+    /// Checks the values of a column; returns what gives the value in a row of it.
     ///
     /// # Errors
     ///
     /// A column of another type, or a value that a row cannot have.
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String>;
-
-    /// The value in a row of a column.
-    fn get(column: &Self::Column<'_>, row: usize) -> Self;
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String>;
 }
 
 macro_rules! number_cells {
@@ -55,23 +48,17 @@ macro_rules! number_cells {
         impl Cell<$arrow> for $number {
             const DATA_TYPE: DataType = <$arrow as ArrowPrimitiveType>::DATA_TYPE;
 
-            type Column<'a> = &'a [<$arrow as ArrowPrimitiveType>::Native];
-
             fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
                 Arc::new(values.map(|value| value.map(Into::into)).collect::<PrimitiveArray<$arrow>>())
             }
 
-            fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+            fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
                 let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &<Self as Cell<$arrow>>::DATA_TYPE))?;
                 match array.iter().flatten().find(|&value| Self::try_from(value).is_err()) {
                     Some(value) => Err(format!("holds {value}, which is out of range")),
-                    None => Ok(array.values()),
+                    // What is no value of the row stands where the value is missing.
+                    None => Ok(|row| Self::try_from(array.values()[row]).unwrap_or_default()),
                 }
-            }
-
-            fn get(column: &Self::Column<'_>, row: usize) -> Self {
-                // What is no value of the row stands where the value is missing.
-                Self::try_from(column[row]).unwrap_or_default()
             }
         }
     )*};
@@ -82,55 +69,39 @@ number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32T
 impl Cell<Int32Type> for Score {
     const DATA_TYPE: DataType = <i32 as Cell<Int32Type>>::DATA_TYPE;
 
-    type Column<'a> = &'a [i32];
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         <i32 as Cell<Int32Type>>::to_column(values.map(|value| value.map(|score| score.0)))
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
-        <i32 as Cell<Int32Type>>::open(column)
-    }
-
-    fn get(column: &Self::Column<'_>, row: usize) -> Self {
-        Self(<i32 as Cell<Int32Type>>::get(column, row))
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
+        let value = <i32 as Cell<Int32Type>>::open(column)?;
+        Ok(move |row| Self(value(row)))
     }
 }
 
 impl Cell<BooleanType> for bool {
     const DATA_TYPE: DataType = DataType::Boolean;
 
-    type Column<'a> = &'a BooleanBuffer;
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         Arc::new(values.collect::<BooleanArray>())
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
         let array = column.as_boolean_opt().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
-        Ok(array.values())
-    }
-
-    fn get(column: &Self::Column<'_>, row: usize) -> Self {
-        column.value(row)
+        Ok(|row| array.value(row))
     }
 }
 
 impl Cell<Utf8Type> for String {
     const DATA_TYPE: DataType = DataType::Utf8;
 
-    type Column<'a> = &'a StringArray;
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         Arc::new(values.collect::<StringArray>())
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
-        column.as_string_opt::<i32>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))
-    }
-
-    fn get(column: &Self::Column<'_>, row: usize) -> Self {
-        column.value(row).to_owned()
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
+        let array = column.as_string_opt::<i32>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
+        Ok(|row| array.value(row).to_owned())
     }
 }
 
@@ -138,18 +109,13 @@ impl<A, T: Cell<A>> Cell<A> for Option<T> {
     const DATA_TYPE: DataType = T::DATA_TYPE;
     const IS_OPTIONAL: bool = true;
 
-    type Column<'a> = (T::Column<'a>, Option<&'a NullBuffer>);
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         T::to_column(values.map(Option::flatten))
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
-        Ok((T::open(column)?, column.nulls()))
-    }
-
-    fn get((values, nulls): &Self::Column<'_>, row: usize) -> Self {
-        nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| T::get(values, row))
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
+        let (value, nulls) = (T::open(column)?, column.nulls());
+        Ok(move |row| nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| value(row)))
     }
 }
 
@@ -202,7 +168,7 @@ macro_rules! table_rows {
                     stringify!($name),
                 )?;)*
                 Ok((0..batch.num_rows()).map(|row| Self {
-                    $($name: crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::get(&$name, row)),*
+                    $($name: $name(row)),*
                 }).collect())
             }
         }
@@ -210,12 +176,12 @@ macro_rules! table_rows {
 }
 pub(crate) use table_rows;
 
-/// A column of a batch, by name, with its values checked.
+/// Checks the values of a column, by name; returns what gives the value in a row of it.
 ///
 /// # Errors
 ///
 /// A column that is missing, or that no row can have.
-pub fn open_column<'b, A, T: Cell<A>>(batch: &'b RecordBatch, name: &str) -> Result<T::Column<'b>, String> {
+pub fn open_column<A, T: Cell<A>>(batch: &RecordBatch, name: &str) -> Result<impl Fn(usize) -> T, String> {
     let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
     T::open(column).map_err(|reason| format!("column {name} {reason}"))
 }
