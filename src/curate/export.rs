@@ -1,7 +1,7 @@
 //! Writes the positions of a dataset in another program's format.
 
 use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PositionRow};
-use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_rows};
+use crate::exchange::csv::{CSV_FILE, csv_head, write_csv_rows};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
 use crate::exchange::parquet::{PARQUET_FILE, ParquetWriter};
 use crate::pipeline::{Context, StageError};
@@ -53,7 +53,7 @@ pub fn export(
             ExportFormat::Csv | ExportFormat::Obf => None,
         };
         if format == ExportFormat::Csv {
-            write_csv_head(writer)?;
+            writer.write_all(csv_head().as_bytes())?;
         }
         for index in 0..dataset.part_count() {
             let rows = sound_rows(dataset, index, context).map_err(|error| {

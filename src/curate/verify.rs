@@ -66,8 +66,7 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
     }
     let kind = dataset.manifest().kind;
     if matches!(kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-        let (verified, [games_remade, rows_resolved]) = positions::verify(task, &dataset, context)?;
-        return Ok(VerifyReport { checked: Checked::Positions(verified), games_remade, rows_resolved });
+        return positions::verify(task, &dataset, context);
     }
     for (option, share) in [("--remake", task.remake), ("--resolve", task.resolve)] {
         if share.is_some() {

@@ -16,12 +16,14 @@ const SIMILARITY_MIN: f64 = 0.7;
 pub const CSV_FILE: FileKind = FileKind {
     name: "a CSV file of positions",
     matches: |path| {
-        let head = head();
+        let head = csv_head();
         Ok(first_bytes(path, head.len() as u64)? == head.as_bytes())
     },
 };
 
-fn head() -> String {
+/// The first line: the names of the columns.
+#[must_use]
+pub fn csv_head() -> String {
     let names: Vec<&str> = POSITIONS.columns.iter().map(|column| column.name).collect();
     format!("{}\n", names.join(","))
 }
@@ -83,7 +85,7 @@ fn unknown(name: &str) -> String {
     let nearest = similar.max_by(|(left, _), (right, _)| left.total_cmp(right));
     let remedy = match nearest.filter(|(similarity, _)| SIMILARITY_MIN < *similarity) {
         Some((_, nearest)) => format!("did you mean {nearest}?"),
-        None => format!("the columns are {}", head().trim_end().replace(',', ", ")),
+        None => format!("the columns are {}", csv_head().trim_end().replace(',', ", ")),
     };
     format!("there is no column `{name}`\n{remedy}")
 }
@@ -100,15 +102,6 @@ fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
     let number = field.parse::<i64>().map(i128::from).or_else(|_| field.parse::<u64>().map(i128::from));
     let kind = if is_flag { "true or false" } else { "an integer" };
     number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
-}
-
-/// Writes the names of the columns.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
-pub fn write_csv_head(writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    writer.write_all(head().as_bytes())
 }
 
 /// Writes rows.

@@ -23,13 +23,7 @@ pub struct Dataset {
 /// The file of a part of a table.
 #[must_use]
 pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
-    part_name_path(folder, table.name, index)
-}
-
-/// The file of a part of the table with this name.
-#[must_use]
-pub fn part_name_path(folder: &Path, table: &str, index: usize) -> PathBuf {
-    folder.join(table).join(part_name(index))
+    folder.join(table.name).join(part_name(index))
 }
 
 /// The numbers of the parts of a table that lie in a folder, in no order.

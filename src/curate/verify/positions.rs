@@ -1,6 +1,6 @@
 //! Checks positions and their games, and makes a sample of them again.
 
-use super::{VerifyTask, over_parts};
+use super::{VerifyReport, VerifyTask, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
@@ -25,12 +25,12 @@ pub struct PositionsVerified {
     pub replayed: u64,
 }
 
-/// What was checked, and how many games and rows were made again.
+/// Checks every row and every game, and makes the shares of them again that the task asks for.
 pub(super) fn verify(
     task: VerifyTask<'_>,
     dataset: &Dataset,
     context: Context<'_>,
-) -> Result<(PositionsVerified, [u64; 2]), StageError> {
+) -> Result<VerifyReport, StageError> {
     if task.remake.is_some() {
         // Otherwise hours of checking could end with games that cannot be played.
         player_of(dataset)?;
@@ -63,7 +63,7 @@ pub(super) fn verify(
     let manifest = dataset.manifest();
     let replayed = if task.fast { 0 } else { manifest.rows(GAMES.name) };
     let verified = PositionsVerified { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
-    Ok((verified, [games_remade, rows_resolved]))
+    Ok(VerifyReport { checked: super::Checked::Positions(verified), games_remade, rows_resolved })
 }
 
 /// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
