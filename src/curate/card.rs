@@ -44,14 +44,10 @@ pub fn card(manifest: &Manifest) -> String {
     text
 }
 
-/// The tables that a dataset has, the main one first.
-fn tables(manifest: &Manifest) -> Vec<&'static Table> {
-    let is_there = |table: &&Table| manifest.parts.iter().any(|part| part.files.contains_key(table.name));
-    manifest.kind.tables().iter().rev().copied().filter(is_there).collect()
-}
-
 fn write_card(text: &mut String, manifest: &Manifest) -> std::fmt::Result {
-    let tables = tables(manifest);
+    let is_there = |table: &&Table| manifest.parts.iter().any(|part| part.files.contains_key(table.name));
+    // The main one first.
+    let tables: Vec<&Table> = manifest.kind.tables().iter().rev().copied().filter(is_there).collect();
     write_header(text, manifest, &tables)?;
     let Manifest { seed, generation, recipe, content, done, asked, .. } = manifest;
     let (title, license, origin) = words(manifest.kind);

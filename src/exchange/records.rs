@@ -22,8 +22,7 @@ pub struct Records {
 /// # Errors
 ///
 /// Moves that lead to another result.
-pub fn imported(game: &Game, result: Option<i8>) -> Result<ImportedGame, String> {
-    let mut result = result;
+pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, String> {
     let mut rows: Vec<PositionRow> = Vec::with_capacity(game.plies().len() + 1);
     rows.extend(game.turns().map(|Turn { ply, colored, square }| PositionRow {
         played_move: Some(square.number()),

@@ -171,8 +171,8 @@ impl Recipe {
     /// What every file of a part says of itself.
     #[must_use]
     pub fn footer(&self, range: &PartRange) -> Footer {
-        let Origin { kind, .. } = self.origin;
-        part_footer(kind, base_footer(DatasetFormat::CURRENT, self.hash), &self.settings, [range.first, range.count])
+        let base = base_footer(DatasetFormat::CURRENT, self.hash);
+        part_footer(self.origin.kind, base, &self.settings, [range.first, range.count])
     }
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-const SIZE_MAX: u64 = 4 << 30;
+/// A larger file of a version is not read.
+pub(super) const SIZE_MAX: u64 = 4 << 30;
 
 /// Weights, how often training reached each, and MPC statistics.
 #[derive(Clone, Debug)]
