@@ -386,10 +386,8 @@ impl Table {
                 return Err(format!("its column {name} has type {theirs}, {ours} expected"));
             }
             if other.is_nullable() != nullable {
-                return Err(format!(
-                    "its column {name} may {} values missing",
-                    if other.is_nullable() { "have" } else { "not have" }
-                ));
+                let have = if other.is_nullable() { "have" } else { "not have" };
+                return Err(format!("its column {name} may {have} values missing"));
             }
             order.push(index);
         }

@@ -48,10 +48,8 @@ pub fn export(
     // A damaged dataset or an interruption, which is not the fault of the output.
     let mut failure = None;
     let written = output(&mut |writer| {
-        let mut table = match format {
-            ExportFormat::Parquet => Some(ParquetWriter::new(manifest.kind, manifest.recipe)?),
-            ExportFormat::Csv | ExportFormat::Obf => None,
-        };
+        let is_parquet = format == ExportFormat::Parquet;
+        let mut table = is_parquet.then(|| ParquetWriter::new(manifest.kind, manifest.recipe)).transpose()?;
         if format == ExportFormat::Csv {
             writer.write_all(csv_head().as_bytes())?;
         }

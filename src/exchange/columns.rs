@@ -22,13 +22,12 @@ pub(super) fn is_column(name: &str) -> bool {
     POSITIONS.columns.iter().any(|column| column.name == name)
 }
 
-/// An error unless positions can be made of the columns with these names; `label` says whether they need a label.
-pub(super) fn check_columns(names: &[String], label: bool) -> Result<(), String> {
-    let has = |name: &&str| names.iter().any(|other| other == name);
+/// An error unless positions can be made of the columns that a file `has`; `label` says whether they need a label.
+pub(super) fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), String> {
     if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
         return Err(format!("it has no column `{name}`"));
     }
-    if label && !LABELS.iter().any(has) {
+    if label && !LABELS.into_iter().any(has) {
         let [score, result] = LABELS;
         return Err(format!(
             "it has neither a column `{score}` nor a column `{result}`\n--label-depth computes scores"

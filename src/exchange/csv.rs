@@ -40,8 +40,7 @@ pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
     let unfit = |reason: String| ArtifactError::unfit(path, format!("line 1: {reason}"));
     let head = lines.next().map_or(Ok(""), |line| line.text).map_err(|(_, reason)| unfit(reason))?;
     let columns = columns(head.trim_start_matches('\u{feff}')).map_err(unfit)?;
-    let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
-    check_columns(&names, label).map_err(unfit)?;
+    check_columns(|name| columns.iter().any(|column| column.name == name), label).map_err(unfit)?;
     let rows = move || {
         loop {
             let Line { number, text, .. } = lines.next()?;

@@ -10,9 +10,6 @@ use crate::engine::{Evaluation, PatternSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of a weight.
-const WEIGHT_SIZE: usize = 4;
-
 const FEATURES: &str = include_str!("../../configs/features/es-cube.toml");
 
 fn es_cube() -> PatternSet {
@@ -23,7 +20,7 @@ fn es_cube() -> PatternSet {
 pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
     name: "an eval.dat of 42,608 weights",
     matches: |path| {
-        let size = es_cube().feature_count() as u64 * WEIGHT_SIZE as u64;
+        let size = es_cube().feature_count() as u64 * 4;
         Ok(first_bytes(path, size + 1)?.len() as u64 == size)
     },
 };
@@ -35,10 +32,8 @@ pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
 /// Why the model cannot be written: it has other patterns.
 pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
-        return Err(format!(
-            "the model has the patterns `{}`: eval.dat holds es-cube in one phase",
-            evaluation.set().name()
-        ));
+        let name = evaluation.set().name();
+        return Err(format!("the model has the patterns `{name}`: eval.dat holds es-cube in one phase"));
     }
     Ok(evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect())
 }

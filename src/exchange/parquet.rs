@@ -42,7 +42,8 @@ pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> 
     let bytes = bytes::Bytes::from(read_bounded(path, SIZE_MAX)?);
     let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes)).map_err(damaged)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
-    check_columns(&names, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
+    let has = |name: &str| names.iter().any(|other| other == name);
+    check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
     for field in builder.schema().fields().iter().filter(|field| is_column(field.name())) {
         if !field.data_type().is_integer() && *field.data_type() != DataType::Boolean {
             let reason = format!("column `{}` is {}, integers expected", field.name(), field.data_type());

@@ -46,7 +46,8 @@ impl Model {
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
         let weights = self.evaluation.weights();
-        let bytes = weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect());
+        let bytes =
+            weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<_>>());
         FieldHasher::new("weights")
             .field("patterns", pattern_set_hash(set).to_string().as_bytes())
             .field_in_parts("weights", size_of_val(weights) as u64, bytes)
@@ -207,14 +208,9 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();
     hasher.field("phase starts", &starts);
     for pattern in set.patterns() {
-        match &pattern.kind {
-            PatternKind::Squares(squares) => {
-                let numbers: Vec<u8> = squares.iter().map(|square| square.number()).collect();
-                hasher.field("squares", &numbers);
-            }
-            PatternKind::Number(Number::Parity) => {
-                hasher.field("parity", &[]);
-            }
+        let (name, numbers) = match &pattern.kind {
+            PatternKind::Squares(squares) => ("squares", squares.iter().map(|square| square.number()).collect()),
+            PatternKind::Number(Number::Parity) => ("parity", Vec::new()),
             PatternKind::Number(Number::Count { counted, side, cap }) => {
                 let name = match counted {
                     Counted::Mobility => "mobility",
@@ -225,9 +221,10 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
                     Side::Own => 1,
                     Side::Opponent => 2,
                 };
-                hasher.field(name, &[side, *cap]);
+                (name, vec![side, *cap])
             }
-        }
+        };
+        hasher.field(name, &numbers);
     }
     hasher.finish()
 }
