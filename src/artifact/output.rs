@@ -41,14 +41,10 @@ impl OutputFile {
     ///
     /// A name that is taken by a file of the same kind, unless `force` is set, or by anything else except a pipe.
     pub fn open(path: &Path, kind: FileKind, force: bool) -> Result<Self, ArtifactError> {
-        let pipe = match look(path) {
-            Ok(metadata) if metadata.file_type().is_fifo() => Some(open_pipe(path)?),
-            _ => None,
-        };
-        let place = match pipe {
-            Some(pipe) => Place::Pipe(pipe),
-            None if Self::check(path, kind, force, "--force")? => Place::Own,
-            None => Place::New,
+        let place = match look(path) {
+            Ok(metadata) if metadata.file_type().is_fifo() => Place::Pipe(open_pipe(path)?),
+            _ if Self::check(path, kind, force, "--force")? => Place::Own,
+            _ => Place::New,
         };
         Ok(Self { path: path.to_owned(), kind, place })
     }

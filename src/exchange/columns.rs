@@ -125,8 +125,7 @@ fn label<T: TryFrom<i128>>(values: impl Fn(&'static str) -> Number, name: &'stat
 fn flag(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<Option<bool>, BadValue> {
     match values(name)? {
         None => Ok(None),
-        Some(0) => Ok(Some(false)),
-        Some(1) => Ok(Some(true)),
+        Some(number @ 0..=1) => Ok(Some(number == 1)),
         Some(number) => Err((Some(name), format!("{number} is neither 0 nor 1"))),
     }
 }

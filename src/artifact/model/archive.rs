@@ -3,7 +3,7 @@
 //! A version has one archive. Everything but the contents of its files follows from their names and sizes, so a reader knows
 //! each header before it comes and accepts no other.
 
-use super::document::{ModelDocument, ModelFormat, ModelKind};
+use super::document::{ModelDocument, ModelFormat};
 use super::features_file::parse_features;
 use super::version::{Model, check_file};
 use crate::artifact::error::ArtifactError;
@@ -20,7 +20,7 @@ pub const ARCHIVE_FILE: FileKind = FileKind {
     name: "a model archive",
     matches: |path| {
         let first = first_bytes(path, BLOCK as u64)?;
-        Ok(document_size(&first).is_ok())
+        Ok(document_size(&first).is_some())
     },
 };
 
@@ -62,7 +62,7 @@ impl Archive {
         let bytes = bytes_of("model.json")?;
         check_size(&place.join("model.json"), bytes.len() as u64, DOCUMENT_SIZE_MAX)?;
         let mut archive = Self::begin(place, bytes)?;
-        for &name in names_of(&archive.document) {
+        for &name in archive.document.origin.kind.files() {
             let bytes = bytes_of(name)?;
             archive.push(place, name, bytes)?;
         }
@@ -77,10 +77,11 @@ impl Archive {
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
         let mut reader = ArchiveReader { path, reader: open_bounded(path, u64::MAX)?.0, place: 0 };
         let first = reader.up_to(BLOCK as u64)?;
-        let size = document_size(&first).map_err(|reason| ArtifactError::damaged(path, reason))?;
+        let other = || ArtifactError::damaged(path, "it does not begin as a model archive does");
+        let size = document_size(&first).ok_or_else(other)?;
         let document = reader.file("model.json", size)?;
         let mut archive = Self::begin(path, document)?;
-        for &name in names_of(&archive.document) {
+        for &name in archive.document.origin.kind.files() {
             let size = archive.size_of(path, name)?;
             reader.expect(header(name, size).as_bytes(), &format!("the header of {name}"))?;
             let bytes = reader.file(name, size)?;
@@ -127,7 +128,7 @@ impl Archive {
     fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
         let path = place.join("model.json");
         let document: ModelDocument = parse_versioned::<ModelFormat, _>(&path, &bytes)?;
-        let names = names_of(&document);
+        let names = document.origin.kind.files();
         if let Some(name) = document.files.keys().find(|name| !names.contains(&name.as_str())) {
             return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));
         }
@@ -159,14 +160,6 @@ impl Archive {
     }
 }
 
-/// The files beside `model.json`, in the order of an archive.
-fn names_of(document: &ModelDocument) -> &'static [&'static str] {
-    match document.origin.kind {
-        ModelKind::Draft => &["features.toml", "weights.parquet"],
-        ModelKind::Model => &["features.toml", "weights.parquet", "mpc.parquet"],
-    }
-}
-
 fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError> {
     if size <= size_max {
         return Ok(());
@@ -186,14 +179,11 @@ fn header(name: &str, size: u64) -> Header {
     header
 }
 
-/// The size of `model.json` in the first block of an archive.
-fn document_size(first: &[u8]) -> Result<u64, String> {
-    const REASON: &str = "it does not begin as a model archive does";
-    let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten().ok_or(REASON)?;
-    if size == 0 || DOCUMENT_SIZE_MAX < size || header("model.json", size).as_bytes() != first {
-        return Err(REASON.to_owned());
-    }
-    Ok(size)
+/// The size of `model.json` in the first block of an archive; `None` if no archive begins so.
+fn document_size(first: &[u8]) -> Option<u64> {
+    let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten()?;
+    let is_sound = 0 < size && size <= DOCUMENT_SIZE_MAX && header("model.json", size).as_bytes() == first;
+    is_sound.then_some(size)
 }
 
 struct ArchiveReader<'a> {

@@ -22,6 +22,16 @@ pub enum ModelKind {
     Model,
 }
 
+impl ModelKind {
+    /// The files of a version beside `model.json`, in the order of an archive.
+    pub(super) const fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Draft => &["features.toml", "weights.parquet"],
+            Self::Model => &["features.toml", "weights.parquet", "mpc.parquet"],
+        }
+    }
+}
+
 /// A model that a file names: a parent, a player, a champion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -83,14 +83,12 @@ impl Model {
         publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);
         WEIGHTS.write_batches(&folder.join("weights.parquet"), batches, &Footer::new())?;
-        let mut names = vec!["features.toml", "weights.parquet"];
         if origin.kind == ModelKind::Model {
             let rows = mpc_file::to_rows(&self.mpc, &self.mpc_samples);
             MPC.write_rows(&folder.join("mpc.parquet"), &rows, &Footer::new())?;
-            names.push("mpc.parquet");
         }
         let mut files = BTreeMap::new();
-        for name in names {
+        for &name in origin.kind.files() {
             let bytes = read_bounded(&folder.join(name), SIZE_MAX)?;
             files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
         }
