@@ -26,7 +26,7 @@ pub use dataset::recipe::Recipe;
 pub use dataset::verdict::{OpeningCounts, Verdict, VerdictFile};
 pub use dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 pub use error::ArtifactError;
-pub use format::{FormatVersion, Versioned};
+pub use format::FormatVersion;
 pub use hash::{ContentHash, FieldHasher};
 pub use lock::{FolderLock, LOCK_NAME};
 pub use model::builtin::Builtin;

@@ -8,7 +8,7 @@ use serde_json::Value;
 ///
 /// Another number cannot be represented, so a file of an unknown version is an error where its number is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "u32", try_from = "Option<u32>")]
+#[serde(try_from = "Option<u32>")]
 pub struct FormatVersion<const CURRENT: u32>(u32);
 
 impl<const CURRENT: u32> FormatVersion<CURRENT> {
@@ -22,25 +22,18 @@ impl<const CURRENT: u32> FormatVersion<CURRENT> {
     }
 }
 
-/// A file whose format version this renma does not read; names both.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{found}, this renma reads {readable}")]
-pub struct FormatError {
-    found: String,
-    readable: String,
-}
-
 impl<const CURRENT: u32> TryFrom<Option<u32>> for FormatVersion<CURRENT> {
-    type Error = FormatError;
+    type Error = String;
 
-    fn try_from(number: Option<u32>) -> Result<Self, FormatError> {
-        match number {
-            Some(number) if (1..=CURRENT).contains(&number) => Ok(Self(number)),
-            other => Err(FormatError {
-                found: other.map_or("it has no format version".to_owned(), |number| format!("it has format {number}")),
-                readable: if CURRENT == 1 { "format 1".to_owned() } else { format!("formats 1 to {CURRENT}") },
-            }),
-        }
+    /// The error names the version found and those that can be read.
+    fn try_from(number: Option<u32>) -> Result<Self, String> {
+        let found = match number {
+            Some(number) if (1..=CURRENT).contains(&number) => return Ok(Self(number)),
+            Some(number) => format!("format {number}"),
+            None => "no format version".to_owned(),
+        };
+        let readable = if CURRENT == 1 { "format 1".to_owned() } else { format!("formats 1 to {CURRENT}") };
+        Err(format!("it has {found}, this renma reads {readable}"))
     }
 }
 
@@ -48,18 +41,6 @@ impl<const CURRENT: u32> Default for FormatVersion<CURRENT> {
     fn default() -> Self {
         Self::CURRENT
     }
-}
-
-impl<const CURRENT: u32> From<FormatVersion<CURRENT>> for u32 {
-    fn from(version: FormatVersion<CURRENT>) -> Self {
-        version.0
-    }
-}
-
-/// A JSON file with a field `format`.
-pub trait Versioned: DeserializeOwned {
-    /// Its [`FormatVersion`].
-    type Format: DeserializeOwned;
 }
 
 /// The version in the field `format` of a JSON object, `F` being a [`FormatVersion`].

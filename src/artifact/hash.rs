@@ -79,11 +79,7 @@ impl FieldHasher {
 
     /// Adds a field.
     pub fn field(&mut self, name: &str, value: &[u8]) -> &mut Self {
-        for part in [name.as_bytes(), value] {
-            self.0.update(&(part.len() as u64).to_le_bytes());
-            self.0.update(part);
-        }
-        self
+        self.field_in_parts(name, value.len() as u64, std::iter::once(value))
     }
 
     /// Adds a field of `size` bytes, given in parts.
@@ -91,14 +87,15 @@ impl FieldHasher {
     /// # Panics
     ///
     /// If the parts have a different total size, which would be our own mistake.
-    pub fn field_in_parts(&mut self, name: &str, size: u64, parts: impl Iterator<Item = Vec<u8>>) -> &mut Self {
+    pub fn field_in_parts(&mut self, name: &str, size: u64, parts: impl Iterator<Item: AsRef<[u8]>>) -> &mut Self {
         self.0.update(&(name.len() as u64).to_le_bytes());
         self.0.update(name.as_bytes());
         self.0.update(&size.to_le_bytes());
         let mut left = size;
         for part in parts {
+            let part = part.as_ref();
             left = left.checked_sub(part.len() as u64).expect("the parts are not larger than the field");
-            self.0.update(&part);
+            self.0.update(part);
         }
         assert_eq!(left, 0, "the parts are as large as the field");
         self

@@ -1,9 +1,10 @@
 //! Files that a user names as output: a new file is created, a pipe is written to, and anything else is refused.
 
 use super::error::ArtifactError;
-use super::publish::{publish_checked, publish_new_file};
+use super::publish::{publish_file, publish_new_file};
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// A kind of file that renma writes, and how to recognize one.
@@ -40,14 +41,10 @@ impl OutputFile {
     ///
     /// A name that is taken by a file of the same kind, unless `force` is set, or by anything else except a pipe.
     pub fn open(path: &Path, kind: FileKind, force: bool) -> Result<Self, ArtifactError> {
-        let pipe = match look(path) {
-            Ok(metadata) if is_pipe(metadata.file_type()) => Some(open_pipe(path)?),
-            _ => None,
-        };
-        let place = match pipe {
-            Some(pipe) => Place::Pipe(pipe),
-            None if Self::check(path, kind, force, "--force")? => Place::Own,
-            None => Place::New,
+        let place = match look(path) {
+            Ok(metadata) if metadata.file_type().is_fifo() => Place::Pipe(open_pipe(path)?),
+            _ if Self::check(path, kind, force, "--force")? => Place::Own,
+            _ => Place::New,
         };
         Ok(Self { path: path.to_owned(), kind, place })
     }
@@ -84,7 +81,7 @@ impl OutputFile {
             Place::Own => {
                 // Another file may have taken its place.
                 let check = || find(&path)?.map_or(Ok(()), |metadata| check_own(&path, kind, &metadata));
-                publish_checked(&path, |writer| write(writer), check).map(|()| true)
+                publish_file(&path, |writer| write(writer), check).map(|()| true)
             }
             Place::Pipe(file) => stream(BufWriter::with_capacity(1 << 16, file), &path, write),
         }
@@ -121,7 +118,7 @@ fn look(path: &Path) -> io::Result<Metadata> {
     const OPEN_FILES: [&str; 4] = ["/dev/fd", "/proc/self/fd", "/dev/stdout", "/dev/stderr"];
     if OPEN_FILES.iter().any(|place| path.starts_with(place)) {
         let metadata = fs::metadata(path)?;
-        return if is_pipe(metadata.file_type()) { Ok(metadata) } else { fs::symlink_metadata(path) };
+        return if metadata.file_type().is_fifo() { Ok(metadata) } else { fs::symlink_metadata(path) };
     }
     fs::symlink_metadata(path)
 }
@@ -130,7 +127,7 @@ fn look(path: &Path) -> io::Result<Metadata> {
 fn open_pipe(path: &Path) -> Result<File, ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     let file = File::options().write(true).open(path).map_err(failed)?;
-    if !is_pipe(file.metadata().map_err(failed)?.file_type()) {
+    if !file.metadata().map_err(failed)?.file_type().is_fifo() {
         return Err(ArtifactError::refused("write", path, "another file took the place of the pipe"));
     }
     Ok(file)
@@ -157,22 +154,11 @@ fn find(path: &Path) -> Result<Option<Metadata>, ArtifactError> {
     }
 }
 
-#[cfg(unix)]
-fn is_pipe(file_type: FileType) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    file_type.is_fifo()
-}
-
-#[cfg(not(unix))]
-fn is_pipe(_: FileType) -> bool {
-    false
-}
-
 fn type_name(file_type: FileType) -> &'static str {
     match file_type {
         file_type if file_type.is_dir() => "a folder",
         file_type if file_type.is_symlink() => "a symbolic link",
-        file_type if is_pipe(file_type) => "a pipe",
+        file_type if file_type.is_fifo() => "a pipe",
         _ => "a device or a socket",
     }
 }

@@ -6,8 +6,9 @@ pub mod temporary;
 
 use super::error::ArtifactError;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
@@ -15,24 +16,12 @@ use temporary::{TemporaryFolder, temporary_file};
 /// The name of a removed folder inside a temporary one.
 const REMOVED_NAME: &str = "removed";
 
-/// Writes a file and gives it its name when it is complete.
-///
-/// # Errors
-///
-/// Whatever the system refuses; then there is no new file, and an old one stays.
-pub fn publish_file(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> Result<(), ArtifactError> {
-    publish_checked(path, write, || Ok(()))
-}
-
-/// Writes a file as [`publish_file`] does, after a final check of what it replaces.
+/// Writes a file and gives it its name when it is complete, after a final check of what it replaces.
 ///
 /// # Errors
 ///
 /// That of the check, or whatever the system refuses; then there is no new file, and an old one stays.
-pub fn publish_checked(
+pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     check: impl FnOnce() -> Result<(), ArtifactError>,
@@ -87,9 +76,11 @@ fn publish_repeatable(
     path: &Path,
     mut write: impl FnMut(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), ArtifactError> {
-    match publish_file(path, &mut write) {
+    match publish_file(path, &mut write, || Ok(())) {
         // A machine that cannot see our locks may have swept the temporary file.
-        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => publish_file(path, write),
+        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            publish_file(path, write, || Ok(()))
+        }
         other => other,
     }
 }
@@ -102,7 +93,7 @@ pub fn make_executable(path: &Path) -> Result<(), ArtifactError> {
 /// A folder being filled: [`PendingFolder::publish`] gives it its name, otherwise it is removed.
 #[derive(Debug)]
 pub struct PendingFolder {
-    folder: TemporaryFolder,
+    temporary: TemporaryFolder,
     parent: PathBuf,
 }
 
@@ -110,14 +101,14 @@ impl PendingFolder {
     /// An empty folder in `parent`.
     pub fn new(parent: &Path) -> Result<Self, ArtifactError> {
         create_folder(parent)?;
-        let folder = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
-        Ok(Self { folder, parent: parent.to_owned() })
+        let temporary = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
+        Ok(Self { temporary, parent: parent.to_owned() })
     }
 
     /// The folder to write to.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.temporary.folder.path()
     }
 
     /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
@@ -125,7 +116,7 @@ impl PendingFolder {
     pub fn publish(&mut self, name: impl AsRef<Path>) -> Result<bool, ArtifactError> {
         let path = self.parent.join(name);
         let failed = |source| ArtifactError::io("write", &path, source);
-        if !self.folder.is_whole().map_err(failed)? {
+        if !self.temporary.is_whole().map_err(failed)? {
             let reason = "its temporary folder was removed while it was written";
             return Err(failed(io::Error::new(io::ErrorKind::Interrupted, reason)));
         }
@@ -133,7 +124,7 @@ impl PendingFolder {
         set_mode(self.path(), 0o755).map_err(failed)?;
         match fs::rename(self.path(), &path) {
             Ok(()) => {
-                self.folder.release();
+                self.temporary.folder.disable_cleanup(true);
                 sync_folder(&self.parent)?;
                 Ok(true)
             }
@@ -161,9 +152,9 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
     }
     let parent = parent(folder);
     let aside = TemporaryFolder::new(parent).map_err(failed)?;
-    fs::rename(folder, aside.path().join(REMOVED_NAME)).map_err(failed)?;
+    fs::rename(folder, aside.folder.path().join(REMOVED_NAME)).map_err(failed)?;
     sync_folder(parent)?;
-    aside.remove().map_err(failed)
+    aside.folder.close().map_err(failed)
 }
 
 /// Removes a file, if it is there.
@@ -303,25 +294,28 @@ pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
     names.map_err(|source| ArtifactError::io("read", folder, source))
 }
 
+/// The entries of a folder, in no order; none if it does not exist.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn entries_in(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
+    match fs::read_dir(folder).and_then(Iterator::collect) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        other => other.map_err(|source| ArtifactError::io("read", folder, source)),
+    }
+}
+
 /// Bytes of all files below a folder; 0 if it does not exist.
 pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
-    let failed = |source| ArtifactError::io("read", folder, source);
-    if !is_folder(folder)? {
-        return Ok(0);
-    }
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-        other => other.map_err(failed)?,
-    };
     let mut bytes = 0;
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
+    for entry in entries_in(folder)? {
         bytes += match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
             Ok(metadata) => metadata.len(),
             // A running stage may have removed its temporary file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-            Err(source) => return Err(failed(source)),
+            Err(source) => return Err(ArtifactError::io("read", folder, source)),
         };
     }
     Ok(bytes)
@@ -340,31 +334,24 @@ fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(|source| ArtifactError::io("sync", path, source))
 }
 
-#[cfg(unix)]
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
-}
-
-#[cfg(not(unix))]
-fn set_mode(_: &Path, _: u32) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         publish_bytes(&path, b"old").unwrap();
-        let result = publish_file(&path, |writer| {
+        let write = |writer: &mut BufWriter<&File>| {
             writer.write_all(b"half")?;
             Err(io::ErrorKind::StorageFull.into())
-        });
+        };
+        let result = publish_file(&path, write, || Ok(()));
         assert!(result.unwrap_err().may_pass());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -1,7 +1,7 @@
 //! Sealed JSON: an object in canonical form whose last field, `hash`, covers the others.
 
 use super::error::ArtifactError;
-use super::format::{Versioned, format_of};
+use super::format::format_of;
 use super::hash::ContentHash;
 use super::publish::{publish_bytes, read_bounded};
 use serde::Serialize;
@@ -54,13 +54,13 @@ pub fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError>
     parse_sealed(path, &read_bounded(path, SIZE_MAX)?)
 }
 
-/// Reads a sealed file, of which the format version is checked first.
+/// Reads a sealed file, of which the format version is checked first: `F` is its [`FormatVersion`](super::format::FormatVersion).
 ///
 /// # Errors
 ///
 /// As [`read_sealed`], or a format version that this renma does not read.
-pub fn read_versioned<T: Versioned>(path: &Path) -> Result<T, ArtifactError> {
-    parse_versioned(path, &read_bounded(path, SIZE_MAX)?)
+pub fn read_versioned<F: DeserializeOwned, T: DeserializeOwned>(path: &Path) -> Result<T, ArtifactError> {
+    parse_versioned::<F, T>(path, &read_bounded(path, SIZE_MAX)?)
 }
 
 /// Reads a sealed file, or gives the default value if there is none.
@@ -68,8 +68,10 @@ pub fn read_versioned<T: Versioned>(path: &Path) -> Result<T, ArtifactError> {
 /// # Errors
 ///
 /// As [`read_versioned`].
-pub fn read_versioned_or_default<T: Versioned + Default>(path: &Path) -> Result<T, ArtifactError> {
-    match read_versioned(path) {
+pub fn read_versioned_or_default<F: DeserializeOwned, T: DeserializeOwned + Default>(
+    path: &Path,
+) -> Result<T, ArtifactError> {
+    match read_versioned::<F, T>(path) {
         Err(ArtifactError::Missing { .. }) => Ok(T::default()),
         other => other,
     }
@@ -80,9 +82,12 @@ pub fn read_versioned_or_default<T: Versioned + Default>(path: &Path) -> Result<
 /// # Errors
 ///
 /// As [`read_versioned`].
-pub fn parse_versioned<T: Versioned>(path: &Path, bytes: &[u8]) -> Result<T, ArtifactError> {
+pub fn parse_versioned<F: DeserializeOwned, T: DeserializeOwned>(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<T, ArtifactError> {
     let value: Value = parse_sealed(path, bytes)?;
-    format_of::<T::Format>(&value).map_err(|reason| ArtifactError::unfit(path, reason))?;
+    format_of::<F>(&value).map_err(|reason| ArtifactError::unfit(path, reason))?;
     serde_json::from_value(value).map_err(|error| ArtifactError::damaged(path, error.to_string()))
 }
 

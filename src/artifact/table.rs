@@ -108,12 +108,17 @@ pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Decodes foreign bytes; `None` if the parser panics, as damaged footers can make it (measured: 4 of 900).
-pub fn guarded<T>(decode: impl FnOnce() -> T) -> Option<T> {
+/// Decodes foreign bytes. The parser can panic, as damaged footers make it (measured: 4 of 900).
+///
+/// # Errors
+///
+/// Why the bytes cannot be decoded.
+pub fn guarded<T, E: ToString>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     DECODING.set(true);
     let result = catch_unwind(AssertUnwindSafe(decode));
     DECODING.set(false);
-    result.ok()
+    let panicked = |_| "the Parquet reader gave up on it".to_owned();
+    result.map_err(panicked)?.map_err(|error| error.to_string())
 }
 
 /// The footer's own texts, by key.
@@ -199,23 +204,14 @@ impl Table {
         let (content, rows) = content_of(&self.schema(), &batches);
         let mut footer = footer.clone();
         footer.insert("renma.content".into(), content.to_string());
-        let bytes = self
-            .encode(batches(), &footer)
-            .map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
+        let mut bytes = Vec::new();
+        let encoded = self.writer(&mut bytes, &footer).and_then(|mut writer| {
+            batches().try_for_each(|batch| writer.write(&batch))?;
+            writer.close()
+        });
+        encoded.map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
         publish_bytes(path, &bytes)?;
         Ok(FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content })
-    }
-
-    fn encode(
-        &self,
-        mut batches: impl Iterator<Item = RecordBatch>,
-        footer: &Footer,
-    ) -> parquet::errors::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut writer = self.writer(&mut bytes, footer)?;
-        batches.try_for_each(|batch| writer.write(&batch))?;
-        writer.close()?;
-        Ok(bytes)
     }
 
     /// Encodes batches of rows with the layout of this table.
@@ -252,11 +248,11 @@ impl Table {
     /// Anything that is not as the manifest says, or [`ArtifactError::Interrupted`].
     pub fn read(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let part = self.open(path, read_listed(path, entry)?)?;
-        if part.rows != entry.rows {
-            return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows, entry.rows)));
+        let part = self.open(path, read_listed(path, entry)?, stop)?;
+        if part.rows_left != entry.rows {
+            return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows_left, entry.rows)));
         }
-        let batch = joined(part.batches(path, stop)?)?;
+        let batch = self.joined(path, part)?;
         if content_hash(&batch) != entry.content {
             return Err(damaged("its values are not those that the manifest lists".into()));
         }
@@ -269,13 +265,9 @@ impl Table {
     ///
     /// A file that is not a part of this table.
     pub fn column_bytes(&self, path: &Path) -> Result<Vec<(&'static str, u64)>, ArtifactError> {
-        let bytes = read_bounded(path, PART_SIZE_MAX)?;
-        let read = catch_unwind(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
-        let Ok(Ok(builder)) = read else {
-            return Err(ArtifactError::damaged(path, "its footer cannot be read"));
-        };
+        let metadata = metadata_of(path)?;
         let size = |name: &str| {
-            let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+            let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
             let of_name = columns.filter(|column| column.column_path().string() == name);
             of_name.map(|column| u64::try_from(column.compressed_size()).unwrap_or(0)).sum()
         };
@@ -297,10 +289,10 @@ impl Table {
     ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
-        let mut part = self.open(path, bytes)?;
+        let mut part = self.open(path, bytes, stop)?;
         let footer = std::mem::take(&mut part.footer);
-        part.check_rows(path, rows_max(&footer)?)?;
-        let batch = joined(part.batches(path, stop)?)?;
+        part.check_rows(rows_max(&footer)?)?;
+        let batch = self.joined(path, part)?;
         let content = content_hash(&batch);
         if footer.get("renma.content") != Some(&content.to_string()) {
             return Err(ArtifactError::damaged(path, "its values are not those of the hash in its footer"));
@@ -315,9 +307,8 @@ impl Table {
     ///
     /// Bytes that are not a file of this table, or more rows.
     pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
-        let part = self.open(path, bytes)?;
-        part.check_rows(path, rows_max)?;
-        joined(part.batches(path, &NEVER)?)
+        let batches = self.decode_batches(path, bytes, rows_max)?;
+        self.joined(path, batches)
     }
 
     /// As [`Table::decode`], some rows at a time, for large tables.
@@ -331,9 +322,9 @@ impl Table {
         bytes: Vec<u8>,
         rows_max: u64,
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p>, ArtifactError> {
-        let part = self.open(path, bytes)?;
-        part.check_rows(path, rows_max)?;
-        part.batches(path, &NEVER)
+        let part = self.open(path, bytes, &NEVER)?;
+        part.check_rows(rows_max)?;
+        Ok(part)
     }
 
     /// What a part says of itself, whether or not its columns are those of this table. No row is read.
@@ -342,18 +333,14 @@ impl Table {
     ///
     /// A file that is not Parquet.
     pub fn read_footer(path: &Path) -> Result<Footer, ArtifactError> {
-        let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
-        match guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) {
-            Some(Ok(builder)) => Ok(footer_of(builder.metadata())),
-            _ => Err(ArtifactError::damaged(path, "its footer cannot be read")),
-        }
+        metadata_of(path).map(|metadata| footer_of(&metadata))
     }
 
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
-    fn open(&self, path: &Path, bytes: Vec<u8>) -> Result<OpenPart, ArtifactError> {
-        let opened = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
-        let builder = decoded(path, opened)?;
+    fn open<'p>(&self, path: &'p Path, bytes: Vec<u8>, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
+        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
+        let builder = builder.map_err(damaged)?;
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
         let order = self.order_in(builder.schema()).map_err(damaged)?;
@@ -370,7 +357,18 @@ impl Table {
             let (name, size) = (column.column_path(), column.uncompressed_size());
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        Ok(OpenPart { builder, footer, rows, order, schema: self.schema() })
+        let reader = guarded(|| builder.with_batch_size(BATCH_ROWS).build()).map_err(damaged)?;
+        Ok(Batches { path, stop, footer, reader: Some(reader), rows_left: rows, order, schema: self.schema() })
+    }
+
+    /// The rows of a part together.
+    fn joined(
+        &self,
+        path: &Path,
+        batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
+    ) -> Result<RecordBatch, ArtifactError> {
+        let batches = batches.collect::<Result<Vec<_>, _>>()?;
+        concat_batches(&self.schema(), &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
     }
 
     /// Where a file has each of the columns, whose types must be those of the table.
@@ -384,10 +382,8 @@ impl Table {
                 return Err(format!("its column {name} has type {theirs}, {ours} expected"));
             }
             if other.is_nullable() != nullable {
-                return Err(format!(
-                    "its column {name} may {} values missing",
-                    if other.is_nullable() { "have" } else { "not have" }
-                ));
+                let have = if other.is_nullable() { "have" } else { "not have" };
+                return Err(format!("its column {name} may {have} values missing"));
             }
             order.push(index);
         }
@@ -399,53 +395,41 @@ impl Table {
     }
 }
 
+/// What the footer of a file says, without its rows.
+fn metadata_of(path: &Path) -> Result<Arc<ParquetMetaData>, ArtifactError> {
+    let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
+    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
+    let builder = builder.map_err(|_| ArtifactError::damaged(path, "its footer cannot be read"))?;
+    Ok(Arc::clone(builder.metadata()))
+}
+
 /// The texts in the footer of a file.
 fn footer_of(metadata: &ParquetMetaData) -> Footer {
     let pairs = metadata.file_metadata().key_value_metadata().into_iter().flatten();
     pairs.filter_map(|pair| Some((pair.key.clone(), pair.value.clone()?))).collect()
 }
 
-/// The rows of a part together.
-fn joined(batches: Batches<'_>) -> Result<RecordBatch, ArtifactError> {
-    let (path, schema) = (batches.path, Arc::clone(&batches.schema));
-    let batches = batches.collect::<Result<Vec<_>, _>>()?;
-    concat_batches(&schema, &batches).map_err(|error| ArtifactError::damaged(path, error.to_string()))
-}
-
-/// A part whose footer has been read.
-struct OpenPart {
-    builder: ParquetRecordBatchReaderBuilder<bytes::Bytes>,
+/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
+struct Batches<'p> {
+    path: &'p Path,
+    stop: &'p AtomicBool,
     footer: Footer,
-    rows: u64,
+    /// None after an error.
+    reader: Option<ParquetRecordBatchReader>,
+    rows_left: u64,
     /// Where the file has each column of the table.
     order: Vec<usize>,
     /// That of the table.
     schema: SchemaRef,
 }
 
-impl OpenPart {
-    fn check_rows(&self, path: &Path, rows_max: u64) -> Result<(), ArtifactError> {
-        if self.rows <= rows_max {
+impl Batches<'_> {
+    fn check_rows(&self, rows_max: u64) -> Result<(), ArtifactError> {
+        if self.rows_left <= rows_max {
             return Ok(());
         }
-        Err(ArtifactError::damaged(path, format!("it has {} rows, at most {rows_max} expected", self.rows)))
+        Err(ArtifactError::damaged(self.path, format!("it has {} rows, at most {rows_max} expected", self.rows_left)))
     }
-
-    fn batches<'p>(self, path: &'p Path, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
-        let reader = decoded(path, guarded(|| self.builder.with_batch_size(BATCH_ROWS).build()))?;
-        Ok(Batches { path, stop, reader: Some(reader), rows_left: self.rows, order: self.order, schema: self.schema })
-    }
-}
-
-/// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
-struct Batches<'p> {
-    path: &'p Path,
-    stop: &'p AtomicBool,
-    /// None after an error.
-    reader: Option<ParquetRecordBatchReader>,
-    rows_left: u64,
-    order: Vec<usize>,
-    schema: SchemaRef,
 }
 
 impl Iterator for Batches<'_> {
@@ -456,9 +440,9 @@ impl Iterator for Batches<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Err(ArtifactError::Interrupted));
         }
-        let batch = match decoded(self.path, guarded(|| reader.next().transpose())) {
+        let batch = match guarded(|| reader.next().transpose()) {
             Ok(batch) => batch?,
-            Err(error) => return Some(Err(error)),
+            Err(reason) => return Some(Err(ArtifactError::damaged(self.path, reason))),
         };
         let Some(rows_left) = self.rows_left.checked_sub(batch.num_rows() as u64) else {
             return Some(Err(ArtifactError::damaged(self.path, "it holds more rows than its footer says")));
@@ -469,16 +453,6 @@ impl Iterator for Batches<'_> {
         let arranged = RecordBatch::try_new(Arc::clone(&self.schema), columns);
         Some(arranged.map_err(|error| ArtifactError::damaged(self.path, error.to_string())))
     }
-}
-
-/// The result of a parser of foreign bytes; `None` if it panicked.
-fn decoded<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T, ArtifactError> {
-    let reason = match result {
-        Some(Ok(value)) => return Ok(value),
-        Some(Err(error)) => error.to_string(),
-        None => "the Parquet reader gave up on it".to_owned(),
-    };
-    Err(ArtifactError::damaged(path, reason))
 }
 
 /// The bytes of a part, if they are those that a manifest lists.
@@ -516,8 +490,7 @@ mod tests {
         let numbers = UInt64Array::from_iter_values(0..3 * BATCH_ROWS as u64);
         let entry = table.write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new()).unwrap();
         let stop = AtomicBool::new(false);
-        let part = table.open(&path, read_listed(&path, &entry).unwrap()).unwrap();
-        let mut batches = part.batches(&path, &stop).unwrap();
+        let mut batches = table.open(&path, read_listed(&path, &entry).unwrap(), &stop).unwrap();
         assert_eq!(batches.next().unwrap().unwrap().num_rows(), BATCH_ROWS);
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));

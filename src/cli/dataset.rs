@@ -12,7 +12,7 @@ use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::{ExportFormat, export};
 use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
-use crate::curate::merge::{MergeReport, merge};
+use crate::curate::merge::merge;
 use crate::engine::Depth;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ fn run_card(session: &Session, folder: &Path, arguments: &OutputArguments) -> an
 }
 
 fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::Result<()> {
-    let MergeReport { skipped, manifest } = merge(datasets, output, session.context())?;
+    let (manifest, skipped) = merge(datasets, output, session.context())?;
     if skipped {
         say(&format!("dataset merge: {} already holds this merge", output.display()));
     } else {

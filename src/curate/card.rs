@@ -44,14 +44,10 @@ pub fn card(manifest: &Manifest) -> String {
     text
 }
 
-/// The tables that a dataset has, the main one first.
-fn tables(manifest: &Manifest) -> Vec<&'static Table> {
-    let is_there = |table: &&Table| manifest.parts.iter().any(|part| part.files.contains_key(table.name));
-    manifest.kind.tables().iter().rev().copied().filter(is_there).collect()
-}
-
 fn write_card(text: &mut String, manifest: &Manifest) -> std::fmt::Result {
-    let tables = tables(manifest);
+    let is_there = |table: &&Table| manifest.parts.iter().any(|part| part.files.contains_key(table.name));
+    // The main one first.
+    let tables: Vec<&Table> = manifest.kind.tables().iter().rev().copied().filter(is_there).collect();
     write_header(text, manifest, &tables)?;
     let Manifest { seed, generation, recipe, content, done, asked, .. } = manifest;
     let (title, license, origin) = words(manifest.kind);
@@ -154,30 +150,21 @@ fn dtype(data_type: &DataType) -> String {
 
 /// A string of YAML, in quotes; all but the plain characters of ASCII are escaped.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            ' '..='~' => quoted.push(character),
-            _ => quoted.push_str(&format!("\\U{:08x}", u32::from(character))),
-        }
-    }
-    quoted.push('"');
-    quoted
+    let escaped = text.chars().map(|character| match character {
+        '"' | '\\' => format!("\\{character}"),
+        ' '..='~' => character.to_string(),
+        _ => format!("\\U{:08x}", u32::from(character)),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }
 
 /// A string of Markdown within a cell of a table.
 fn plain(text: &str) -> String {
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || character == ' ';
-    let mut cell = String::new();
-    for character in text.chars() {
-        if is_plain(character) {
-            cell.push(character);
-        } else {
-            cell.push_str(&format!("&#{};", u32::from(character)));
-        }
-    }
-    cell
+    let escaped = text.chars().map(|character| match character {
+        ' ' | '0'..='9' | 'A'..='Z' | 'a'..='z' => character.to_string(),
+        _ => format!("&#{};", u32::from(character)),
+    });
+    escaped.collect()
 }
 
 #[cfg(test)]

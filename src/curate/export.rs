@@ -1,8 +1,7 @@
 //! Writes the positions of a dataset in another program's format.
 
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, FileKind, POSITIONS, PositionRow};
-use crate::exchange::csv::{CSV_FILE, write_csv_head, write_csv_row};
+use crate::exchange::csv::{CSV_FILE, csv_head, write_csv_rows};
 use crate::exchange::obf::{OBF_FILE, write_obf_row};
 use crate::exchange::parquet::{PARQUET_FILE, ParquetWriter};
 use crate::pipeline::{Context, StageError};
@@ -49,12 +48,10 @@ pub fn export(
     // A damaged dataset or an interruption, which is not the fault of the output.
     let mut failure = None;
     let written = output(&mut |writer| {
-        let mut table = match format {
-            ExportFormat::Parquet => Some(ParquetWriter::new(manifest.kind, manifest.recipe)?),
-            ExportFormat::Csv | ExportFormat::Obf => None,
-        };
+        let is_parquet = format == ExportFormat::Parquet;
+        let mut table = is_parquet.then(|| ParquetWriter::new(manifest.kind, manifest.recipe)).transpose()?;
         if format == ExportFormat::Csv {
-            write_csv_head(writer)?;
+            writer.write_all(csv_head().as_bytes())?;
         }
         for index in 0..dataset.part_count() {
             let rows = sound_rows(dataset, index, context).map_err(|error| {
@@ -63,9 +60,7 @@ pub fn export(
             })?;
             match &mut table {
                 Some(table) => table.write(&rows, writer)?,
-                None if format == ExportFormat::Csv => {
-                    rows.iter().try_for_each(|row| write_csv_row(writer, row))?;
-                }
+                None if format == ExportFormat::Csv => write_csv_rows(writer, &rows)?,
                 None => rows.iter().try_for_each(|row| write_obf_row(writer, row))?,
             }
             context.progress.advance(1);
@@ -84,10 +79,7 @@ fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<V
     context.check()?;
     let rows = dataset.rows(index, context.stop)?;
     for (number, row) in rows.iter().enumerate() {
-        row.position().map_err(|reason| {
-            let path = part_path(dataset.folder(), &POSITIONS, index);
-            ArtifactError::damaged(&path, format!("row {number}: {reason}"))
-        })?;
+        row.position().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
     }
     Ok(rows)
 }

@@ -11,7 +11,7 @@ use crate::engine::Depth;
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
-use crate::exchange::records::{BadRecord, Records};
+use crate::exchange::records::Records;
 use crate::exchange::transcripts::read_transcripts;
 use crate::exchange::wthor::read_wthor;
 use crate::pipeline::{Context, StageError};
@@ -75,8 +75,8 @@ pub struct ImportTask<'a> {
 pub enum ImportNotice<'a> {
     /// What is not used of the input.
     Unused(&'a str),
-    /// A record that is left out.
-    Bad(&'a BadRecord),
+    /// The place of a record that is left out, and what is wrong with it.
+    Bad(&'a str),
 }
 
 /// What became of the records.
@@ -153,39 +153,37 @@ fn write(
     let mut counts = ImportCounts::default();
     let mut games: Vec<ImportedGame> = Vec::new();
     let mut rows = 0;
-    loop {
+    let mut write_batch = |games: &mut Vec<ImportedGame>| -> Result<u64, StageError> {
+        let labeled = task.labeler.map_or(Ok(0), |labeler| label::label(labeler, games, context))?;
+        context.progress.advance(games.len() as u64);
+        games.drain(..).try_for_each(|game| writer.push(game))?;
+        Ok(labeled)
+    };
+    for record in &mut records.iter {
         context.check()?;
-        let record = records.iter.next();
-        let ended = record.is_none();
+        counts.records += 1;
         match record {
-            Some(Ok(game)) if game.rows.is_empty() => counts.without_move += 1,
-            Some(Ok(game)) => {
+            Ok(game) if game.rows.is_empty() => counts.without_move += 1,
+            Ok(game) => {
                 rows += game.rows.len();
                 games.push(game);
             }
-            Some(Err(bad)) if task.keep_going => {
+            Err(bad) if task.keep_going => {
                 counts.bad += 1;
                 tell(ImportNotice::Bad(&bad));
             }
-            Some(Err(bad)) => {
+            Err(bad) => {
                 let reason = format!("{bad}\n--keep-going leaves bad records out");
                 return Err(ArtifactError::damaged(task.input, reason).into());
             }
-            None => {}
         }
-        counts.records += u64::from(!ended);
-        if BATCH_ROWS <= rows || ended {
-            if let Some(labeler) = task.labeler {
-                counts.labeled += label::label(labeler, &mut games, context)?;
-            }
-            context.progress.advance(games.len() as u64);
+        if BATCH_ROWS <= rows {
             rows = 0;
-            games.drain(..).try_for_each(|game| writer.push(game))?;
-        }
-        if ended {
-            return Ok(counts);
+            counts.labeled += write_batch(&mut games)?;
         }
     }
+    counts.labeled += write_batch(&mut games)?;
+    Ok(counts)
 }
 
 /// What was asked for, as the manifest keeps it; the file is named by its content.

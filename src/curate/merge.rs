@@ -1,6 +1,5 @@
 //! Makes one dataset of several, whose games keep their order.
 
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::manifest::check_part_count;
 use crate::artifact::dataset::writer::written_before;
 use crate::artifact::{
@@ -13,22 +12,14 @@ use std::path::{Path, PathBuf};
 /// Goes up when the same datasets would be merged in another way.
 const ALGORITHM: u32 = 1;
 
-/// The dataset that a merge made or found.
-#[derive(Clone, Debug)]
-pub struct MergeReport {
-    /// Whether the dataset was there already.
-    pub skipped: bool,
-    /// Its manifest.
-    pub manifest: Manifest,
-}
-
-/// Merges datasets of positions in the order given, unless that was done before.
+/// Merges datasets of positions in the order given, unless that was done before; returns the manifest, and whether the dataset
+/// was there already.
 ///
 /// # Errors
 ///
 /// A dataset that is given twice or is damaged, too many parts, or an output that holds anything else; then there is no
 /// dataset.
-pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result<MergeReport, StageError> {
+pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result<(Manifest, bool), StageError> {
     let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let parents: Vec<ContentHash> = datasets.iter().map(|dataset| dataset.manifest().content).collect();
     for (index, parent) in parents.iter().enumerate() {
@@ -42,7 +33,7 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     let kind = if selfplay { DatasetKind::Selfplay } else { DatasetKind::Imported };
     let recipe = recipe(&parents);
     if let Some(manifest) = written_before(output, recipe)? {
-        return Ok(MergeReport { skipped: true, manifest });
+        return Ok((manifest, true));
     }
     let parts = datasets.iter().map(Dataset::part_count).sum();
     check_part_count(output, parts)?;
@@ -58,10 +49,10 @@ pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result
     context.progress.end();
     let asked = datasets.iter().map(|dataset| dataset.manifest().done).sum();
     let manifest = writer.finish(Provenance { parents, asked, config: json!({}), ..Provenance::default() })?;
-    Ok(MergeReport { skipped: false, manifest })
+    Ok((manifest, false))
 }
 
-/// Adds a part to the merged dataset; returns its number of rows.
+/// Adds a part to the merged dataset.
 fn add_part(
     writer: &mut DatasetWriter,
     dataset: &Dataset,
@@ -72,8 +63,7 @@ fn add_part(
     let (mut games, mut rows) = (dataset.game_rows(index)?, dataset.rows(index, context.stop)?);
     let mut ids = games.iter().flatten().map(|game| game.game_id).chain(rows.iter().map(|row| row.game_id));
     if let Some(id) = ids.find(|id| *id < part.first || part.count <= *id - part.first) {
-        let path = part_path(dataset.folder(), &POSITIONS, index);
-        return Err(ArtifactError::damaged(&path, format!("game {id} does not belong to the part")));
+        return Err(dataset.damaged(&POSITIONS, index, format!("game {id} does not belong to the part")));
     }
     // The writer expects ids from 0 and raises them to follow the games before them.
     games.iter_mut().flatten().for_each(|game| game.game_id -= part.first);

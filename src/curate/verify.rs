@@ -6,7 +6,8 @@ mod positions;
 
 use self::gate::GateVerified;
 use self::mpc::MpcVerified;
-use crate::artifact::dataset::verify::{Verified, strangers};
+use self::positions::PositionsVerified;
+use crate::artifact::dataset::verify::strangers;
 use crate::artifact::{ArtifactError, Dataset, DatasetKind};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -46,7 +47,7 @@ pub struct VerifyReport {
 #[serde(untagged)]
 pub enum Checked {
     /// Of positions.
-    Positions(Verified),
+    Positions(PositionsVerified),
     /// Of the games of a gate.
     Gate(GateVerified),
     /// Of MPC samples.
@@ -65,8 +66,7 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
     }
     let kind = dataset.manifest().kind;
     if matches!(kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-        let (verified, [games_remade, rows_resolved]) = positions::verify(task, &dataset, context)?;
-        return Ok(VerifyReport { checked: Checked::Positions(verified), games_remade, rows_resolved });
+        return positions::verify(task, &dataset, context);
     }
     for (option, share) in [("--remake", task.remake), ("--resolve", task.resolve)] {
         if share.is_some() {

@@ -3,10 +3,10 @@
 //! Neighboring rows with one `game_id` are one game, so that training never splits it; a row whose id occurred before other
 //! games is bad. Without that column every row is a separate game.
 
-use super::records::{BadRecord, Place, RecordNumber};
-use crate::artifact::{ImportedGame, POSITIONS, PositionRow, TableRow};
-use crate::engine::{Black, ColoredPosition, Ply, White};
+use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
+use crate::engine::{Black, ColoredPosition, Ply, Score, White};
 use std::collections::{BTreeMap, VecDeque};
+use std::iter::Peekable;
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
 const GAME_ROWS_MAX: usize = 1 << 12;
@@ -22,13 +22,12 @@ pub(super) fn is_column(name: &str) -> bool {
     POSITIONS.columns.iter().any(|column| column.name == name)
 }
 
-/// An error unless positions can be made of the columns with these names; `label` says whether they need a label.
-pub(super) fn check_columns(names: &[String], label: bool) -> Result<(), String> {
-    let has = |name: &&str| names.iter().any(|other| other == name);
+/// An error unless positions can be made of the columns that a file `has`; `label` says whether they need a label.
+pub(super) fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), String> {
     if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
         return Err(format!("it has no column `{name}`"));
     }
-    if label && !LABELS.iter().any(has) {
+    if label && !LABELS.into_iter().any(has) {
         let [score, result] = LABELS;
         return Err(format!(
             "it has neither a column `{score}` nor a column `{result}`\n--label-depth computes scores"
@@ -43,29 +42,37 @@ pub(super) type BadValue = (Option<&'static str>, String);
 /// The number in a column of one row; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
 pub(super) type Number = Result<Option<i128>, BadValue>;
 
+/// What a record is called in its file, and its number, counted from 1.
+type RecordName = (&'static str, u64);
+
 /// One row of a file.
 pub(super) struct SourceRow {
-    number: RecordNumber,
+    name: RecordName,
     /// The `game_id` of the source.
     id: Option<i128>,
-    /// `None` where the side to move has no move.
-    position: Result<Option<PositionRow>, BadRecord>,
+    /// `None` where the side to move has no move; or why there is none, with its place in the file.
+    position: Result<Option<PositionRow>, String>,
 }
 
 impl SourceRow {
     /// A row as its values say.
-    pub(super) fn new(number: RecordNumber, values: impl Fn(&'static str) -> Number) -> Self {
-        let bad = |(name, reason): BadValue| BadRecord { number, place: name.map(Place::Column), reason };
+    pub(super) fn new(name: RecordName, values: impl Fn(&'static str) -> Number) -> Self {
+        let bad = |(column, reason): BadValue| bad_record(name, column, &reason);
         match values("game_id") {
-            Ok(id) => Self { number, id, position: position(&values).map_err(bad) },
-            Err(reason) => Self { number, id: None, position: Err(bad(reason)) },
+            Ok(id) => Self { name, id, position: position(&values).map_err(bad) },
+            Err(reason) => Self { name, id: None, position: Err(bad(reason)) },
         }
     }
 
     /// A row that cannot be read.
-    pub(super) const fn bad(number: RecordNumber, reason: String) -> Self {
-        Self { number, id: None, position: Err(BadRecord { number, place: None, reason }) }
+    pub(super) fn bad(name: RecordName, reason: &str) -> Self {
+        Self { name, id: None, position: Err(bad_record(name, None, reason)) }
     }
+}
+
+fn bad_record((kind, number): RecordName, column: Option<&str>, reason: &str) -> String {
+    let column = column.map(|name| format!(", column {name}")).unwrap_or_default();
+    format!("{kind} {number}{column}: {reason}")
 }
 
 fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRow>, BadValue> {
@@ -80,13 +87,17 @@ fn position(values: impl Fn(&'static str) -> Number) -> Result<Option<PositionRo
     }
     // Without a pass, plies and empty squares add up to 60; how many passes there were is not known.
     let ply = label(&values, "ply")?.unwrap_or(60_u8.saturating_sub(colored.position.empties()));
-    let mut row = PositionRow::unlabeled(colored, Ply(ply));
-    for name in PositionRow::COLUMNS.iter().filter(|column| column.is_optional).map(|column| column.name) {
-        if let Some(number) = values(name)? {
-            let set = i64::try_from(number).map_err(|_| format!("{number} is out of range"));
-            set.and_then(|number| row.set(name, number)).map_err(|reason| (Some(name), reason))?;
-        }
-    }
+    let row = PositionRow {
+        score: label(&values, "score")?.map(Score),
+        static_score: label(&values, "static_score")?.map(Score),
+        depth: label(&values, "depth")?,
+        exact: flag(&values, "exact")?,
+        best_move: label(&values, "best_move")?,
+        played_move: label(&values, "played_move")?,
+        random_move: flag(&values, "random_move")?,
+        result: label(&values, "result")?,
+        ..PositionRow::unlabeled(colored, Ply(ply))
+    };
     if let Some(empties) = values("empties")?.filter(|number| *number != i128::from(row.empties)) {
         return Err((Some("empties"), format!("it is {empties}, the board has {}", row.empties)));
     }
@@ -114,19 +125,16 @@ fn label<T: TryFrom<i128>>(values: impl Fn(&'static str) -> Number, name: &'stat
 fn flag(values: impl Fn(&'static str) -> Number, name: &'static str) -> Result<Option<bool>, BadValue> {
     match values(name)? {
         None => Ok(None),
-        Some(0) => Ok(Some(false)),
-        Some(1) => Ok(Some(true)),
+        Some(number @ 0..=1) => Ok(Some(number == 1)),
         Some(number) => Err((Some(name), format!("{number} is neither 0 nor 1"))),
     }
 }
 
 /// The games of rows, in order.
 pub(super) struct Games<I: Iterator<Item = SourceRow>> {
-    rows: I,
-    /// A row that belongs to the next game.
-    ahead: Option<SourceRow>,
+    rows: Peekable<I>,
     /// Bad rows of the last game read, and the game itself.
-    ready: VecDeque<Result<ImportedGame, BadRecord>>,
+    ready: VecDeque<Result<ImportedGame, String>>,
     /// The ids of all games so far.
     ids: IdSet,
     /// The id of the last game.
@@ -135,11 +143,7 @@ pub(super) struct Games<I: Iterator<Item = SourceRow>> {
 
 impl<I: Iterator<Item = SourceRow>> Games<I> {
     pub(super) fn new(rows: I) -> Self {
-        Self { rows, ahead: None, ready: VecDeque::new(), ids: IdSet::default(), last: None }
-    }
-
-    fn next_row(&mut self) -> Option<SourceRow> {
-        self.ahead.take().or_else(|| self.rows.next())
+        Self { rows: rows.peekable(), ready: VecDeque::new(), ids: IdSet::default(), last: None }
     }
 
     /// Reads the neighbors of a row that belong to its game.
@@ -157,8 +161,8 @@ impl<I: Iterator<Item = SourceRow>> Games<I> {
                 }
                 Err(bad) => self.ready.push_back(Err(bad)),
             }
-            next = if row.id.is_none() || count == GAME_ROWS_MAX { None } else { self.next_row() };
-            self.ahead = next.take_if(|row| row.id != self.last);
+            let may_go_on = row.id.is_some() && count < GAME_ROWS_MAX;
+            next = self.rows.next_if(|row| may_go_on && row.id == self.last);
         }
         if 0 < sound {
             self.ready.push_back(Ok(ImportedGame { rows, ..ImportedGame::default() }));
@@ -167,24 +171,23 @@ impl<I: Iterator<Item = SourceRow>> Games<I> {
 
     /// Why a row whose `game_id` was seen before is in no game: under another number, training could hold out one half of
     /// a game and learn the other.
-    fn repeated(&self, row: SourceRow, id: i128) -> BadRecord {
+    fn repeated(&self, row: SourceRow, id: i128) -> String {
         let reason = if self.last == Some(id) {
             format!("more than {GAME_ROWS_MAX} rows have game_id {id}, more than any game")
         } else {
             format!("game_id {id} occurs again after other games: sort the rows by game_id")
         };
-        let place = Some(Place::Column("game_id"));
-        row.position.err().unwrap_or(BadRecord { number: row.number, place, reason })
+        row.position.err().unwrap_or_else(|| bad_record(row.name, Some("game_id"), &reason))
     }
 }
 
 impl<I: Iterator<Item = SourceRow>> Iterator for Games<I> {
-    type Item = Result<ImportedGame, BadRecord>;
+    type Item = Result<ImportedGame, String>;
 
     /// The next game or bad row. A game stays one game without its bad rows, which come before it.
     fn next(&mut self) -> Option<Self::Item> {
         if self.ready.is_empty() {
-            let row = self.next_row()?;
+            let row = self.rows.next()?;
             match row.id {
                 Some(id) if !self.ids.insert(id) => {
                     let bad = self.repeated(row, id);

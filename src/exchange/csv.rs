@@ -5,6 +5,7 @@ use super::records::{Line, Lines, Records};
 use crate::artifact::output::first_bytes;
 use crate::artifact::{ArtifactError, Column, FileKind, POSITIONS, PositionRow, TableRow};
 use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -15,12 +16,14 @@ const SIMILARITY_MIN: f64 = 0.7;
 pub const CSV_FILE: FileKind = FileKind {
     name: "a CSV file of positions",
     matches: |path| {
-        let head = head();
+        let head = csv_head();
         Ok(first_bytes(path, head.len() as u64)? == head.as_bytes())
     },
 };
 
-fn head() -> String {
+/// The first line: the names of the columns.
+#[must_use]
+pub fn csv_head() -> String {
     let names: Vec<&str> = POSITIONS.columns.iter().map(|column| column.name).collect();
     format!("{}\n", names.join(","))
 }
@@ -37,21 +40,20 @@ pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
     let unfit = |reason: String| ArtifactError::unfit(path, format!("line 1: {reason}"));
     let head = lines.next().map_or(Ok(""), |line| line.text).map_err(|(_, reason)| unfit(reason))?;
     let columns = columns(head.trim_start_matches('\u{feff}')).map_err(unfit)?;
-    let names: Vec<String> = columns.iter().map(|column| column.name.to_owned()).collect();
-    check_columns(&names, label).map_err(unfit)?;
+    check_columns(|name| columns.iter().any(|column| column.name == name), label).map_err(unfit)?;
     let rows = move || {
         loop {
             let Line { number, text, .. } = lines.next()?;
             let fields: Vec<&str> = match text {
                 Ok(text) if text.trim().is_empty() => continue,
                 Ok(text) => fields(text).collect(),
-                Err((_, reason)) => return Some(SourceRow::bad(number, reason)),
+                Err((_, reason)) => return Some(SourceRow::bad(("line", number), &reason)),
             };
             if fields.len() == columns.len() {
-                return Some(SourceRow::new(number, |name| value(&columns, &fields, name)));
+                return Some(SourceRow::new(("line", number), |name| value(&columns, &fields, name)));
             }
             let reason = format!("it has {} values, the first line names {} columns", fields.len(), columns.len());
-            return Some(SourceRow::bad(number, reason));
+            return Some(SourceRow::bad(("line", number), &reason));
         }
     };
     Ok(Records { total, notes: Vec::new(), iter: Box::new(Games::new(std::iter::from_fn(rows))) })
@@ -82,7 +84,7 @@ fn unknown(name: &str) -> String {
     let nearest = similar.max_by(|(left, _), (right, _)| left.total_cmp(right));
     let remedy = match nearest.filter(|(similarity, _)| SIMILARITY_MIN < *similarity) {
         Some((_, nearest)) => format!("did you mean {nearest}?"),
-        None => format!("the columns are {}", head().trim_end().replace(',', ", ")),
+        None => format!("the columns are {}", csv_head().trim_end().replace(',', ", ")),
     };
     format!("there is no column `{name}`\n{remedy}")
 }
@@ -101,12 +103,18 @@ fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
     number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
 }
 
-/// Writes the names of the columns.
-pub fn write_csv_head(writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    writer.write_all(head().as_bytes())
-}
-
-/// Writes a row.
-pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
-    writeln!(writer, "{}", row.texts().join(","))
+/// Writes rows.
+///
+/// # Errors
+///
+/// Whatever the system refuses.
+pub fn write_csv_rows(writer: &mut (impl Write + ?Sized), rows: &[PositionRow]) -> io::Result<()> {
+    let (columns, options) = (PositionRow::to_columns(rows), FormatOptions::default());
+    let formatters = columns.iter().map(|column| ArrayFormatter::try_new(column, &options));
+    let formatters: Vec<_> = formatters.collect::<Result<_, _>>().map_err(io::Error::other)?;
+    for row in 0..rows.len() {
+        let texts: Vec<String> = formatters.iter().map(|formatter| formatter.value(row).to_string()).collect();
+        writeln!(writer, "{}", texts.join(","))?;
+    }
+    Ok(())
 }

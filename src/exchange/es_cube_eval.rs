@@ -10,9 +10,6 @@ use crate::engine::{Evaluation, PatternSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of a weight.
-const WEIGHT_SIZE: usize = 4;
-
 const FEATURES: &str = include_str!("../../configs/features/es-cube.toml");
 
 fn es_cube() -> PatternSet {
@@ -23,7 +20,7 @@ fn es_cube() -> PatternSet {
 pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
     name: "an eval.dat of 42,608 weights",
     matches: |path| {
-        let size = es_cube().feature_count() as u64 * WEIGHT_SIZE as u64;
+        let size = es_cube().feature_count() as u64 * 4;
         Ok(first_bytes(path, size + 1)?.len() as u64 == size)
     },
 };
@@ -35,10 +32,8 @@ pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
 /// Why the model cannot be written: it has other patterns.
 pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
-        return Err(format!(
-            "the model has the patterns `{}`: eval.dat holds es-cube in one phase",
-            evaluation.set().name()
-        ));
+        let name = evaluation.set().name();
+        return Err(format!("the model has the patterns `{name}`: eval.dat holds es-cube in one phase"));
     }
     Ok(evaluation.weights().iter().flat_map(|&weight| i32::from(weight).to_le_bytes()).collect())
 }
@@ -52,16 +47,7 @@ pub struct MirrorCounts {
     pub all: u64,
 }
 
-/// Weights as another program wrote them.
-#[derive(Clone, Debug)]
-pub struct ImportedEval {
-    /// The weights at canonical indices, and the same at their mirrors.
-    pub evaluation: Evaluation,
-    /// What the file had at these mirrors.
-    pub mirrors: MirrorCounts,
-}
-
-/// Reads weights. A configuration and its mirrors share the weight of the smallest index.
+/// Reads weights, and counts the mirrors. A configuration and its mirrors share the weight of the smallest index.
 ///
 /// The published C program writes files whose mirrors differ. It learns at the smallest index and then copies the weight to
 /// the index that it visited, so the other mirrors keep the weight of their last visit. Its table of the mirrors of short
@@ -70,7 +56,7 @@ pub struct ImportedEval {
 /// # Errors
 ///
 /// A missing file, one of another size, or weights beyond 16 bits.
-pub fn import_es_cube_eval(path: &Path) -> Result<ImportedEval, ArtifactError> {
+pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), ArtifactError> {
     let set = es_cube();
     let expected = set.feature_count() * 4;
     let bytes = read_bounded(path, 1 << 30)?;
@@ -93,7 +79,7 @@ pub fn import_es_cube_eval(path: &Path) -> Result<ImportedEval, ArtifactError> {
     };
     let evaluation =
         Evaluation::new(Arc::new(set), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
-    Ok(ImportedEval { evaluation, mirrors })
+    Ok((evaluation, mirrors))
 }
 
 #[cfg(test)]
@@ -114,8 +100,8 @@ mod tests {
         let mobile = Evaluation::zero(Arc::new(parse_features(&mobile).unwrap()));
         assert!(es_cube_eval_bytes(&mobile).unwrap_err().contains("`mobile`"), "as many weights as es-cube");
         assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
-        let imported = import_es_cube_eval(&path).unwrap();
-        assert_eq!((imported.evaluation.weights(), imported.mirrors.differing), (evaluation.weights(), 0));
+        let (imported, mirrors) = import_es_cube_eval(&path).unwrap();
+        assert_eq!((imported.weights(), mirrors.differing), (evaluation.weights(), 0));
         let mut bytes = std::fs::read(&path).unwrap();
         publish_bytes(&path, &bytes[1..]).unwrap();
         assert!(import_es_cube_eval(&path).is_err());
@@ -139,17 +125,17 @@ mod tests {
             publish_bytes(&path, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>()).unwrap();
             import_es_cube_eval(&path).unwrap()
         };
-        let imported = write(&words);
-        assert_eq!(imported.mirrors.differing, 1);
+        let (imported, mirrors) = write(&words);
+        assert_eq!(mirrors.differing, 1);
         assert_eq!(
-            imported.mirrors.all,
+            mirrors.all,
             set.canonical().iter().zip(0..).filter(|(canonical, feature)| *canonical < feature).count() as u64
         );
-        let weights = imported.evaluation.weights();
+        let weights = imported.weights();
         assert_eq!((weights[smaller], weights[larger]), (120, 120));
         assert_eq!(weights.iter().filter(|&&weight| weight != 0).count(), 2);
         words[larger] = 120;
-        let same = write(&words);
-        assert_eq!((same.mirrors.differing, same.evaluation.weights()), (0, weights));
+        let (same, mirrors) = write(&words);
+        assert_eq!((mirrors.differing, same.weights()), (0, weights));
     }
 }

@@ -50,9 +50,9 @@ pub fn import_model(
 ) -> Result<ImportedModel, ArtifactError> {
     let (model, base, mirrors) = match source {
         ModelSource::EsCubeEval => {
-            let imported = import_es_cube_eval(input)?;
-            let visits = vec![0; imported.evaluation.weights().len()];
-            (Model::draft(imported.evaluation, visits), None, Some(imported.mirrors))
+            let (evaluation, mirrors) = import_es_cube_eval(input)?;
+            let visits = vec![0; evaluation.weights().len()];
+            (Model::draft(evaluation, visits), None, Some(mirrors))
         }
         ModelSource::MpcDat { base, t } => {
             let mpc = import_mpc_dat(input, t)?;

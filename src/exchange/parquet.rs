@@ -2,12 +2,12 @@
 //! stored as, and written as one table.
 
 use super::columns::{Games, SourceRow, check_columns, is_column};
-use super::records::{RecordNumber, Records, SIZE_MAX};
+use super::records::{Records, SIZE_MAX};
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
 use crate::artifact::{
-    ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, TableRow,
+    ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
 };
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
@@ -21,33 +21,16 @@ use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
 
-const PANICKED: &str = "the Parquet reader gave up on it";
-
 /// A Parquet file with the columns of `positions`.
 pub const PARQUET_FILE: FileKind = FileKind {
     name: "a Parquet file of positions",
     matches: |path| {
         let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source))?;
-        let Some(Ok(builder)) = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) else { return Ok(false) };
+        let Ok(builder) = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) else { return Ok(false) };
         let names = builder.schema().fields().iter().map(|field| field.name().as_str());
         Ok(names.eq(POSITIONS.columns.iter().map(|column| column.name)))
     },
 };
-
-fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<bytes::Bytes>, ArtifactError> {
-    let bytes = bytes::Bytes::from(read_bounded(path, SIZE_MAX)?);
-    parsed(path, guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes)))
-}
-
-/// What the parser made of a file; `None` if it panicked.
-fn parsed<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T, ArtifactError> {
-    let reason = match result {
-        Some(Ok(value)) => return Ok(value),
-        Some(Err(error)) => error.to_string(),
-        None => PANICKED.to_owned(),
-    };
-    Err(ArtifactError::damaged(path, reason))
-}
 
 /// Reads the positions of a file; `label` says whether they need a score or a result.
 ///
@@ -55,9 +38,12 @@ fn parsed<T, E: ToString>(path: &Path, result: Option<Result<T, E>>) -> Result<T
 ///
 /// A missing file, one that is not Parquet, or one without the columns.
 pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> {
-    let builder = open(path)?;
+    let damaged = |reason: String| ArtifactError::damaged(path, reason);
+    let bytes = bytes::Bytes::from(read_bounded(path, SIZE_MAX)?);
+    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes)).map_err(damaged)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
-    check_columns(&names, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
+    let has = |name: &str| names.iter().any(|other| other == name);
+    check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
     for field in builder.schema().fields().iter().filter(|field| is_column(field.name())) {
         if !field.data_type().is_integer() && *field.data_type() != DataType::Boolean {
             let reason = format!("column `{}` is {}, integers expected", field.name(), field.data_type());
@@ -70,24 +56,18 @@ pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> 
     let roots = names.iter().enumerate().filter(|(_, name)| is_column(name)).map(|(index, _)| index);
     let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
-    let (mut reader, mut count) = (Some(parsed(path, reader)?), 0);
+    let (mut reader, mut count) = (Some(reader.map_err(damaged)?), 0);
     // `None` at the end of the file, or after what cannot be decoded.
     let next = move || {
-        let batch = match guarded(|| reader.as_mut()?.next()) {
-            Some(Some(Ok(batch))) => Ok(batch),
-            Some(None) => return None,
-            Some(Some(Err(error))) => Err(error.to_string()),
-            None => Err(PANICKED.to_owned()),
-        };
         let first = count + 1;
-        let rows = batch.map_or_else(
-            |reason| {
+        let rows = match guarded(|| reader.as_mut().and_then(Iterator::next).transpose()) {
+            Ok(batch) => batch_rows(&batch?, first),
+            Err(reason) => {
                 reader = None;
                 let reason = format!("the rest cannot be decoded: {reason}");
-                vec![SourceRow::bad(RecordNumber::Record(first), reason)]
-            },
-            |batch| batch_rows(&batch, first),
-        );
+                vec![SourceRow::bad(("record", first), &reason)]
+            }
+        };
         count += rows.len() as u64;
         Some(rows)
     };
@@ -111,21 +91,16 @@ fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
             None => column.as_primitive::<Int64Type>().value(row).into(),
         })
     };
-    let rows = (first..).map(RecordNumber::Record).zip(0..batch.num_rows());
-    rows.map(|(record, row)| SourceRow::new(record, |name| Ok(number(row, name)))).collect()
+    let rows = (first..).zip(0..batch.num_rows());
+    rows.map(|(record, row)| SourceRow::new(("record", record), |name| Ok(number(row, name)))).collect()
 }
 
 /// Writes positions as one Parquet file, to anything that bytes can be written to.
+#[derive(Debug)]
 pub struct ParquetWriter {
-    kind: DatasetKind,
+    table: &'static Table,
     /// Collects bytes until they are handed on.
     writer: ArrowWriter<Vec<u8>>,
-}
-
-impl std::fmt::Debug for ParquetWriter {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ParquetWriter").field("kind", &self.kind).finish_non_exhaustive()
-    }
 }
 
 impl ParquetWriter {
@@ -135,18 +110,14 @@ impl ParquetWriter {
     ///
     /// None that is expected.
     pub fn new(kind: DatasetKind, recipe: ContentHash) -> io::Result<Self> {
-        let writer = kind
-            .table(&POSITIONS)
-            .writer(Vec::new(), &base_footer(DatasetFormat::CURRENT, recipe))
-            .map_err(io::Error::other)?;
-        Ok(Self { kind, writer })
+        let table = kind.table(&POSITIONS);
+        let writer = table.writer(Vec::new(), &base_footer(DatasetFormat::CURRENT, recipe));
+        Ok(Self { table, writer: writer.map_err(io::Error::other)? })
     }
 
     /// Adds rows; what is encoded of them goes to `output`.
     pub fn write(&mut self, rows: &[PositionRow], output: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.writer
-            .write(&self.kind.table(&POSITIONS).batch(PositionRow::to_columns(rows)))
-            .map_err(io::Error::other)?;
+        self.writer.write(&self.table.batch(PositionRow::to_columns(rows))).map_err(io::Error::other)?;
         output.write_all(&std::mem::take(self.writer.inner_mut()))
     }
 

@@ -13,62 +13,8 @@ pub struct Records {
     pub total: u64,
     /// What is not used of the file, for people.
     pub notes: Vec<String>,
-    /// The records in order.
-    pub iter: Box<dyn Iterator<Item = Result<ImportedGame, BadRecord>>>,
-}
-
-impl std::fmt::Debug for Records {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Records").field("total", &self.total).field("notes", &self.notes).finish_non_exhaustive()
-    }
-}
-
-/// A record that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{number}{}: {reason}", place.as_ref().map(|place| format!(", {place}")).unwrap_or_default())]
-pub struct BadRecord {
-    /// Which record it is.
-    pub number: RecordNumber,
-    /// Where in the file, if it is not the record as a whole.
-    pub place: Option<Place>,
-    /// What is wrong.
-    pub reason: String,
-}
-
-/// The number of a record, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordNumber {
-    /// Its line in a text file.
-    Line(u64),
-    /// Its place in any other file.
-    Record(u64),
-}
-
-impl std::fmt::Display for RecordNumber {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Line(line) => write!(f, "line {line}"),
-            Self::Record(record) => write!(f, "record {record}"),
-        }
-    }
-}
-
-/// A place in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// Bytes before it in the file.
-    Byte(u64),
-    /// A column of a table.
-    Column(&'static str),
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Byte(byte) => write!(f, "byte {byte}"),
-            Self::Column(name) => write!(f, "column {name}"),
-        }
-    }
+    /// The records in order, or for one that cannot be used, its place in the file and what is wrong.
+    pub iter: Box<dyn Iterator<Item = Result<ImportedGame, String>>>,
 }
 
 /// A game with all its positions; `result` is what the source says, in discs for black.
@@ -76,8 +22,7 @@ impl std::fmt::Display for Place {
 /// # Errors
 ///
 /// Moves that lead to another result.
-pub fn imported(game: &Game, result: Option<i8>) -> Result<ImportedGame, String> {
-    let mut result = result;
+pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, String> {
     let mut rows: Vec<PositionRow> = Vec::with_capacity(game.plies().len() + 1);
     rows.extend(game.turns().map(|Turn { ply, colored, square }| PositionRow {
         played_move: Some(square.number()),
@@ -110,11 +55,7 @@ pub(super) fn lines(
     let total = lines.count();
     let next = move || {
         while let Some(Line { number, begin, text }) = lines.next() {
-            let bad = |(byte, reason): (usize, String)| BadRecord {
-                number,
-                place: Some(Place::Byte((begin + byte) as u64)),
-                reason,
-            };
+            let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {}: {reason}", begin + byte);
             if let Some(game) = text.and_then(&read).map_err(bad).transpose() {
                 return Some(game);
             }
@@ -135,7 +76,8 @@ pub(super) struct Lines {
 
 /// A line of a text file.
 pub(super) struct Line<'a> {
-    pub(super) number: RecordNumber,
+    /// Counted from 1.
+    pub(super) number: u64,
     /// Bytes of the file before it.
     pub(super) begin: usize,
     /// The line without its end, or the first byte that is not text.
@@ -160,7 +102,7 @@ impl Lines {
         self.begin = begin + bytes.len() + 1;
         self.number += 1;
         let text = std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), "it is not text".to_owned()));
-        Some(Line { number: RecordNumber::Line(self.number), begin, text })
+        Some(Line { number: self.number, begin, text })
     }
 }
 

@@ -5,7 +5,7 @@
 //! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
 //! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
-use super::records::{BadRecord, Place, RecordNumber, Records, SIZE_MAX, imported};
+use super::records::{Records, SIZE_MAX, imported};
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, ImportedGame};
 use crate::engine::{Game, Square};
@@ -42,11 +42,7 @@ pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
         let begin = HEADER_SIZE + index * RECORD_SIZE;
         let rest = bytes.get(begin..).unwrap_or_default();
         index += 1;
-        let bad = |byte: usize, reason: String| BadRecord {
-            number: RecordNumber::Record(index as u64),
-            place: Some(Place::Byte((begin + byte) as u64)),
-            reason,
-        };
+        let bad = |byte: usize, reason: String| format!("record {index}, byte {}: {reason}", begin + byte);
         if count < index {
             let extra = index == count + 1 && !rest.is_empty();
             return extra.then(|| Err(bad(0, format!("{} bytes follow the last game", rest.len()))));

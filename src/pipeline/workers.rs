@@ -86,7 +86,7 @@ pub(super) fn make_items<W, I: Send>(
     context: Context<'_>,
 ) -> Result<(), StageError> {
     let items = PartItems::new(ranges);
-    let (next, end) = (AtomicU64::new(0), AtomicU64::new(items.count()));
+    let (next, end) = (AtomicU64::new(0), AtomicU64::new(items.count));
     let claim = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let (range, id) = items.get(number)?;

@@ -12,7 +12,7 @@ use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, VerdictFile, Versioned,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, VerdictFile,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -59,10 +59,6 @@ pub struct LineageFile {
     /// A restart that was interrupted: everything from this generation on is to be removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart: Option<u32>,
-}
-
-impl Versioned for LineageFile {
-    type Format = LineageFormat;
 }
 
 /// What to do with a config that differs from that of the finished generations.
@@ -121,7 +117,7 @@ impl<'a> Lineage<'a> {
     /// A damaged document.
     pub fn read(given: &'a LoadedConfig, registry: &'a Registry, datasets: &'a Path) -> Result<Self, StageError> {
         let folder = registry.folder();
-        let file: LineageFile = read_versioned_or_default(&folder.join(NAME))?;
+        let file: LineageFile = read_versioned_or_default::<LineageFormat, _>(&folder.join(NAME))?;
         let (config, moved_defaults) = match file.configs.last() {
             Some(last) => keep_defaults(last, given, folder)?,
             None => (given.clone(), Vec::new()),
@@ -150,7 +146,7 @@ impl<'a> Lineage<'a> {
             }
         }
         let path = folder.join(NAME);
-        let known: LineageFile = read_versioned_or_default(&path)?;
+        let known: LineageFile = read_versioned_or_default::<LineageFormat, _>(&path)?;
         if known != self.file || !exists(&path)? {
             write_sealed(&path, &self.file)?;
         }

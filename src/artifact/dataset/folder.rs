@@ -6,7 +6,7 @@ use super::positions::{POSITIONS, PositionRow};
 use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::temporary::{sweep, sweep_own};
-use crate::artifact::publish::{is_folder, names_in, parent};
+use crate::artifact::publish::{entries_in, parent};
 use crate::artifact::table::row::TableRow;
 use crate::artifact::table::{FileEntry, NEVER, Table, read_listed};
 use std::ffi::OsString;
@@ -23,13 +23,7 @@ pub struct Dataset {
 /// The file of a part of a table.
 #[must_use]
 pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
-    part_name_path(folder, table.name, index)
-}
-
-/// The file of a part of the table with this name.
-#[must_use]
-pub fn part_name_path(folder: &Path, table: &str, index: usize) -> PathBuf {
-    folder.join(table).join(part_name(index))
+    folder.join(table.name).join(part_name(index))
 }
 
 /// The numbers of the parts of a table that lie in a folder, in no order.
@@ -38,12 +32,9 @@ pub fn part_name_path(folder: &Path, table: &str, index: usize) -> PathBuf {
 ///
 /// Whatever the system refuses; a folder that is not there has none.
 pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactError> {
-    let folder = folder.join(table.name);
-    if !is_folder(&folder)? {
-        return Ok(Vec::new());
-    }
     let index = |name: OsString| name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok();
-    Ok(names_in(&folder)?.into_iter().filter_map(index).collect())
+    let entries = entries_in(&folder.join(table.name))?;
+    Ok(entries.into_iter().filter_map(|entry| index(entry.file_name())).collect())
 }
 
 /// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
@@ -138,6 +129,12 @@ impl Dataset {
             Some(entry) => read_listed(&part_path(&self.folder, &GAMES, index), entry).map(|_| ()),
             None => Ok(()),
         }
+    }
+
+    /// The error of a part whose file in a table is not what it should be.
+    #[must_use]
+    pub fn damaged(&self, table: &Table, index: usize, reason: String) -> ArtifactError {
+        ArtifactError::damaged(&part_path(&self.folder, table, index), reason)
     }
 
     /// The rows of a part of a table, checked against the manifest, unless `stop` is raised.

@@ -3,10 +3,9 @@
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
-use crate::artifact::publish::is_folder;
+use crate::artifact::publish::entries_in;
 use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
-use std::fs::{self, DirEntry};
-use std::io;
+use std::fs::{DirEntry, FileType};
 use std::path::{Path, PathBuf};
 
 /// The files of a dataset folder that are not parts of tables.
@@ -14,28 +13,17 @@ const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
 /// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none or no folder.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    for entry in sorted_entries(folder)? {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
+    for (path, name, file_type) in sorted_entries(folder)? {
         if name.starts_with(TEMPORARY_PREFIX) || file_type.is_file() && FILES.contains(&name.as_str()) {
             continue;
         }
         if !file_type.is_dir() || !TABLE_NAMES.contains(&name.as_str()) {
-            return Ok(Some(entry.path()));
+            return Ok(Some(path));
         }
-        if let Some(foreign) = first_foreign_part(&entry.path())? {
+        let is_own = |name: &str| is_part_name(name) || name.starts_with(TEMPORARY_PREFIX);
+        let mut parts = sorted_entries(&path)?.into_iter();
+        if let Some((foreign, ..)) = parts.find(|(_, name, file_type)| !file_type.is_file() || !is_own(name)) {
             return Ok(Some(foreign));
-        }
-    }
-    Ok(None)
-}
-
-fn first_foreign_part(table: &Path) -> Result<Option<PathBuf>, ArtifactError> {
-    for entry in sorted_entries(table)? {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
-        if !file_type.is_file() || !(is_part_name(&name) || name.starts_with(TEMPORARY_PREFIX)) {
-            return Ok(Some(entry.path()));
         }
     }
     Ok(None)
@@ -47,13 +35,14 @@ fn is_part_name(name: &str) -> bool {
     digits.is_some_and(|digits| 5 <= digits.len() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-fn sorted_entries(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
-    if !is_folder(folder)? {
-        return Ok(Vec::new());
-    }
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut entries = entries.map_err(|source| ArtifactError::io("read", folder, source))?;
-    entries.sort_by_key(DirEntry::file_name);
+/// Path, name and type of the entries of a folder, by name; none if there is no folder.
+fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, ArtifactError> {
+    let entry = |entry: DirEntry| {
+        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
+        Ok((entry.path(), entry.file_name().to_string_lossy().into_owned(), file_type))
+    };
+    let mut entries = entries_in(folder)?.into_iter().map(entry).collect::<Result<Vec<_>, ArtifactError>>()?;
+    entries.sort_by(|(left, ..), (right, ..)| left.cmp(right));
     Ok(entries)
 }
 
@@ -61,6 +50,7 @@ fn sorted_entries(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
 mod tests {
     use super::*;
     use crate::artifact::publish::publish_bytes;
+    use std::fs;
 
     #[test]
     fn what_stages_write_is_not_foreign_and_all_else_is() {

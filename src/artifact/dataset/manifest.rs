@@ -2,7 +2,7 @@
 
 use super::bounds::PARTS_MAX;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::seal::write_sealed;
 use crate::artifact::step::{Settings, table_settings};
@@ -74,10 +74,6 @@ pub struct Manifest {
     pub parents: Vec<ContentHash>,
     /// The hash of all values, in order.
     pub content: ContentHash,
-}
-
-impl Versioned for Manifest {
-    type Format = DatasetFormat;
 }
 
 /// The name of part `index`.

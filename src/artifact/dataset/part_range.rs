@@ -54,7 +54,8 @@ pub struct PartItems<'a> {
     parts: &'a [PartRange],
     /// The number of the first item of each part.
     begins: Vec<u64>,
-    count: u64,
+    /// The number of items.
+    pub count: u64,
 }
 
 impl<'a> PartItems<'a> {
@@ -68,12 +69,6 @@ impl<'a> PartItems<'a> {
         };
         let begins = parts.iter().map(&mut begin).collect();
         Self { parts, begins, count }
-    }
-
-    /// The number of items.
-    #[must_use]
-    pub const fn count(&self) -> u64 {
-        self.count
     }
 
     /// The place of the part that has the item with this number, and the item.
@@ -117,9 +112,9 @@ mod tests {
             let of_part =
                 |(place, part): (usize, &PartRange)| part.ids().map(move |id| (place, id)).collect::<Vec<_>>();
             let listed: Vec<(usize, u64)> = parts.iter().enumerate().flat_map(of_part).collect();
-            assert_eq!(items.count(), listed.len() as u64);
-            assert_eq!((0..items.count()).map_while(|number| items.get(number)).collect::<Vec<_>>(), listed);
-            assert_eq!(items.get(items.count()), None);
+            assert_eq!(items.count, listed.len() as u64);
+            assert_eq!((0..items.count).map_while(|number| items.get(number)).collect::<Vec<_>>(), listed);
+            assert_eq!(items.get(items.count), None);
             assert_eq!(items.get(u64::MAX), None);
         }
     }

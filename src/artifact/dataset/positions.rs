@@ -6,7 +6,7 @@ use crate::engine::{Black, ColoredPosition, Ply, Position, Score, White};
 
 table_rows! {
     /// A row of a positions table; a label is `None` where the source of an imported dataset did not know it.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct PositionRow {
         /// the game, unique in the dataset
         game_id: u64 as UInt64Type, Delta;
@@ -50,22 +50,8 @@ impl PositionRow {
     #[must_use]
     pub fn unlabeled(colored: ColoredPosition, Ply(ply): Ply) -> Self {
         let (Black(black), White(white)) = colored.boards();
-        Self {
-            game_id: 0,
-            ply,
-            empties: colored.position.empties(),
-            black,
-            white,
-            black_to_move: colored.black_to_move,
-            score: None,
-            static_score: None,
-            depth: None,
-            exact: None,
-            best_move: None,
-            played_move: None,
-            random_move: None,
-            result: None,
-        }
+        let (empties, black_to_move) = (colored.position.empties(), colored.black_to_move);
+        Self { ply, empties, black, white, black_to_move, ..Self::default() }
     }
 
     /// The board, seen by the side to move, if the row is one that can be.

@@ -3,7 +3,7 @@
 use super::bounds::{GAME_ROWS_MAX, PART_ITEMS_MAX, PART_ROWS_MAX, PARTS_MAX};
 use super::games::GAMES;
 use super::gate_games::GATE_GAMES;
-use super::manifest::{DatasetKind, Manifest, Part, RULES, content_of};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, content_of};
 use super::mpc_samples::MPC_SAMPLES;
 use super::positions::POSITIONS;
 use crate::artifact::error::ArtifactError;
@@ -59,7 +59,7 @@ impl Manifest {
         if !exists(&path)? {
             return Err(ArtifactError::unfit(folder, "it has no manifest.json: it is not a dataset, or not finished"));
         }
-        let manifest: Self = read_versioned(&path)?;
+        let manifest: Self = read_versioned::<DatasetFormat, _>(&path)?;
         if manifest.content != content_of(&manifest.parts) {
             return Err(ArtifactError::damaged(&path, "its content hash is not that of its parts"));
         }

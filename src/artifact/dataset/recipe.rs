@@ -1,8 +1,8 @@
 //! A recipe: everything that determines the rows of a dataset, except their number. Parts are made by it, found by it, and
 //! told apart by it.
 
-use super::folder::{Dataset, part_name_path, part_path};
-use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES};
+use super::folder::{Dataset, part_path};
+use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, RULES, part_name};
 use super::part_range::PartRange;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
@@ -71,7 +71,8 @@ impl Recipe {
         let Some(manifest) = Manifest::find(folder, self.origin.kind)? else { return Ok(None) };
         if manifest.recipe != self.hash {
             let tables = manifest.parts.first().into_iter().flat_map(|part| part.files.keys());
-            let mut footers = tables.filter_map(|table| Table::read_footer(&part_name_path(folder, table, 0)).ok());
+            let mut footers =
+                tables.filter_map(|table| Table::read_footer(&folder.join(table).join(part_name(0))).ok());
             return Err(self.conflict(folder, &footers.next_back().unwrap_or_default()));
         }
         self.check_count(folder, manifest.done, asked)?;
@@ -129,19 +130,15 @@ impl Recipe {
         tables: &[(&Table, u64)],
         stop: &AtomicBool,
     ) -> Result<Option<FoundPart>, ArtifactError> {
-        let expected = self.footer(range);
         let (mut entries, mut files) = (BTreeMap::new(), Vec::new());
         for &(table, rows_max) in tables {
-            let of_recipe = |footer: &Footer| match footer.get("renma.recipe") == expected.get("renma.recipe") {
-                true => Ok(rows_max),
-                false => Err(self.conflict(folder, footer)),
-            };
+            let of_recipe = |footer: &Footer| self.is_of(range, folder, footer).map(|_| rows_max);
             let found = match table.read_unlisted(&part_path(folder, table, range.index), of_recipe, stop) {
                 Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => return Ok(None),
                 other => other?,
             };
             let (entry, footer, rows) = found;
-            if expected.iter().any(|(key, value)| footer.get(key) != Some(value)) {
+            if !self.is_of(range, folder, &footer)? {
                 return Ok(None);
             }
             entries.insert(table.name.to_owned(), entry);
@@ -156,22 +153,26 @@ impl Recipe {
     ///
     /// A part of another recipe, or whatever the system refuses.
     pub fn has_part(&self, folder: &Path, range: &PartRange, table: &Table) -> Result<bool, ArtifactError> {
-        let expected = self.footer(range);
         match Table::read_footer(&part_path(folder, table, range.index)) {
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(false),
-            Err(error) => Err(error),
-            Ok(footer) if footer.get("renma.recipe") != expected.get("renma.recipe") => {
-                Err(self.conflict(folder, &footer))
-            }
-            Ok(footer) => Ok(expected.iter().all(|(key, value)| footer.get(key) == Some(value))),
+            other => self.is_of(range, folder, &other?),
         }
+    }
+
+    /// Whether a footer is that of a part of this range, or an error if it is of another recipe.
+    fn is_of(&self, range: &PartRange, folder: &Path, footer: &Footer) -> Result<bool, ArtifactError> {
+        let expected = self.footer(range);
+        if setting_in(footer, "recipe") != setting_in(&expected, "recipe") {
+            return Err(self.conflict(folder, footer));
+        }
+        Ok(expected.iter().all(|(key, value)| footer.get(key) == Some(value)))
     }
 
     /// What every file of a part says of itself.
     #[must_use]
     pub fn footer(&self, range: &PartRange) -> Footer {
-        let Origin { kind, .. } = self.origin;
-        part_footer(kind, base_footer(DatasetFormat::CURRENT, self.hash), &self.settings, [range.first, range.count])
+        let base = base_footer(DatasetFormat::CURRENT, self.hash);
+        part_footer(self.origin.kind, base, &self.settings, [range.first, range.count])
     }
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.
@@ -206,7 +207,7 @@ pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
 }
 
 /// Adds to a footer the settings, the first item and the number of items.
-fn part_footer<'s>(
+pub(super) fn part_footer<'s>(
     kind: DatasetKind,
     mut footer: Footer,
     settings: impl IntoIterator<Item = &'s (String, String)>,
@@ -236,32 +237,12 @@ pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
 ///
 /// The first key of a footer that differs, with both values, or a file that cannot be read.
 pub fn check_footers(dataset: &Dataset, index: usize, settings: &[(String, String)]) -> Result<(), ArtifactError> {
-    compare_footers(dataset, index, settings, true)
-}
-
-/// As [`check_footers`], where the manifest knows only some of the settings: those of them that a footer has are compared.
-///
-/// # Errors
-///
-/// As [`check_footers`].
-pub fn check_known_footers(
-    dataset: &Dataset,
-    index: usize,
-    settings: &[(String, String)],
-) -> Result<(), ArtifactError> {
-    compare_footers(dataset, index, settings, false)
-}
-
-fn compare_footers(
-    dataset: &Dataset,
-    index: usize,
-    settings: &[(String, String)],
-    all_known: bool,
-) -> Result<(), ArtifactError> {
     let manifest = dataset.manifest();
+    // Elsewhere the manifest knows only some of the settings: those of them that a footer has are compared.
+    let all_known = matches!(manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported);
     let part = &manifest.parts[index];
     for (table, entry) in &part.files {
-        let path = part_name_path(dataset.folder(), table, index);
+        let path = dataset.folder().join(table).join(part_name(index));
         let mut footer = Table::read_footer(&path)?;
         let settings = settings.iter().filter(|(name, _)| all_known || setting_in(&footer, name).is_some());
         let base = base_footer(manifest.format, manifest.recipe);

@@ -2,7 +2,7 @@
 
 use super::manifest::{DatasetKind, Manifest};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::model::document::ModelReference;
 use crate::artifact::seal::read_versioned;
@@ -70,10 +70,6 @@ pub struct VerdictFile {
     pub avoided: Vec<ContentHash>,
     /// The gate's config table.
     pub config: Value,
-}
-
-impl Versioned for VerdictFile {
-    type Format = VerdictFormat;
 }
 
 /// A match from the candidate's side.
@@ -150,7 +146,7 @@ pub struct OpeningCounts {
 pub fn read_verdict(folder: &Path) -> Result<VerdictFile, ArtifactError> {
     let manifest = Manifest::read(folder, DatasetKind::Gate)?;
     let path = folder.join("verdict.json");
-    let verdict: VerdictFile = read_versioned(&path)?;
+    let verdict: VerdictFile = read_versioned::<VerdictFormat, _>(&path)?;
     if manifest.content != verdict.games_content {
         return Err(ArtifactError::damaged(&path, "it is not the verdict on the games beside it"));
     }

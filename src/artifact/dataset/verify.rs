@@ -1,6 +1,6 @@
 //! Checks a dataset against itself: hashes, schema, every row, and every game replayed by the rules.
 
-use super::folder::{Dataset, part_path};
+use super::folder::Dataset;
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetKind, part_name};
 use super::positions::{POSITIONS, PositionRow};
@@ -13,34 +13,19 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What was checked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Verified {
-    /// Games.
-    pub games: u64,
-    /// Rows of the positions table.
-    pub positions: u64,
-    /// Games replayed move by move.
-    pub replayed: u64,
-}
-
-/// What is wrong with a dataset.
-type Finding = ArtifactError;
-
 /// Checks one part: hashes, schema and rows, and unless `fast`, that every game replays to its rows.
 ///
 /// # Errors
 ///
 /// The first thing that does not fit, with its row, or [`ArtifactError::Interrupted`] soon after `stop` is raised.
-pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<Verified, Finding> {
+pub fn verify_part(dataset: &Dataset, index: usize, fast: bool, stop: &AtomicBool) -> Result<(), ArtifactError> {
     let games = dataset.game_rows(index)?;
     let rows = dataset.rows(index, stop)?;
-    let path = part_path(dataset.folder(), &POSITIONS, index);
     for (number, row) in rows.iter().enumerate() {
         if stop.load(Ordering::Relaxed) {
             return Err(ArtifactError::Interrupted);
         }
-        row.check().map_err(|reason| Finding::damaged(&path, format!("row {number}: {reason}")))?;
+        row.check().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
     }
     match games {
         Some(games) => verify_games(dataset, index, (&games, &rows), fast, stop),
@@ -54,13 +39,12 @@ fn verify_games(
     (games, rows): (&[GameRow], &[PositionRow]),
     fast: bool,
     stop: &AtomicBool,
-) -> Result<Verified, Finding> {
+) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
-    let games_path = part_path(dataset.folder(), &GAMES, index);
-    let positions_path = part_path(dataset.folder(), &POSITIONS, index);
+    let in_games = |reason: String| dataset.damaged(&GAMES, index, reason);
+    let in_positions = |reason: String| dataset.damaged(&POSITIONS, index, reason);
     if games.len() as u64 != part.count {
-        let reason = format!("it has {} games, the manifest says {}", games.len(), part.count);
-        return Err(Finding::damaged(&games_path, reason));
+        return Err(in_games(format!("it has {} games, the manifest says {}", games.len(), part.count)));
     }
     let mut rest = rows;
     for (id, game) in (part.first..).zip(games) {
@@ -68,49 +52,41 @@ fn verify_games(
             return Err(ArtifactError::Interrupted);
         }
         if game.game_id != id {
-            return Err(Finding::damaged(
-                &games_path,
-                format!("game {id} is missing: {} is in its place", game.game_id),
-            ));
+            return Err(in_games(format!("game {id} is missing: {} is in its place", game.game_id)));
         }
         let count = rest.iter().take_while(|row| row.game_id == id).count();
         if count != usize::from(game.positions) {
-            let reason = format!("game {id} has {count} rows, its game says {}", game.positions);
-            return Err(Finding::damaged(&positions_path, reason));
+            return Err(in_positions(format!("game {id} has {count} rows, its game says {}", game.positions)));
         }
         let (rows, others) = rest.split_at(count);
         rest = others;
         if !fast {
             let kind = dataset.manifest().kind;
-            replay(game, rows, kind)
-                .map_err(|reason| Finding::damaged(&positions_path, format!("game {id}: {reason}")))?;
+            replay(game, rows, kind).map_err(|reason| in_positions(format!("game {id}: {reason}")))?;
         }
     }
     if let Some(row) = rest.first() {
-        return Err(Finding::damaged(&positions_path, format!("game {} is not among the games", row.game_id)));
+        return Err(in_positions(format!("game {} is not among the games", row.game_id)));
     }
-    let replayed = if fast { 0 } else { games.len() as u64 };
-    Ok(Verified { games: games.len() as u64, positions: rows.len() as u64, replayed })
+    Ok(())
 }
 
 /// Positions without games are numbered as games would be: every number occurs, in order.
-fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<Verified, Finding> {
+fn verify_lone_positions(dataset: &Dataset, index: usize, rows: &[PositionRow]) -> Result<(), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let mut next = part.first;
     for (number, row) in rows.iter().enumerate() {
         let continues = part.first < next && row.game_id == next - 1;
         if !continues && row.game_id != next {
-            let path = part_path(dataset.folder(), &POSITIONS, index);
-            return Err(Finding::damaged(&path, format!("row {number}: game {next} is missing")));
+            return Err(dataset.damaged(&POSITIONS, index, format!("row {number}: game {next} is missing")));
         }
         next = row.game_id + 1;
     }
     if next - part.first != part.count {
-        let path = part_path(dataset.folder(), &POSITIONS, index);
         let reason = format!("it has {} games, the manifest says {}", next - part.first, part.count);
-        return Err(Finding::damaged(&path, reason));
+        return Err(dataset.damaged(&POSITIONS, index, reason));
     }
-    Ok(Verified { games: part.count, positions: rows.len() as u64, replayed: 0 })
+    Ok(())
 }
 
 /// Plays the game and compares each position with its row; an imported game may have been given up.
@@ -150,12 +126,8 @@ fn compare(row: &PositionRow, game: &GameRow, colored: ColoredPosition, played: 
         return Err(format!("ply {}: the board is not the one its moves lead to", row.ply));
     }
     if row.played_move.is_some() && row.played_move != played {
-        return Err(format!(
-            "ply {}: played_move is {}, the game has {}",
-            row.ply,
-            text(row.played_move),
-            text(played)
-        ));
+        let (found, played) = (text(row.played_move), text(played));
+        return Err(format!("ply {}: played_move is {found}, the game has {played}", row.ply));
     }
     if row.result.is_some() && row.result != result {
         return Err(format!("ply {}: result is {}, the game's is {}", row.ply, text(row.result), text(result)));

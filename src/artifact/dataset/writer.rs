@@ -4,13 +4,14 @@ use super::folder::part_path;
 use super::games::{GAMES, GameRow};
 use super::manifest::{DatasetFormat, DatasetKind, Manifest, Part, check_part_count};
 use super::positions::{POSITIONS, PositionRow};
-use super::recipe::base_footer;
+use super::recipe::{base_footer, part_footer};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::temporary::sweep_own;
 use crate::artifact::publish::{PendingFolder, exists, is_folder, is_link, parent};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::mem::take;
 use std::path::{Path, PathBuf};
 
 /// A part is written once it has this many rows and its last game is complete.
@@ -52,8 +53,12 @@ pub struct DatasetWriter {
     parts: Vec<Part>,
     /// Games written.
     done: u64,
-    waiting: Vec<ImportedGame>,
-    waiting_rows: usize,
+    /// Games that wait for the next part, numbered from 0.
+    waiting: u64,
+    /// Those with moves.
+    games: Vec<GameRow>,
+    /// Their positions.
+    rows: Vec<PositionRow>,
 }
 
 /// The manifest of a dataset that was made by the same recipe before; `None` if there is nothing under this name.
@@ -103,33 +108,28 @@ impl DatasetWriter {
             recipe,
             parts: Vec::new(),
             done: 0,
-            waiting: Vec::new(),
-            waiting_rows: 0,
+            waiting: 0,
+            games: Vec::new(),
+            rows: Vec::new(),
         })
     }
 
     /// Adds a game, numbered after those before it.
     pub fn push(&mut self, game: ImportedGame) -> Result<(), ArtifactError> {
-        self.waiting_rows += game.rows.len();
-        self.waiting.push(game);
-        if self.waiting_rows < PART_ROWS { Ok(()) } else { self.flush() }
+        let game_id = self.waiting;
+        if let Some(moves) = game.moves {
+            let positions = u8::try_from(game.rows.len()).expect("a game has at most 60 moves");
+            self.games.push(GameRow { game_id, moves, random_plies: None, result: game.result, positions });
+        }
+        self.rows.extend(game.rows.into_iter().map(|row| PositionRow { game_id, ..row }));
+        self.waiting += 1;
+        if self.rows.len() < PART_ROWS { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<(), ArtifactError> {
-        let mut rows = Vec::with_capacity(std::mem::take(&mut self.waiting_rows));
-        let mut games = Vec::new();
-        let count = self.waiting.len() as u64;
-        for (game_id, game) in (0..).zip(self.waiting.drain(..)) {
-            let positions = game.rows.len();
-            rows.extend(game.rows.into_iter().map(|row| PositionRow { game_id, ..row }));
-            if let Some(moves) = game.moves {
-                let positions = u8::try_from(positions).expect("a game has at most 60 moves");
-                games.push(GameRow { game_id, moves, random_plies: None, result: game.result, positions });
-            }
-        }
+        let (count, games, rows) = (take(&mut self.waiting), take(&mut self.games), take(&mut self.rows));
         assert!(games.is_empty() || games.len() as u64 == count, "games with and without moves do not mix");
-        let games = (!games.is_empty()).then_some(games);
-        self.add_part(count, games, rows)
+        self.add_part(count, (!games.is_empty()).then_some(games), rows)
     }
 
     /// Adds a part of `count` games, whose ids count from 0 and are raised to follow those before it.
@@ -145,9 +145,8 @@ impl DatasetWriter {
     ) -> Result<(), ArtifactError> {
         let (index, first) = (self.parts.len(), self.done);
         check_part_count(&self.output, index + 1)?;
-        let mut footer = base_footer(DatasetFormat::CURRENT, self.recipe);
-        footer.insert("renma.first_game".into(), first.to_string());
-        footer.insert("renma.games".into(), count.to_string());
+        let base = base_footer(DatasetFormat::CURRENT, self.recipe);
+        let footer = part_footer(self.kind, base, &[], [first, count]);
         let mut files = BTreeMap::new();
         if let Some(mut games) = games {
             games.iter_mut().for_each(|game| game.game_id += first);
@@ -170,7 +169,7 @@ impl DatasetWriter {
     ///
     /// A name that was taken in the meantime, or whatever the system refuses; then there is no dataset.
     pub fn finish(mut self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
-        if !self.waiting.is_empty() {
+        if 0 < self.waiting {
             self.flush()?;
         }
         let Provenance { models, config, parents, asked } = provenance;

@@ -3,7 +3,7 @@
 //! A version has one archive. Everything but the contents of its files follows from their names and sizes, so a reader knows
 //! each header before it comes and accepts no other.
 
-use super::document::{ModelDocument, ModelKind};
+use super::document::{ModelDocument, ModelFormat};
 use super::features_file::parse_features;
 use super::version::{Model, check_file};
 use crate::artifact::error::ArtifactError;
@@ -11,7 +11,7 @@ use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::open_bounded;
 use crate::artifact::seal::parse_versioned;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use tar::{Builder, EntryType, Header};
 
@@ -20,7 +20,7 @@ pub const ARCHIVE_FILE: FileKind = FileKind {
     name: "a model archive",
     matches: |path| {
         let first = first_bytes(path, BLOCK as u64)?;
-        Ok(document_size(&first).is_ok())
+        Ok(document_size(&first).is_some())
     },
 };
 
@@ -62,7 +62,7 @@ impl Archive {
         let bytes = bytes_of("model.json")?;
         check_size(&place.join("model.json"), bytes.len() as u64, DOCUMENT_SIZE_MAX)?;
         let mut archive = Self::begin(place, bytes)?;
-        for &name in names_of(&archive.document) {
+        for &name in archive.document.origin.kind.files() {
             let bytes = bytes_of(name)?;
             archive.push(place, name, bytes)?;
         }
@@ -75,19 +75,23 @@ impl Archive {
     ///
     /// A file in which any byte is not that of the archive of a version.
     pub fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let mut reader = ArchiveReader { path, reader: BufReader::new(open_bounded(path, u64::MAX)?.0), place: 0 };
+        let mut reader = ArchiveReader { path, reader: open_bounded(path, u64::MAX)?.0, place: 0 };
         let first = reader.up_to(BLOCK as u64)?;
-        let size = document_size(&first).map_err(|reason| ArtifactError::damaged(path, reason))?;
+        let other = || ArtifactError::damaged(path, "it does not begin as a model archive does");
+        let size = document_size(&first).ok_or_else(other)?;
         let document = reader.file("model.json", size)?;
         let mut archive = Self::begin(path, document)?;
-        for &name in names_of(&archive.document) {
+        for &name in archive.document.origin.kind.files() {
             let size = archive.size_of(path, name)?;
-            reader.expect(&header(name, size), &format!("the header of {name}"))?;
+            reader.expect(header(name, size).as_bytes(), &format!("the header of {name}"))?;
             let bytes = reader.file(name, size)?;
             archive.push(path, name, bytes)?;
         }
         reader.expect(&[0; END], "its end")?;
-        reader.expect_no_more()?;
+        let end = reader.place;
+        if !reader.up_to(1)?.is_empty() {
+            return Err(reader.damaged(format!("something follows its end at byte {end}")));
+        }
         Ok(archive)
     }
 
@@ -95,7 +99,7 @@ impl Archive {
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         let mut builder = Builder::new(writer);
         for (name, bytes) in &self.files {
-            builder.append(&tar_header(name, bytes.len() as u64), &bytes[..])?;
+            builder.append(&header(name, bytes.len() as u64), &bytes[..])?;
         }
         builder.finish()
     }
@@ -119,8 +123,8 @@ impl Archive {
 
     fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
         let path = place.join("model.json");
-        let document: ModelDocument = parse_versioned(&path, &bytes)?;
-        let names = names_of(&document);
+        let document: ModelDocument = parse_versioned::<ModelFormat, _>(&path, &bytes)?;
+        let names = document.origin.kind.files();
         if let Some(name) = document.files.keys().find(|name| !names.contains(&name.as_str())) {
             return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));
         }
@@ -152,14 +156,6 @@ impl Archive {
     }
 }
 
-/// The files beside `model.json`, in the order of an archive.
-fn names_of(document: &ModelDocument) -> &'static [&'static str] {
-    match document.origin.kind {
-        ModelKind::Draft => &["features.toml", "weights.parquet"],
-        ModelKind::Model => &["features.toml", "weights.parquet", "mpc.parquet"],
-    }
-}
-
 fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError> {
     if size <= size_max {
         return Ok(());
@@ -167,7 +163,7 @@ fn check_size(path: &Path, size: u64, size_max: u64) -> Result<(), ArtifactError
     Err(ArtifactError::damaged(path, format!("it has {size} bytes, at most {size_max} expected")))
 }
 
-fn tar_header(name: &str, size: u64) -> Header {
+fn header(name: &str, size: u64) -> Header {
     let mut header = Header::new_ustar();
     header.set_path(name).expect("the names are short");
     header.set_entry_type(EntryType::Regular);
@@ -179,23 +175,16 @@ fn tar_header(name: &str, size: u64) -> Header {
     header
 }
 
-fn header(name: &str, size: u64) -> [u8; BLOCK] {
-    *tar_header(name, size).as_bytes()
-}
-
-/// The size of `model.json` in the first block of an archive.
-fn document_size(first: &[u8]) -> Result<u64, String> {
-    const REASON: &str = "it does not begin as a model archive does";
-    let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten().ok_or(REASON)?;
-    if size == 0 || DOCUMENT_SIZE_MAX < size || header("model.json", size) != first {
-        return Err(REASON.to_owned());
-    }
-    Ok(size)
+/// The size of `model.json` in the first block of an archive; `None` if no archive begins so.
+fn document_size(first: &[u8]) -> Option<u64> {
+    let size = (first.len() == BLOCK).then(|| Header::from_byte_slice(first).size().ok()).flatten()?;
+    let is_sound = 0 < size && size <= DOCUMENT_SIZE_MAX && header("model.json", size).as_bytes() == first;
+    is_sound.then_some(size)
 }
 
 struct ArchiveReader<'a> {
     path: &'a Path,
-    reader: BufReader<File>,
+    reader: File,
     /// Bytes read so far.
     place: u64,
 }
@@ -204,7 +193,7 @@ impl ArchiveReader<'_> {
     /// The next bytes, fewer at the end. Memory grows with what is there, not with what a header says.
     fn up_to(&mut self, count: u64) -> Result<Vec<u8>, ArtifactError> {
         let mut bytes = Vec::new();
-        let read = self.reader.by_ref().take(count).read_to_end(&mut bytes);
+        let read = (&self.reader).take(count).read_to_end(&mut bytes);
         self.place += read.map_err(|source| ArtifactError::io("read", self.path, source))? as u64;
         Ok(bytes)
     }
@@ -231,15 +220,6 @@ impl ArchiveReader<'_> {
             return Err(self.damaged(format!("{what}, from byte {place} on, is not that of a model archive")));
         }
         Ok(())
-    }
-
-    fn expect_no_more(&mut self) -> Result<(), ArtifactError> {
-        let more = self.reader.fill_buf().map_err(|source| ArtifactError::io("read", self.path, source))?;
-        if more.is_empty() {
-            Ok(())
-        } else {
-            Err(self.damaged(format!("something follows its end at byte {}", self.place)))
-        }
     }
 
     fn damaged(&self, reason: String) -> ArtifactError {

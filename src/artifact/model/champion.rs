@@ -2,7 +2,7 @@
 
 use super::name::VersionId;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::{Deserialize, Serialize};
@@ -33,10 +33,6 @@ pub struct ChampionFile {
     pub acted: Vec<ContentHash>,
 }
 
-impl Versioned for ChampionFile {
-    type Format = ChampionFormat;
-}
-
 impl ChampionFile {
     /// Reads the file of a registry; one without it has no champion.
     ///
@@ -44,7 +40,7 @@ impl ChampionFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_versioned_or_default(&registry.join("champion.json"))
+        read_versioned_or_default::<ChampionFormat, _>(&registry.join("champion.json"))
     }
 
     /// Replaces the file of a registry, atomically.

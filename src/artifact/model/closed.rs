@@ -6,7 +6,7 @@ use super::document::ModelReference;
 use super::name::VersionId;
 use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -62,10 +62,6 @@ pub struct ClosedFile {
     pub generations: Vec<GenerationLine>,
 }
 
-impl Versioned for ClosedFile {
-    type Format = ClosedFormat;
-}
-
 impl ClosedFile {
     /// The file of a registry, whether or not it exists.
     #[must_use]
@@ -79,7 +75,7 @@ impl ClosedFile {
     ///
     /// A damaged file, or one of another format.
     pub fn read(registry: &Path) -> Result<Self, ArtifactError> {
-        read_versioned_or_default(&Self::path(registry))
+        read_versioned_or_default::<ClosedFormat, _>(&Self::path(registry))
     }
 
     /// Replaces the file of a registry, atomically.
@@ -90,10 +86,8 @@ impl ClosedFile {
 
 fn read_generation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let generation = u32::deserialize(deserializer)?;
-    match generation.checked_add(1) {
-        Some(_) => Ok(generation),
-        None => Err(D::Error::custom(format!("generation {generation} has none after it"))),
-    }
+    let is_last = || D::Error::custom(format!("generation {generation} has none after it"));
+    generation.checked_add(1).map(|_| generation).ok_or_else(is_last)
 }
 
 fn write_number<S: Serializer>(id: &Option<VersionId>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -101,13 +95,12 @@ fn write_number<S: Serializer>(id: &Option<VersionId>, serializer: S) -> Result<
 }
 
 fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<VersionId>, D::Error> {
-    match u64::deserialize(deserializer)? {
-        0 => Ok(None),
-        number => match VersionId::from_number(number) {
-            Some(id) => Ok(Some(id)),
-            None => Err(D::Error::custom(format!("{number} is not the number of a version"))),
-        },
+    let number = u64::deserialize(deserializer)?;
+    let id = VersionId::from_number(number);
+    if number != 0 && id.is_none() {
+        return Err(D::Error::custom(format!("{number} is not the number of a version")));
     }
+    Ok(id)
 }
 
 #[cfg(test)]

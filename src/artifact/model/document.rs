@@ -2,7 +2,7 @@
 
 use super::name::{ModelName, VersionId};
 use crate::artifact::error::ArtifactError;
-use crate::artifact::format::{FormatVersion, Versioned};
+use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,16 @@ pub enum ModelKind {
     Draft,
     /// Weights with MPC statistics fitted to them.
     Model,
+}
+
+impl ModelKind {
+    /// The files of a version beside `model.json`, in the order of an archive.
+    pub(super) const fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Draft => &["features.toml", "weights.parquet"],
+            Self::Model => &["features.toml", "weights.parquet", "mpc.parquet"],
+        }
+    }
 }
 
 /// A model that a file names: a parent, a player, a champion.
@@ -97,10 +107,6 @@ pub struct ModelDocument {
     pub mpc_weights: Option<ContentHash>,
     /// Its files, by name.
     pub files: BTreeMap<String, ModelFile>,
-}
-
-impl Versioned for ModelDocument {
-    type Format = ModelFormat;
 }
 
 impl ModelDocument {

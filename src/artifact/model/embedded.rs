@@ -8,10 +8,11 @@ use super::builtin::Builtin;
 use super::document::ModelDocument;
 use super::version::Model;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::seal::parse_versioned;
 use crate::engine::Evaluation;
 use crate::engine::eval::builtin;
 use std::path::Path;
+
+const SOUND: &str = "the shipped model is sound";
 
 /// The files of the shipped model.
 const SHIPPED: [(&str, &[u8]); 4] = [
@@ -54,8 +55,8 @@ impl Builtin {
             Self::DiscCount => (untrained(builtin::disc_count()), None),
             Self::SquareWeights => (untrained(builtin::square_weights()), None),
             Self::Champion => {
-                let (model, document) = shipped().expect("the shipped model is sound");
-                (model, Some(document))
+                let archive = self.archive().expect(SOUND);
+                (archive.model(Path::new(self.name())).expect(SOUND), Some(archive.document))
             }
         }
     }
@@ -65,13 +66,6 @@ impl Builtin {
 fn untrained(evaluation: Evaluation) -> Model {
     let visits = vec![0; evaluation.weights().len()];
     Model::draft(evaluation, visits)
-}
-
-fn shipped() -> Result<(Model, ModelDocument), ArtifactError> {
-    let place = Path::new(Builtin::Champion.name());
-    let document = parse_versioned(place, &shipped_file(place, "model.json")?)?;
-    let model = Model::decode(place, &document, |name| shipped_file(place, name))?;
-    Ok((model, document))
 }
 
 fn shipped_file(place: &Path, name: &str) -> Result<Vec<u8>, ArtifactError> {
@@ -85,9 +79,9 @@ mod tests {
 
     #[test]
     fn the_shipped_model_is_sound_and_has_its_own_statistics() {
-        let (model, document) = shipped().unwrap();
+        let (model, document) = Builtin::Champion.load();
         assert_eq!(model.mpc_weights, Some(model.weights_hash()));
-        assert_eq!(document.content, model.content_hash());
+        assert_eq!(document.unwrap().content, model.content_hash());
         let size: usize = SHIPPED.iter().map(|(_, bytes)| bytes.len()).sum();
         assert!(size <= 12 << 20, "{size} bytes");
     }

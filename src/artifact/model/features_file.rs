@@ -34,7 +34,7 @@ struct PatternEntry {
 }
 
 /// A pattern without squares.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum EntryKind {
     Mobility,
@@ -43,12 +43,20 @@ enum EntryKind {
     Parity,
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum EntrySide {
     Own,
     Opponent,
 }
+
+/// What the words of a file stand for.
+const COUNTED: [(EntryKind, Counted); 3] = [
+    (EntryKind::Mobility, Counted::Mobility),
+    (EntryKind::Potential, Counted::Potential),
+    (EntryKind::Discs, Counted::Discs),
+];
+const SIDES: [(EntrySide, Side); 2] = [(EntrySide::Own, Side::Own), (EntrySide::Opponent, Side::Opponent)];
 
 /// Reads a features file.
 ///
@@ -101,16 +109,10 @@ fn pattern(entry: PatternEntry) -> Result<Pattern, String> {
 }
 
 fn number(name: &str, kind: EntryKind, side: Option<EntrySide>, cap: Option<u8>) -> Result<Number, String> {
-    let counted = match kind {
-        EntryKind::Mobility => Counted::Mobility,
-        EntryKind::Potential => Counted::Potential,
-        EntryKind::Discs => Counted::Discs,
-        EntryKind::Parity => return Ok(Number::Parity),
-    };
-    let side = match side {
-        Some(EntrySide::Own) => Side::Own,
-        Some(EntrySide::Opponent) => Side::Opponent,
-        None => return Err(format!("pattern `{name}` needs `side = \"own\"` or `side = \"opponent\"`")),
+    let counted = COUNTED.into_iter().find(|(entry, _)| *entry == kind);
+    let Some((_, counted)) = counted else { return Ok(Number::Parity) };
+    let Some((_, side)) = SIDES.into_iter().find(|(entry, _)| Some(*entry) == side) else {
+        return Err(format!("pattern `{name}` needs `side = \"own\"` or `side = \"opponent\"`"));
     };
     Ok(Number::Count { counted, side, cap: cap.unwrap_or(CAP_DEFAULT) })
 }
@@ -124,15 +126,8 @@ fn entry(pattern: &Pattern) -> PatternEntry {
         }
         PatternKind::Number(Number::Parity) => entry.kind = Some(EntryKind::Parity),
         PatternKind::Number(Number::Count { counted, side, cap }) => {
-            entry.kind = Some(match counted {
-                Counted::Mobility => EntryKind::Mobility,
-                Counted::Potential => EntryKind::Potential,
-                Counted::Discs => EntryKind::Discs,
-            });
-            entry.side = Some(match side {
-                Side::Own => EntrySide::Own,
-                Side::Opponent => EntrySide::Opponent,
-            });
+            entry.kind = COUNTED.into_iter().find(|(_, other)| other == counted).map(|(kind, _)| kind);
+            entry.side = SIDES.into_iter().find(|(_, other)| other == side).map(|(side, _)| side);
             entry.cap = Some(*cap);
         }
     }

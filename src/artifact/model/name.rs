@@ -98,10 +98,8 @@ pub enum ModelName {
 
 /// A text that is not the name of a model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is neither a version id, such as v0001, nor a built-in model of this renma: {builtins}", builtins = Builtin::names())]
-pub struct ModelNameError {
-    text: String,
-}
+#[error("`{0}` is neither a version id, such as v0001, nor a built-in model of this renma: {builtins}", builtins = Builtin::names())]
+pub struct ModelNameError(String);
 
 impl ModelName {
     /// The version, if it is one.
@@ -123,21 +121,13 @@ impl fmt::Display for ModelName {
     }
 }
 
-impl FromStr for ModelName {
-    type Err = ModelNameError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let version = text.parse().ok().map(Self::Version);
-        let name = version.or_else(|| Builtin::named(text).map(Self::Builtin));
-        name.ok_or_else(|| ModelNameError { text: text.to_owned() })
-    }
-}
-
 impl TryFrom<String> for ModelName {
     type Error = ModelNameError;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        text.parse()
+        let version = text.parse().ok().map(Self::Version);
+        let name = version.or_else(|| Builtin::named(&text).map(Self::Builtin));
+        name.ok_or(ModelNameError(text))
     }
 }
 

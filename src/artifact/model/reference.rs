@@ -6,14 +6,11 @@ use super::champion::ChampionFile;
 use super::document::{ModelDocument, ModelReference};
 use super::name::{ModelName, VersionId};
 use super::registry::Registry;
-use super::version::Model;
+use super::version::{Model, SIZE_MAX};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::publish::{exists, is_folder, read_bounded};
 use std::path::{Path, PathBuf};
-
-/// A larger file of a version is not read.
-const SIZE_MAX: u64 = 4 << 30;
 
 /// Where a model was read from.
 #[derive(Clone, Debug, PartialEq, Eq)]

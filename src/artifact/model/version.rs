@@ -2,7 +2,7 @@
 
 use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin};
 use super::features_file::{features_text, parse_features};
-use super::mpc_file::{self, MPC};
+use super::mpc_file::{self, MPC, MpcRow};
 use super::name::VersionId;
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
@@ -10,12 +10,14 @@ use crate::artifact::hash::{ContentHash, FieldHasher};
 use crate::artifact::publish::{check_folder, exists, publish_bytes, read_bounded};
 use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
+use crate::artifact::table::row::TableRow;
 use crate::engine::{Counted, Evaluation, MpcTable, NORMAL_QUANTILES, Number, PatternKind, PatternSet, Side};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-const SIZE_MAX: u64 = 4 << 30;
+/// A larger file of a version is not read.
+pub(super) const SIZE_MAX: u64 = 4 << 30;
 
 /// Weights, how often training reached each, and MPC statistics.
 #[derive(Clone, Debug)]
@@ -44,7 +46,8 @@ impl Model {
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
         let weights = self.evaluation.weights();
-        let bytes = weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect());
+        let bytes =
+            weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<_>>());
         FieldHasher::new("weights")
             .field("patterns", pattern_set_hash(set).to_string().as_bytes())
             .field_in_parts("weights", size_of_val(weights) as u64, bytes)
@@ -76,14 +79,12 @@ impl Model {
         publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);
         WEIGHTS.write_batches(&folder.join("weights.parquet"), batches, &Footer::new())?;
-        let mut names = vec!["features.toml", "weights.parquet"];
         if origin.kind == ModelKind::Model {
-            let batch = mpc_file::to_batch(&self.mpc, &self.mpc_samples);
-            MPC.write(&folder.join("mpc.parquet"), &batch, &Footer::new())?;
-            names.push("mpc.parquet");
+            let rows = mpc_file::to_rows(&self.mpc, &self.mpc_samples);
+            MPC.write_rows(&folder.join("mpc.parquet"), &rows, &Footer::new())?;
         }
         let mut files = BTreeMap::new();
-        for name in names {
+        for &name in origin.kind.files() {
             let bytes = read_bounded(&folder.join(name), SIZE_MAX)?;
             files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
         }
@@ -142,8 +143,8 @@ impl Model {
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
             let batch = MPC.decode(&path, file("mpc.parquet")?, mpc_file::ROWS_MAX)?;
-            (model.mpc, model.mpc_samples) =
-                mpc_file::from_batch(&batch).map_err(|reason| ArtifactError::damaged(&path, reason))?;
+            let read = MpcRow::from_batch(&batch).and_then(|rows| mpc_file::from_rows(&rows));
+            (model.mpc, model.mpc_samples) = read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;
         }
         if model.content_hash() != document.content || model.weights_hash() != document.weights {
@@ -166,7 +167,7 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     if !exists(&path)? {
         return Err(ArtifactError::unfit(folder, "it has no model.json: it is not a model"));
     }
-    let document: ModelDocument = read_versioned(&path)?;
+    let document: ModelDocument = read_versioned::<ModelFormat, _>(&path)?;
     match VersionId::of_folder(folder) {
         Some(id) if id != document.id => {
             let found = document.id;
@@ -201,14 +202,9 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();
     hasher.field("phase starts", &starts);
     for pattern in set.patterns() {
-        match &pattern.kind {
-            PatternKind::Squares(squares) => {
-                let numbers: Vec<u8> = squares.iter().map(|square| square.number()).collect();
-                hasher.field("squares", &numbers);
-            }
-            PatternKind::Number(Number::Parity) => {
-                hasher.field("parity", &[]);
-            }
+        let (name, numbers) = match &pattern.kind {
+            PatternKind::Squares(squares) => ("squares", squares.iter().map(|square| square.number()).collect()),
+            PatternKind::Number(Number::Parity) => ("parity", Vec::new()),
             PatternKind::Number(Number::Count { counted, side, cap }) => {
                 let name = match counted {
                     Counted::Mobility => "mobility",
@@ -219,9 +215,10 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
                     Side::Own => 1,
                     Side::Opponent => 2,
                 };
-                hasher.field(name, &[side, *cap]);
+                (name, vec![side, *cap])
             }
-        }
+        };
+        hasher.field(name, &numbers);
     }
     hasher.finish()
 }

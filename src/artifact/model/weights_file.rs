@@ -5,7 +5,6 @@ use crate::artifact::table::{Column, Layout, ROW_GROUP_ROWS, Table};
 use crate::engine::{Evaluation, PatternSet};
 use arrow::array::{AsArray, Int16Array, Int32Array, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Int16Type, Int32Type, UInt32Type};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,72 +21,46 @@ pub static WEIGHTS: Table = Table {
     nullable: false,
 };
 
-/// A canonical feature of a phase.
-#[derive(Clone, Copy)]
-struct CanonicalFeature {
-    pattern: usize,
+/// A row of a file: a canonical feature of a phase.
+struct Row<'a> {
+    phase: usize,
+    /// The name of the pattern.
+    pattern: &'a str,
     index: usize,
-    /// Among all features of a phase.
-    feature: usize,
+    /// Its place in a table `[phase][feature]`.
+    place: usize,
 }
 
 /// The rows of a file: the canonical features of each phase, phase after phase.
-struct Rows<'a> {
-    set: &'a PatternSet,
-    features: Vec<CanonicalFeature>,
-}
-
-impl<'a> Rows<'a> {
-    fn new(set: &'a PatternSet) -> Self {
-        let features = set.patterns().iter().enumerate().flat_map(|(pattern, kind)| {
-            let offset = set.offset(pattern);
-            let features = (0..kind.configuration_count()).map(move |index| CanonicalFeature {
-                pattern,
-                index,
-                feature: offset + index,
-            });
-            features.filter(|canonical| set.canonical()[canonical.feature] as usize == canonical.feature)
-        });
-        Self { features: features.collect(), set }
-    }
-
-    fn count(&self) -> usize {
-        self.set.phase_count() * self.features.len()
-    }
-
-    /// The phase and the feature of a row.
-    fn at(&self, row: usize) -> (usize, CanonicalFeature) {
-        (row / self.features.len(), self.features[row % self.features.len()])
-    }
-
-    fn pattern_name(&self, feature: CanonicalFeature) -> &'a str {
-        &self.set.patterns()[feature.pattern].name
-    }
-
-    /// Its place in a table `[phase][feature]`.
-    fn place(&self, phase: usize, feature: CanonicalFeature) -> usize {
-        phase * self.set.feature_count() + feature.feature
-    }
+fn rows(set: &PatternSet) -> impl Iterator<Item = Row<'_>> {
+    let patterns =
+        move |phase| set.patterns().iter().enumerate().map(move |(number, pattern)| (phase, number, pattern));
+    (0..set.phase_count()).flat_map(patterns).flat_map(move |(phase, number, pattern)| {
+        let first = set.offset(number);
+        let is_canonical = move |index: &usize| set.canonical()[first + index] as usize == first + index;
+        let place = phase * set.feature_count() + first;
+        let row = move |index| Row { phase, pattern: &pattern.name, index, place: place + index };
+        (0..pattern.configuration_count()).filter(is_canonical).map(row)
+    })
 }
 
 /// The weights and visits, `[phase][feature]`, as rows, a row group at a time.
 pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Iterator<Item = RecordBatch> + 'a {
-    let rows = Rows::new(evaluation.set());
-    let groups = (0..rows.count()).step_by(ROW_GROUP_ROWS);
-    groups.map(move |begin| to_batch(evaluation, visits, &rows, begin..rows.count().min(begin + ROW_GROUP_ROWS)))
-}
-
-fn to_batch(evaluation: &Evaluation, visits: &[u32], rows: &Rows<'_>, group: Range<usize>) -> RecordBatch {
-    let features: Vec<(usize, CanonicalFeature)> = group.map(|row| rows.at(row)).collect();
-    let places: Vec<usize> = features.iter().map(|&(phase, feature)| rows.place(phase, feature)).collect();
-    let weight = |&place: &usize| i32::from(evaluation.weights()[place]);
-    WEIGHTS.batch(vec![
-        Arc::new(Int16Array::from_iter_values(features.iter().map(|(phase, _)| *phase as i16))),
-        Arc::new(StringArray::from_iter_values(features.iter().map(|(_, feature)| rows.pattern_name(*feature)))),
-        Arc::new(UInt32Array::from_iter_values(features.iter().map(|(_, feature)| feature.index as u32))),
-        Arc::new(Int32Array::from_iter_values(places.iter().map(weight))),
-        Arc::new(UInt32Array::from_iter_values(places.iter().map(|&place| visits[place]))),
-    ])
+    let mut rows = rows(evaluation.set());
+    let next = move || {
+        let group: Vec<Row<'_>> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
+        let weight = |row: &Row<'_>| i32::from(evaluation.weights()[row.place]);
+        (!group.is_empty()).then(|| {
+            WEIGHTS.batch(vec![
+                Arc::new(Int16Array::from_iter_values(group.iter().map(|row| row.phase as i16))),
+                Arc::new(StringArray::from_iter_values(group.iter().map(|row| row.pattern))),
+                Arc::new(UInt32Array::from_iter_values(group.iter().map(|row| row.index as u32))),
+                Arc::new(Int32Array::from_iter_values(group.iter().map(weight))),
+                Arc::new(UInt32Array::from_iter_values(group.iter().map(|row| visits[row.place]))),
+            ])
+        })
+    };
+    std::iter::from_fn(next)
 }
 
 /// The evaluation and visits in the rows of a file, whatever the sizes of its batches.
@@ -102,52 +75,37 @@ pub fn from_batches(
     batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
 ) -> Result<(Evaluation, Vec<u32>), ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    let rows = Rows::new(set);
     let mut table = vec![0_i16; set.phase_count() * set.feature_count()];
     let mut visits = vec![0; table.len()];
-    let mut first = 0;
+    let (mut rows, mut number) = (rows(set), 0);
     for batch in batches {
         let batch = batch?;
-        fill(&rows, &mut table, &mut visits, (first, &batch)).map_err(damaged)?;
-        first += batch.num_rows();
+        let phases = batch.column(0).as_primitive::<Int16Type>().values();
+        let patterns = batch.column(1).as_string::<i32>();
+        let indices = batch.column(2).as_primitive::<UInt32Type>().values();
+        let weights = batch.column(3).as_primitive::<Int32Type>().values();
+        let counts = batch.column(4).as_primitive::<UInt32Type>().values();
+        for at in 0..batch.num_rows() {
+            let row = rows.next();
+            let excess = || damaged(format!("row {number} and those after it belong to no feature"));
+            let Row { phase, pattern, index, place } = row.ok_or_else(excess)?;
+            let is_next = usize::try_from(phases[at]) == Ok(phase) && patterns.value(at) == pattern;
+            if !is_next || indices[at] as usize != index {
+                return Err(damaged(format!("row {number} is not phase {phase}, pattern {pattern}, index {index}")));
+            }
+            let weight = weights[at];
+            let beyond = |_| damaged(format!("row {number}: weight {weight} is beyond ±32767"));
+            table[place] = i16::try_from(weight).map_err(beyond)?;
+            visits[place] = counts[at];
+            number += 1;
+        }
     }
-    if first < rows.count() {
-        let (phase, feature) = rows.at(first);
-        let (name, index) = (rows.pattern_name(feature), feature.index);
-        return Err(damaged(format!("it ends before phase {phase}, pattern {name}, index {index}")));
+    if let Some(Row { phase, pattern, index, .. }) = rows.next() {
+        return Err(damaged(format!("it ends before phase {phase}, pattern {pattern}, index {index}")));
     }
     spread(set, &mut table);
     let evaluation = Evaluation::new(Arc::clone(set), table).map_err(|error| damaged(error.to_string()))?;
     Ok((evaluation, visits))
-}
-
-/// Puts the rows of a batch, which begins with row `first` of its file, in their places.
-fn fill(
-    rows: &Rows<'_>,
-    table: &mut [i16],
-    visits: &mut [u32],
-    (first, batch): (usize, &RecordBatch),
-) -> Result<(), String> {
-    let phases = batch.column(0).as_primitive::<Int16Type>().values();
-    let patterns = batch.column(1).as_string::<i32>();
-    let indices = batch.column(2).as_primitive::<UInt32Type>().values();
-    let weights = batch.column(3).as_primitive::<Int32Type>().values();
-    let counts = batch.column(4).as_primitive::<UInt32Type>().values();
-    for row in 0..batch.num_rows() {
-        let number = first + row;
-        if rows.count() <= number {
-            return Err(format!("row {number} and those after it belong to no feature"));
-        }
-        let (phase, feature) = rows.at(number);
-        let (name, index) = (rows.pattern_name(feature), feature.index);
-        if usize::try_from(phases[row]) != Ok(phase) || patterns.value(row) != name || indices[row] as usize != index {
-            return Err(format!("row {number} is not phase {phase}, pattern {name}, index {index}"));
-        }
-        let (weight, place) = (weights[row], rows.place(phase, feature));
-        table[place] = i16::try_from(weight).map_err(|_| format!("row {number}: weight {weight} is beyond ±32767"))?;
-        visits[place] = counts[row];
-    }
-    Ok(())
 }
 
 /// Gives every mirror the weight at its canonical place.

@@ -4,10 +4,11 @@
 //! it was killed or ran on another machine. So a process that gets the lock knows that the file was left behind. A temporary
 //! folder has a temporary file beside it, its claim, and is in use as long as that file is locked.
 
-use super::{exists, is_folder};
+use super::{entries_in, exists, is_folder, is_link};
 use crate::artifact::error::ArtifactError;
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
@@ -38,7 +39,7 @@ pub fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
 #[derive(Debug)]
 pub(super) struct TemporaryFolder {
     /// Dropped before the claim, so that a folder without a claim is not in use.
-    folder: TempDir,
+    pub(super) folder: TempDir,
     _claim: NamedTempFile,
     /// Kept open to recognize a folder that was removed and created again.
     handle: File,
@@ -53,23 +54,9 @@ impl TemporaryFolder {
         Ok(Self { folder, _claim: claim, handle })
     }
 
-    pub(super) fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// Whether the folder is still the one that was created, with everything written to it.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
-        is_at(&self.handle, self.path())
-    }
-
-    /// Keeps the folder, which has been renamed.
-    pub(super) fn release(&mut self) {
-        self.folder.disable_cleanup(true);
-    }
-
-    /// Removes the folder and everything in it.
-    pub(super) fn remove(self) -> io::Result<()> {
-        self.folder.close()
+        is_at(&self.handle, self.folder.path())
     }
 }
 
@@ -98,12 +85,11 @@ pub fn sweep_own(folder: &Path) -> Result<(), ArtifactError> {
 /// As [`sweep`].
 pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("read", folder, source);
-    if super::is_link(folder)? || !is_folder(folder)? {
+    if is_link(folder)? || !is_folder(folder)? {
         return Ok(());
     }
     sweep(folder)?;
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in entries_in(folder)? {
         if entry.file_type().map_err(failed)?.is_dir() && !has_prefix(&entry, TEMPORARY_PREFIX) {
             sweep_tree(&entry.path())?;
         }
@@ -112,29 +98,22 @@ pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
 }
 
 fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
-    let failed = |source| ArtifactError::io("remove", folder, source);
-    if !is_folder(folder)? {
-        return Ok(());
-    }
-    let entries = match fs::read_dir(folder) {
+    let entries = match entries_in(folder) {
         // A folder can be writable but not readable.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
-        other => other.map_err(failed)?,
+        Err(ArtifactError::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => return Ok(()),
+        other => other?,
     };
-    for entry in entries {
-        let entry = entry.map_err(failed)?;
-        if !has_prefix(&entry, prefix) {
-            continue;
-        }
+    for entry in entries.into_iter().filter(|entry| has_prefix(entry, prefix)) {
         let path = entry.path();
+        let failed = |source| ArtifactError::io("remove", &path, source);
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() {
             // A claim is created before its folder and removed after it.
             if !claim_of(&path).is_some_and(|claim| exists(&claim).unwrap_or(true)) {
-                gone(fs::remove_dir_all(&path)).map_err(|source| ArtifactError::io("remove", &path, source))?;
+                gone(fs::remove_dir_all(&path)).map_err(failed)?;
             }
         } else if kind.is_file() {
-            sweep_file(&path).map_err(|source| ArtifactError::io("remove", &path, source))?;
+            sweep_file(&path).map_err(failed)?;
         }
     }
     Ok(())
@@ -172,20 +151,13 @@ fn has_prefix(entry: &fs::DirEntry, prefix: &str) -> bool {
 }
 
 /// Whether a path still names an open file or folder.
-#[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
     let ours = file.metadata()?;
     match fs::symlink_metadata(path) {
         Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, path: &Path) -> io::Result<bool> {
-    fs::exists(path)
 }
 
 #[cfg(test)]
@@ -223,13 +195,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = temporary_file(folder.path()).unwrap();
         let draft = TemporaryFolder::new(folder.path()).unwrap();
-        publish_bytes(&draft.path().join("file"), b"1").unwrap();
+        publish_bytes(&draft.folder.path().join("file"), b"1").unwrap();
         for _ in 0..2 {
             sweep(folder.path()).unwrap();
             sweep_own(folder.path()).unwrap();
             sweep_tree(folder.path()).unwrap();
         }
-        assert!(file.path().exists() && draft.path().join("file").exists() && draft.is_whole().unwrap());
+        assert!(file.path().exists() && draft.folder.path().join("file").exists() && draft.is_whole().unwrap());
         drop((file, draft));
         assert!(names(folder.path()).is_empty());
     }

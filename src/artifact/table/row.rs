@@ -5,8 +5,7 @@ use crate::engine::Score;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
-use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::{BooleanType, DataType, Int16Type, Int32Type, UInt64Type, Utf8Type};
+use arrow::datatypes::{BooleanType, DataType, Float64Type, Int16Type, Int32Type, UInt64Type, Utf8Type};
 use std::sync::Arc;
 
 /// A row of a table, made by `table_rows!`.
@@ -23,19 +22,6 @@ pub trait TableRow: Sized {
     ///
     /// A column that is missing, has another type, or holds a value that no row can have.
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
-
-    /// The values as text, in the order of [`TableRow::COLUMNS`]; a missing one is empty.
-    fn texts(&self) -> Vec<String>;
-
-    /// The columns whose values are missing.
-    fn missing(&self) -> Vec<&'static str>;
-
-    /// Sets the value of a column from an integer; a flag is 0 or 1.
-    ///
-    /// # Errors
-    ///
-    /// Why no row can have that value.
-    fn set(&mut self, column: &str, value: i64) -> Result<(), String>;
 }
 
 /// A value of a row that is stored in a column of the Arrow type `A`.
@@ -46,159 +32,76 @@ pub trait Cell<A>: Sized {
     /// Whether the value may be missing.
     const IS_OPTIONAL: bool = false;
 
-    /// A column whose values were checked.
-    type Column<'a>;
-
     /// Values as a column.
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef;
 
-    /// Checks the values of a column.
+    /// Checks the values of a column; returns what gives the value in a row of it.
     ///
     /// # Errors
     ///
     /// A column of another type, or a value that a row cannot have.
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String>;
-
-    /// The value in a row of a column.
-    fn get(column: &Self::Column<'_>, row: usize) -> Self;
-
-    /// The value as text; empty if it is missing.
-    fn text(&self) -> String;
-
-    /// Whether the value is missing.
-    fn is_missing(&self) -> bool {
-        false
-    }
-
-    /// The value that an integer stands for.
-    ///
-    /// # Errors
-    ///
-    /// Why it stands for none.
-    fn from_integer(value: i64) -> Result<Self, String>;
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String>;
 }
-
-/// The values of a column of numbers, each of which fits the type of the row.
-#[derive(Debug)]
-pub struct Numbers<'a, A: ArrowPrimitiveType>(&'a [A::Native]);
 
 macro_rules! number_cells {
     ($($number:ty as $arrow:ty),*) => {$(
         impl Cell<$arrow> for $number {
             const DATA_TYPE: DataType = <$arrow as ArrowPrimitiveType>::DATA_TYPE;
 
-            type Column<'a> = Numbers<'a, $arrow>;
-
             fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
                 Arc::new(values.map(|value| value.map(Into::into)).collect::<PrimitiveArray<$arrow>>())
             }
 
-            fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+            fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
                 let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &<Self as Cell<$arrow>>::DATA_TYPE))?;
                 match array.iter().flatten().find(|&value| Self::try_from(value).is_err()) {
                     Some(value) => Err(format!("holds {value}, which is out of range")),
-                    None => Ok(Numbers(array.values())),
+                    // What is no value of the row stands where the value is missing.
+                    None => Ok(|row| Self::try_from(array.values()[row]).unwrap_or_default()),
                 }
-            }
-
-            fn get(column: &Self::Column<'_>, row: usize) -> Self {
-                // What is no value of the row stands where the value is missing.
-                Self::try_from(column.0[row]).unwrap_or_default()
-            }
-
-            fn text(&self) -> String {
-                self.to_string()
-            }
-
-            fn from_integer(value: i64) -> Result<Self, String> {
-                Self::try_from(value).map_err(|_| format!("{value} is out of range"))
             }
         }
     )*};
 }
 
-number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type);
+number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type, f64 as Float64Type);
 
 impl Cell<Int32Type> for Score {
     const DATA_TYPE: DataType = <i32 as Cell<Int32Type>>::DATA_TYPE;
-
-    type Column<'a> = Numbers<'a, Int32Type>;
 
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         <i32 as Cell<Int32Type>>::to_column(values.map(|value| value.map(|score| score.0)))
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
-        <i32 as Cell<Int32Type>>::open(column)
-    }
-
-    fn get(column: &Self::Column<'_>, row: usize) -> Self {
-        Self(<i32 as Cell<Int32Type>>::get(column, row))
-    }
-
-    fn text(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        <i32 as Cell<Int32Type>>::from_integer(value).map(Self)
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
+        let value = <i32 as Cell<Int32Type>>::open(column)?;
+        Ok(move |row| Self(value(row)))
     }
 }
 
 impl Cell<BooleanType> for bool {
     const DATA_TYPE: DataType = DataType::Boolean;
 
-    type Column<'a> = &'a BooleanBuffer;
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         Arc::new(values.collect::<BooleanArray>())
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
         let array = column.as_boolean_opt().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
-        Ok(array.values())
-    }
-
-    fn get(column: &Self::Column<'_>, row: usize) -> Self {
-        column.value(row)
-    }
-
-    fn text(&self) -> String {
-        self.to_string()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        match value {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(format!("{value} is neither 0 nor 1")),
-        }
+        Ok(|row| array.value(row))
     }
 }
 
 impl Cell<Utf8Type> for String {
     const DATA_TYPE: DataType = DataType::Utf8;
 
-    type Column<'a> = &'a StringArray;
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         Arc::new(values.collect::<StringArray>())
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
-        column.as_string_opt::<i32>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))
-    }
-
-    fn get(column: &Self::Column<'_>, row: usize) -> Self {
-        column.value(row).to_owned()
-    }
-
-    fn text(&self) -> String {
-        self.clone()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        Err(format!("{value} is not a text"))
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
+        let array = column.as_string_opt::<i32>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
+        Ok(|row| array.value(row).to_owned())
     }
 }
 
@@ -206,30 +109,13 @@ impl<A, T: Cell<A>> Cell<A> for Option<T> {
     const DATA_TYPE: DataType = T::DATA_TYPE;
     const IS_OPTIONAL: bool = true;
 
-    type Column<'a> = (T::Column<'a>, Option<&'a NullBuffer>);
-
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
         T::to_column(values.map(Option::flatten))
     }
 
-    fn open(column: &ArrayRef) -> Result<Self::Column<'_>, String> {
-        Ok((T::open(column)?, column.nulls()))
-    }
-
-    fn get((values, nulls): &Self::Column<'_>, row: usize) -> Self {
-        nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| T::get(values, row))
-    }
-
-    fn text(&self) -> String {
-        self.as_ref().map(Cell::text).unwrap_or_default()
-    }
-
-    fn is_missing(&self) -> bool {
-        self.is_none()
-    }
-
-    fn from_integer(value: i64) -> Result<Self, String> {
-        T::from_integer(value).map(Some)
+    fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
+        let (value, nulls) = (T::open(column)?, column.nulls());
+        Ok(move |row| nulls.is_none_or(|nulls| nulls.is_valid(row)).then(|| value(row)))
     }
 }
 
@@ -282,43 +168,20 @@ macro_rules! table_rows {
                     stringify!($name),
                 )?;)*
                 Ok((0..batch.num_rows()).map(|row| Self {
-                    $($name: crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::get(&$name, row)),*
+                    $($name: $name(row)),*
                 }).collect())
-            }
-
-            fn texts(&self) -> Vec<String> {
-                vec![$(crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::text(&self.$name)),*]
-            }
-
-            fn missing(&self) -> Vec<&'static str> {
-                let all = [$((
-                    stringify!($name),
-                    crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::is_missing(&self.$name),
-                )),*];
-                all.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
-            }
-
-            fn set(&mut self, column: &str, value: i64) -> Result<(), String> {
-                match column {
-                    $(stringify!($name) => {
-                        self.$name = crate::artifact::table::row::Cell::<arrow::datatypes::$arrow>::from_integer(value)?;
-                    })*
-                    _ => return Err("there is no such column".to_owned()),
-                }
-                Ok(())
             }
         }
     };
 }
-
 pub(crate) use table_rows;
 
-/// A column of a batch, by name, with its values checked.
+/// Checks the values of a column, by name; returns what gives the value in a row of it.
 ///
 /// # Errors
 ///
 /// A column that is missing, or that no row can have.
-pub fn open_column<'b, A, T: Cell<A>>(batch: &'b RecordBatch, name: &str) -> Result<T::Column<'b>, String> {
+pub fn open_column<A, T: Cell<A>>(batch: &RecordBatch, name: &str) -> Result<impl Fn(usize) -> T, String> {
     let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
     T::open(column).map_err(|reason| format!("column {name} {reason}"))
 }

@@ -1,8 +1,8 @@
 //! Searches positions whose source gave them no score.
 
 use super::Labeler;
-use crate::artifact::{ImportedGame, PositionRow};
-use crate::engine::{Limits, Searcher, Square, Stopped};
+use crate::artifact::ImportedGame;
+use crate::engine::{Limits, Searcher, Square};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 
@@ -18,7 +18,13 @@ pub(super) fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: C
         searcher.clear();
         let mut count = 0;
         for row in game.rows.iter_mut().filter(|row| row.score.is_none()) {
-            label_row(searcher, labeler, row)?;
+            let position = row.position().expect("a record was checked when it was read");
+            let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
+            row.score = Some(result.score);
+            row.static_score = Some(model.evaluation.static_value(position));
+            row.depth = Some(result.depth.0);
+            row.exact = Some(result.exact);
+            row.best_move = result.best_move.map(Square::number);
             count += 1;
         }
         Ok(count)
@@ -26,15 +32,4 @@ pub(super) fn label(labeler: Labeler<'_>, games: &mut [ImportedGame], context: C
     let counts: Result<Vec<u64>, StageError> =
         context.pool()?.install(|| games.par_iter_mut().map_init(new_searcher, label_game).collect());
     Ok(counts?.iter().sum())
-}
-
-fn label_row(searcher: &mut Searcher<'_>, labeler: Labeler<'_>, row: &mut PositionRow) -> Result<(), Stopped> {
-    let position = row.position().expect("a record was checked when it was read");
-    let result = searcher.search(position, Limits::full_width(labeler.depth)).unless_stopped()?;
-    row.score = Some(result.score);
-    row.static_score = Some(labeler.model.model.evaluation.static_value(position));
-    row.depth = Some(result.depth.0);
-    row.exact = Some(result.exact);
-    row.best_move = result.best_move.map(Square::number);
-    Ok(())
 }

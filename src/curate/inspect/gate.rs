@@ -64,7 +64,7 @@ impl ColorSummary {
 pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSummary, StageError> {
     let verdict = read_verdict(dataset.folder())?;
     let [mut black, mut white] = [ColorSummary::default(); 2];
-    let (mut games, mut moves, mut results) = (0, 0, [0; BINS]);
+    let (mut moves, mut results) = (0, [0; BINS]);
     let mut distinct = HashSet::new();
     let mut decider = verdict.test.as_ref().map(Decider::of_test);
     for index in 0..dataset.part_count() {
@@ -75,12 +75,12 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<GateSum
             let result = i32::from(result);
             (if candidate_black { &mut black } else { &mut white }).add(result);
             results[bin(Discs(result).into())] += 1;
-            games += 1;
             moves += text.len() as u64 / 2;
             distinct.insert(*blake3::hash(text.as_bytes()).as_bytes());
         }
         context.progress.advance(1);
     }
+    let games = dataset.manifest().rows(GATE_GAMES.name);
     Ok(GateSummary {
         games,
         verdict: verdict.verdict,

@@ -69,13 +69,12 @@ struct DepthSums {
 
 /// Summarizes all samples of a dataset.
 pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSummary, StageError> {
-    let (mut rows_total, mut nodes) = (0, 0);
+    let mut nodes = 0;
     let mut by_empties: BTreeMap<u8, SampleSummary> = BTreeMap::new();
     let mut by_depth: BTreeMap<u8, DepthSums> = BTreeMap::new();
     for index in 0..dataset.part_count() {
         context.check()?;
         let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
-        rows_total += rows.len() as u64;
         nodes += rows.iter().map(|row| row.nodes).sum::<u64>();
         for sample in rows.chunk_by(|left, right| left.sample_id == right.sample_id) {
             let range = sample[0].empties / EMPTIES_STEP * EMPTIES_STEP;
@@ -105,23 +104,21 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
         samples: total(|summary| summary.samples),
         from_trees: total(|summary| summary.from_trees),
         solved: total(|summary| summary.solved),
-        rows: rows_total,
+        rows: dataset.manifest().rows(MPC_SAMPLES.name),
         nodes,
-        by_depth: by_depth.into_iter().map(|(depth, sums)| sums.means(depth)).collect(),
+        by_depth: by_depth.into_iter().map(means).collect(),
         by_empties,
     })
 }
 
-impl DepthSums {
-    fn means(&self, depth: u8) -> DepthSummary {
-        let mean = |sum: f64| sum / self.rows.max(1) as f64;
-        let discs = |millidiscs: f64| Score::in_discs(mean(millidiscs));
-        DepthSummary {
-            depth,
-            rows: self.rows,
-            nodes_mean: mean(self.nodes as f64),
-            score_mean: discs(self.score as f64),
-            change_mean: (0 < depth).then(|| discs(self.change as f64)),
-        }
+fn means((depth, sums): (u8, DepthSums)) -> DepthSummary {
+    let mean = |sum: f64| sum / sums.rows.max(1) as f64;
+    let discs = |millidiscs: f64| Score::in_discs(mean(millidiscs));
+    DepthSummary {
+        depth,
+        rows: sums.rows,
+        nodes_mean: mean(sums.nodes as f64),
+        score_mean: discs(sums.score as f64),
+        change_mean: (0 < depth).then(|| discs(sums.change as f64)),
     }
 }

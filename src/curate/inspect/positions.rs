@@ -1,6 +1,6 @@
 //! A summary of positions: counts, histograms, duplicates, variety and errors.
 
-use crate::artifact::{Dataset, PositionRow, TableRow};
+use crate::artifact::{Dataset, POSITIONS, PositionRow, TableRow};
 use crate::engine::{Black, ColoredPosition, Discs, Position, Score, White};
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
@@ -125,68 +125,52 @@ pub struct PositionsSummary {
 
 /// Summarizes all positions of a dataset.
 pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<PositionsSummary, StageError> {
-    let mut inspector = Inspector::default();
+    let (mut boards, mut canonical_boards) = (HashSet::new(), HashSet::new());
+    let mut openings: BTreeMap<u8, (u64, BTreeSet<Position>)> = BTreeMap::new();
+    let mut by_empties: BTreeMap<u8, EmptiesSummary> = BTreeMap::new();
+    let mut missing = BTreeMap::new();
     for index in 0..dataset.part_count() {
-        inspector.games += dataset.manifest().parts[index].count;
-        for row in dataset.rows(index, context.stop)? {
+        let rows = dataset.rows(index, context.stop)?;
+        for (column, values) in PositionRow::COLUMNS.iter().zip(PositionRow::to_columns(&rows)) {
+            if 0 < values.null_count() {
+                *missing.entry(column.name).or_default() += values.null_count() as u64;
+            }
+        }
+        for row in rows {
             context.check()?;
-            inspector.add_row(&row);
+            let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
+            let summary = by_empties.entry(range).or_default();
+            summary.empties_min = range;
+            summary.add(&row);
+            boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
+            // A row with overlapping boards is not a position; `dataset verify` names it.
+            let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
+            let Some(colored) = colored else { continue };
+            let canonical = colored.position.canonical();
+            canonical_boards.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
+            if OPENING_PLIES.contains(&row.ply) {
+                let (games, distinct) = openings.entry(row.ply).or_default();
+                *games += 1;
+                distinct.insert(canonical);
+            }
         }
         context.progress.advance(1);
     }
-    Ok(inspector.finish())
-}
-
-/// What was found in the rows so far.
-#[derive(Debug, Default)]
-struct Inspector {
-    games: u64,
-    positions: u64,
-    boards: HashSet<u64>,
-    canonical: HashSet<u64>,
-    openings: BTreeMap<u8, (u64, BTreeSet<Position>)>,
-    by_empties: BTreeMap<u8, EmptiesSummary>,
-    missing: BTreeMap<&'static str, u64>,
-}
-
-impl Inspector {
-    fn add_row(&mut self, row: &PositionRow) {
-        self.positions += 1;
-        for label in row.missing() {
-            *self.missing.entry(label).or_default() += 1;
-        }
-        let range = row.empties / EMPTIES_STEP * EMPTIES_STEP;
-        let summary = self.by_empties.entry(range).or_default();
-        summary.empties_min = range;
-        summary.add(row);
-        self.boards.insert(fingerprint(&[row.black, row.white, u64::from(row.black_to_move)]));
-        // A row with overlapping boards is not a position; `dataset verify` names it.
-        let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
-        let Some(colored) = colored else { return };
-        let canonical = colored.position.canonical();
-        self.canonical.insert(fingerprint(&[canonical.player(), canonical.opponent()]));
-        if OPENING_PLIES.contains(&row.ply) {
-            let (games, distinct) = self.openings.entry(row.ply).or_default();
-            *games += 1;
-            distinct.insert(canonical);
-        }
-    }
-
-    fn finish(self) -> PositionsSummary {
-        PositionsSummary {
-            games: self.games,
-            positions: self.positions,
-            duplicates: self.positions - self.boards.len() as u64,
-            duplicates_up_to_symmetry: self.positions - self.canonical.len() as u64,
-            missing: self.missing,
-            openings: self
-                .openings
-                .into_iter()
-                .map(|(ply, (games, distinct))| OpeningVariety { ply, games, distinct: distinct.len() as u64 })
-                .collect(),
-            by_empties: self.by_empties.into_values().collect(),
-        }
-    }
+    let positions = dataset.manifest().rows(POSITIONS.name);
+    let variety = |(ply, (games, distinct)): (u8, (u64, BTreeSet<Position>))| OpeningVariety {
+        ply,
+        games,
+        distinct: distinct.len() as u64,
+    };
+    Ok(PositionsSummary {
+        games: dataset.manifest().done,
+        positions,
+        duplicates: positions - boards.len() as u64,
+        duplicates_up_to_symmetry: positions - canonical_boards.len() as u64,
+        missing,
+        openings: openings.into_iter().map(variety).collect(),
+        by_empties: by_empties.into_values().collect(),
+    })
 }
 
 /// 64 bits that stand for a board: among a billion boards, the chance that two share them is a few percent.

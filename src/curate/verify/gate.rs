@@ -2,7 +2,7 @@
 
 use super::over_parts;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::recipe::check_known_footers;
+use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::{
     ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, Verdict, VerdictFile,
@@ -34,12 +34,12 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
-        check_known_footers(dataset, index, &settings)?;
+        check_footers(dataset, index, &settings)?;
         Ok(prove_batch(dataset, index, !fast, context.stop)?)
     })?;
     let openings = batches.iter().zip(&dataset.manifest().parts).map(|(batch, part)| (part.first, &*batch.openings));
     if let Some((index, reason)) = repeated_opening(openings) {
-        return Err(ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason).into());
+        return Err(dataset.damaged(&GATE_GAMES, index, reason).into());
     }
     let batches: Vec<Vec<GateGameRow>> = batches.into_iter().map(|batch| batch.rows).collect();
     let damaged = |reason| ArtifactError::damaged(&dataset.folder().join("verdict.json"), reason);

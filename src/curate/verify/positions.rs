@@ -1,9 +1,9 @@
 //! Checks positions and their games, and makes a sample of them again.
 
-use super::{VerifyTask, over_parts};
+use super::{VerifyReport, VerifyTask, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
-use crate::artifact::dataset::verify::{Verified, verify_part};
-use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, LoadedModel, Model, Registry};
+use crate::artifact::dataset::verify::verify_part;
+use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
 use crate::curate::merge::check_recipe;
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::generate::remake::{Remake, player_of, resolve_part};
@@ -11,20 +11,37 @@ use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::keys::Checked;
 use crate::pipeline::{Context, StageError};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What was checked, and how many games and rows were made again.
+/// What was checked of positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PositionsVerified {
+    /// Games.
+    pub games: u64,
+    /// Rows of the positions table.
+    pub positions: u64,
+    /// Games replayed move by move.
+    pub replayed: u64,
+}
+
+/// Checks every row and every game, and makes the shares of them again that the task asks for.
 pub(super) fn verify(
     task: VerifyTask<'_>,
     dataset: &Dataset,
     context: Context<'_>,
-) -> Result<(Verified, [u64; 2]), StageError> {
+) -> Result<VerifyReport, StageError> {
     if task.remake.is_some() {
         // Otherwise hours of checking could end with games that cannot be played.
         player_of(dataset)?;
         Checked::<GenerateConfig>::of_dataset(dataset)?;
     }
-    let verified = verify_parts(dataset, task.fast, context)?;
+    check_recipe(dataset)?;
+    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
+    over_parts(context, "verify", dataset, |index| {
+        check_footers(dataset, index, &settings)?;
+        Ok(verify_part(dataset, index, task.fast, context.stop)?)
+    })?;
     let games_remade = match task.remake {
         Some(share) => {
             let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
@@ -43,23 +60,10 @@ pub(super) fn verify(
         }
         None => 0,
     };
-    Ok((verified, [games_remade, rows_resolved]))
-}
-
-fn verify_parts(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Verified, StageError> {
-    check_recipe(dataset)?;
-    let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
-    let parts = over_parts(context, "verify", dataset, |index| {
-        check_footers(dataset, index, &settings)?;
-        Ok(verify_part(dataset, index, fast, context.stop)?)
-    })?;
-    let mut total = Verified::default();
-    for part in parts {
-        total.games += part.games;
-        total.positions += part.positions;
-        total.replayed += part.replayed;
-    }
-    Ok(total)
+    let manifest = dataset.manifest();
+    let replayed = if task.fast { 0 } else { manifest.rows(GAMES.name) };
+    let verified = PositionsVerified { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
+    Ok(VerifyReport { checked: super::Checked::Positions(verified), games_remade, rows_resolved })
 }
 
 /// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.

@@ -159,7 +159,7 @@ struct Schedule<'a> {
 impl Schedule<'_> {
     /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
     fn next(&mut self, context: Context<'_>) -> Option<Job> {
-        let ((_, game), (_, last)) = (self.games.get(self.next)?, self.games.get(self.games.count() - 1)?);
+        let ((_, game), (_, last)) = (self.games.get(self.next)?, self.games.get(self.games.count - 1)?);
         if game.is_multiple_of(self.batch_games) && context.is_ending() {
             return None;
         }

@@ -7,7 +7,7 @@ use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::model::reference::load_champion;
 use crate::artifact::{
     ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, DatasetKind, GATE_GAMES, LoadedModel, Manifest,
-    ModelDocument, ModelName, ModelReference, NEVER, Registry, VersionId,
+    ModelDocument, ModelName, ModelReference, NEVER, POSITIONS, Registry, VersionId,
 };
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::{Context, StageError};
@@ -160,9 +160,9 @@ fn verify_dataset(folder: &Path, context: &Context<'_>) -> Result<u64, StageErro
     let check = |index| {
         context.check()?;
         check_footers(&dataset, index, &settings)?;
-        let verified = verify_part(&dataset, index, true, context.stop)?;
-        context.check()?;
-        Ok(verified.positions)
+        verify_part(&dataset, index, true, context.stop)?;
+        context.check()
     };
-    context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().map(check).sum::<Result<u64, StageError>>())
+    context.pool()?.install(|| (0..dataset.part_count()).into_par_iter().try_for_each(check))?;
+    Ok(dataset.manifest().rows(POSITIONS.name))
 }
