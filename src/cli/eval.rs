@@ -154,9 +154,8 @@ fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds 
 }
 
 fn describe(values: &Values) -> String {
-    let mut rows = vec![["position", "discs", "move", "depth", "nodes", "seconds", "line"].map(str::to_owned).to_vec()];
-    for (number, value) in (1..).zip(&values.positions) {
-        rows.push(vec![
+    let row = |(number, value): (usize, &PositionValue)| {
+        [
             number.to_string(),
             format!("{:+.2}", value.discs),
             value.best_move.clone().unwrap_or("-".into()),
@@ -164,8 +163,9 @@ fn describe(values: &Values) -> String {
             thousands(value.nodes),
             format!("{:.3}", value.seconds),
             value.line.join(""),
-        ]);
-    }
+        ]
+    };
+    let names = ["position", "discs", "move", "depth", "nodes", "seconds", "line"];
     let total = &values.total;
     let moves =
         (1..).zip(&values.positions).filter_map(|(number, value)| Some(describe_moves(number, value.moves.as_ref()?)));
@@ -173,7 +173,7 @@ fn describe(values: &Values) -> String {
     let reviews: String = played.map(|(number, played)| describe_review(number, played)).collect();
     format!(
         "{}\n{}{reviews}{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
-        table(&rows),
+        table(names, (1..).zip(&values.positions).map(row)),
         moves.collect::<String>(),
         total.positions,
         values.model,

@@ -3,7 +3,7 @@
 mod table;
 
 use super::arguments::run::StatusArguments;
-use super::output::{detail, print, print_json, table, terminal_width, thousands};
+use super::output::{aligned, detail, print, print_json, terminal_width, thousands};
 use super::session::Session;
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, Registry};
@@ -134,7 +134,7 @@ fn describe_generations(states: &[StageState]) -> String {
         let because = state.because.clone().or_else(|| state.parts.map(parts_text))?;
         Some(format!("generation {}: {stage} is {word}: {because}", state.generation))
     });
-    [vec![table(&rows)], reasons.collect()].concat().join("\n")
+    [vec![aligned(&rows)], reasons.collect()].concat().join("\n")
 }
 
 fn parts_text(parts: PartCount) -> String {
