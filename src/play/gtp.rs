@@ -4,11 +4,12 @@ mod request;
 
 use super::clock::Clock;
 use super::lines::Lines;
-use super::picture::{Palette, board_picture, counts_text};
+use super::picture::{board_picture, counts_text};
 use super::session::{SearchSettings, Session};
 use crate::artifact::Model;
 use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{Forbidden, Game, Square};
+use anstream::adapter::strip_str;
 use request::Request;
 use std::fmt::Write as FormatWrite;
 use std::io::{self, Write};
@@ -130,7 +131,7 @@ impl Engine<'_> {
             "undo" => self.undo().map(|()| nothing),
             "showboard" => {
                 let game = self.session.game();
-                Ok(format!("\n{}\n{}", board_picture(game, false, &Palette::PLAIN), counts_text(game)))
+                Ok(format!("\n{}\n{}", strip_str(&board_picture(game, false)), counts_text(game)))
             }
             "final_score" => self.final_score(),
             "time_settings" => self.set_time(&seconds(arguments, 3)?).map(|()| nothing),

@@ -1,20 +1,18 @@
 //! A game on a terminal: a person types moves and commands, line by line, and the engine answers. Fits 40 columns.
 
-mod command;
 pub mod level;
 
 use super::lines::{LINE_SIZE_MAX, Lines};
-use super::picture::{Palette, board_picture, counts_text};
+use super::picture::{board_picture, counts_text};
 use super::session::Session;
 use super::session::review::ReviewedMove;
 use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
-use crate::engine::board::notation::{move_text, moves_text};
+use crate::engine::board::notation::{move_text, moves_text, parse_move};
 use crate::engine::{Game, Score, Square, Squares, Stopped};
 use crate::exchange::game_text::{game_text, parse_game};
-use command::{Command, You, help_text};
-use level::Level;
+use level::{Level, LevelError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -28,6 +26,62 @@ const GAME_FILE: FileKind = FileKind {
         Ok(is_one_line && first_game(&bytes).is_ok_and(|game| game.is_some()))
     },
 };
+
+/// Which colors a person plays; the engine plays the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum You {
+    Black,
+    White,
+    Both,
+}
+
+impl You {
+    /// Whether a person plays this color.
+    fn play(self, black: bool) -> bool {
+        match self {
+            Self::Black => black,
+            Self::White => !black,
+            Self::Both => true,
+        }
+    }
+}
+
+/// Obeys a command, whose text after its name is given.
+type Act = fn(&mut Terminal<'_>, &str) -> Result<(), Problem>;
+
+/// Every command: its name, the text that it takes, what the help says of it, and how it is obeyed.
+const COMMANDS: [(&str, &str, &str, Act); 18] = [
+    ("hint", "", "best move and what follows", |terminal, _| terminal.hint()),
+    ("values", "", "what each legal move is worth", |terminal, _| terminal.values()),
+    ("undo", "", "take back your last move", |terminal, _| terminal.undo()),
+    ("redo", "", "play it again", |terminal, _| terminal.redo()),
+    ("go", "", "let the engine move for you", |terminal, _| terminal.go()),
+    ("level", "[N]", "1 to 20 moves ahead", |terminal, text| terminal.set_level(text)),
+    ("black", "", "you play black", |terminal, _| terminal.set_you(You::Black)),
+    ("white", "", "you play white", |terminal, _| terminal.set_you(You::White)),
+    ("both", "", "you play both colors", |terminal, _| terminal.set_you(You::Both)),
+    ("new", "", "begin a new game", |terminal, _| Ok(terminal.set_game(Game::default())?)),
+    ("setup", "GAME", "moves, or a board as OBF", |terminal, text| terminal.setup(text)),
+    ("review", "", "which moves lost discs", |terminal, _| terminal.review()),
+    ("save", "FILE", "write the game to a new file", |terminal, path| terminal.save(path.as_ref(), false)),
+    ("save!", "FILE", "to an older one too", |terminal, path| terminal.save(path.as_ref(), true)),
+    ("load", "FILE", "read a game and continue it", |terminal, path| terminal.load(path.as_ref())),
+    ("board", "", "show the board again", |terminal, _| Ok(terminal.show()?)),
+    ("help", "", "", |terminal, _| Ok(terminal.say(&help_text())?)),
+    ("quit", "", "the end, as Ctrl-D", |terminal, _| terminal.quit()),
+];
+
+const SHORT_FORMS: [(&str, &str); 6] =
+    [("h", "hint"), ("v", "values"), ("u", "undo"), ("r", "redo"), ("b", "board"), ("q", "quit")];
+
+/// The list of all commands.
+fn help_text() -> String {
+    let explained = COMMANDS.iter().filter(|(_, _, meaning, _)| !meaning.is_empty());
+    let usages = explained.map(|(name, text, meaning, _)| (format!("{name} {text}"), *meaning));
+    let lines = [("f5".to_owned(), "a move; passes are automatic")].into_iter().chain(usages);
+    let lines: String = lines.map(|(usage, meaning)| format!("{usage:<10} {meaning}\n")).collect();
+    format!("{lines}Short forms: h, v, u, r, b, q\nValues are discs for the side to move")
+}
 
 /// Plays until the lines end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
 /// line.
@@ -44,7 +98,7 @@ pub fn play(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let session = Session::new(model, level.limits(), stop);
-    let mut terminal = Terminal { session, level, you: You::Black, output };
+    let mut terminal = Terminal { session, level, you: You::Black, has_quit: false, output };
     terminal.say("You play black (X).\nType help for all commands.")?;
     terminal.turn()?;
     loop {
@@ -55,13 +109,9 @@ pub fn play(
         if line.text.trim().is_empty() {
             continue;
         }
-        let command = if line.is_cut { Err("the line is too long".to_owned()) } else { Command::parse(&line.text) };
-        let done = match command {
-            Ok(Command::Quit) => return Ok(()),
-            Ok(command) => terminal.obey(command),
-            Err(reason) => Err(Problem::Said(reason)),
-        };
+        let done = if line.is_cut { Err("the line is too long".into()) } else { terminal.obey(&line.text) };
         match done {
+            Ok(()) if terminal.has_quit => return Ok(()),
             Ok(()) => {}
             Err(Problem::Said(reason)) => terminal.say(&reason)?,
             Err(Problem::Output(error)) => return Err(error),
@@ -83,6 +133,18 @@ impl From<io::Error> for Problem {
     }
 }
 
+impl From<String> for Problem {
+    fn from(reason: String) -> Self {
+        Self::Said(reason)
+    }
+}
+
+impl From<&str> for Problem {
+    fn from(reason: &str) -> Self {
+        Self::Said(reason.to_owned())
+    }
+}
+
 impl From<Stopped> for Problem {
     fn from(stopped: Stopped) -> Self {
         Self::Said(stopped.to_string())
@@ -101,6 +163,7 @@ struct Terminal<'a> {
     session: Session<'a>,
     level: Level,
     you: You,
+    has_quit: bool,
     output: &'a mut dyn Write,
 }
 
@@ -116,36 +179,42 @@ impl Terminal<'_> {
         self.output.flush()
     }
 
-    fn obey(&mut self, command: Command) -> Result<(), Problem> {
-        match command {
-            Command::Move(square) => self.play(square)?,
-            Command::Hint => self.hint()?,
-            Command::Values => self.values()?,
-            Command::Undo => self.undo()?,
-            Command::Redo => self.redo()?,
-            Command::Go => {
-                self.check_not_over()?;
-                self.engine_move()?;
-                self.turn()?;
-            }
-            Command::Level(level) => self.set_level(level)?,
-            Command::You(you) => {
-                self.you = you;
-                self.turn()?;
-            }
-            Command::New => self.set_game(Game::default())?,
-            Command::Setup(text) => {
-                let game = parse_game(&text).map_err(|error| Problem::Said(error.to_string()))?;
-                self.set_game(game.ok_or_else(|| Problem::Said("it holds no moves and no position".to_owned()))?)?;
-            }
-            Command::Review => self.review()?,
-            Command::Save { path, overwrite } => self.save(&path, overwrite)?,
-            Command::Load(path) => self.load(&path)?,
-            Command::Board => self.show()?,
-            Command::Help => self.say(&help_text())?,
-            Command::Quit => {}
+    /// Does what a line says that is not blank.
+    fn obey(&mut self, line: &str) -> Result<(), Problem> {
+        let (word, text) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let (word, text) = (word.to_ascii_lowercase(), text.trim());
+        let name = SHORT_FORMS.iter().find(|(short, _)| *short == word).map_or(word.as_str(), |(_, name)| name);
+        let Some((_, taken, _, act)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
+            let square = parse_move(&word).map_err(|_| format!("no such command: {} (try help)", start(&word)))?;
+            return if text.is_empty() { self.play(square) } else { Err(format!("{word} stands alone").into()) };
+        };
+        match *taken {
+            "" if !text.is_empty() => Err(format!("{word} stands alone").into()),
+            "FILE" if text.is_empty() => Err(format!("{word} needs a file").into()),
+            "GAME" if text.is_empty() => Err(format!("{word} needs moves or a board").into()),
+            _ => act(self, text),
         }
+    }
+
+    fn quit(&mut self) -> Result<(), Problem> {
+        self.has_quit = true;
         Ok(())
+    }
+
+    fn setup(&mut self, text: &str) -> Result<(), Problem> {
+        let game = parse_game(text).map_err(|error| error.to_string())?;
+        Ok(self.set_game(game.ok_or("it holds no moves and no position")?)?)
+    }
+
+    fn go(&mut self) -> Result<(), Problem> {
+        self.check_not_over()?;
+        self.engine_move()?;
+        Ok(self.turn()?)
+    }
+
+    fn set_you(&mut self, you: You) -> Result<(), Problem> {
+        self.you = you;
+        Ok(self.turn()?)
     }
 
     /// Plays what the rules or the engine play, until it is a person's turn or the end, and shows the board.
@@ -182,7 +251,7 @@ impl Terminal<'_> {
 
     fn show(&mut self) -> io::Result<()> {
         let game = self.session.game();
-        let mut text = format!("\n{}\n{}", board_picture(game, true, &Palette::COLORED), counts_text(game));
+        let mut text = format!("\n{}\n{}", board_picture(game, true), counts_text(game));
         if game.is_over() {
             text = format!("{text}\n{}", result_text(game));
         }
@@ -191,7 +260,7 @@ impl Terminal<'_> {
 
     fn check_not_over(&self) -> Result<(), Problem> {
         if self.session.game().is_over() {
-            return Err(Problem::Said("the game is over: try undo, review, save or new".to_owned()));
+            return Err("the game is over: try undo, review, save or new".into());
         }
         Ok(())
     }
@@ -201,7 +270,7 @@ impl Terminal<'_> {
         if let Err(forbidden) = self.session.play(square) {
             let legal = Squares(self.session.game().latest().position.legal_moves());
             let legal: String = legal.map(|square| format!(" {square}")).collect();
-            return Err(Problem::Said(format!("{forbidden}; legal:{legal}")));
+            return Err(format!("{forbidden}; legal:{legal}").into());
         }
         Ok(self.turn()?)
     }
@@ -233,9 +302,8 @@ impl Terminal<'_> {
         let game = self.session.game();
         let by_person =
             |ply: &usize| game.plies()[*ply].is_some() && self.you.play(game.positions()[*ply].black_to_move);
-        let Some(ply) = (0..game.plies().len()).rev().find(by_person) else {
-            return Err(Problem::Said("there is no move of yours to take back".to_owned()));
-        };
+        let latest = (0..game.plies().len()).rev().find(by_person);
+        let ply = latest.ok_or("there is no move of yours to take back")?;
         while ply < self.session.game().plies().len() {
             self.session.undo();
         }
@@ -244,20 +312,21 @@ impl Terminal<'_> {
 
     /// Plays again up to the next turn of a person.
     fn redo(&mut self) -> Result<(), Problem> {
-        if self.session.redo().is_none() {
-            return Err(Problem::Said("there is no move to play again".to_owned()));
-        }
+        self.session.redo().ok_or("there is no move to play again")?;
         let is_person = |game: &Game| !game.must_pass() && self.you.play(game.latest().black_to_move);
         while !is_person(self.session.game()) && self.session.redo().is_some() {}
         Ok(self.turn()?)
     }
 
-    fn set_level(&mut self, level: Option<Level>) -> io::Result<()> {
-        self.level = level.unwrap_or(self.level);
+    /// Changes the level, or shows it if the text is empty.
+    fn set_level(&mut self, text: &str) -> Result<(), Problem> {
+        if !text.is_empty() {
+            self.level = text.parse().map_err(|error: LevelError| error.to_string())?;
+        }
         let limits = self.level.limits();
         self.session.set_limits(limits);
         let (level, depth, exact) = (self.level, limits.depth.0, limits.exact_empties);
-        self.say(&format!("level {level}: {depth} moves ahead, exact from {exact}"))
+        Ok(self.say(&format!("level {level}: {depth} moves ahead, exact from {exact}"))?)
     }
 
     fn set_game(&mut self, game: Game) -> io::Result<()> {
@@ -289,9 +358,8 @@ impl Terminal<'_> {
 
     fn load(&mut self, path: &Path) -> Result<(), Problem> {
         let bytes = read_bounded(path, LINE_SIZE_MAX)?;
-        let bad = |reason: &str| Problem::Said(format!("cannot read {}: {reason}", path.display()));
-        let game = first_game(&bytes).map_err(|reason| bad(&reason))?;
-        Ok(self.set_game(game.ok_or_else(|| bad("it holds no game"))?)?)
+        let game = first_game(&bytes).and_then(|game| game.ok_or_else(|| "it holds no game".to_owned()));
+        Ok(self.set_game(game.map_err(|reason| format!("cannot read {}: {reason}", path.display()))?)?)
     }
 }
 
@@ -319,5 +387,65 @@ fn result_text(game: &Game) -> String {
     match discs {
         0 => "a draw, 32 to 32".to_owned(),
         _ => format!("{} wins {} to {}", color_name(0 < discs), (64 + discs.abs()) / 2, (64 - discs.abs()) / 2),
+    }
+}
+
+/// The beginning of a text, on one line.
+fn start(text: &str) -> String {
+    const LENGTH_MAX: usize = 8;
+    let shown: String = text.chars().filter(|letter| !letter.is_control()).take(LENGTH_MAX).collect();
+    if shown.len() < text.len() { format!("{shown}...") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{Builtin, LoadedModel};
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// What is said to a line after the start of a game with both colors for a person.
+    fn said(line: &str) -> String {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let level: Level = "1".parse().unwrap();
+        let mut output = Vec::new();
+        let session = Session::new(&model, level.limits(), &NEVER);
+        let mut terminal = Terminal { session, level, you: You::Both, has_quit: false, output: &mut output };
+        match terminal.obey(line) {
+            Ok(()) => String::from_utf8(output).unwrap(),
+            Err(Problem::Said(reason)) => reason,
+            Err(Problem::Output(error)) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn every_command_of_the_help_is_one() {
+        assert!(help_text().lines().all(|line| line.chars().count() <= 40), "{}", help_text());
+        for (short, long) in SHORT_FORMS {
+            assert_eq!(said(short), said(long));
+            assert!(help_text().contains(&format!("\n{long} ")), "{long}");
+        }
+        assert_eq!(said("LEVEL 7 "), "level 7: 7 moves ahead, exact from 14\n");
+        assert_eq!(said("level"), "level 1: 1 moves ahead, exact from 2\n");
+        assert!(said("F5").contains("X 4, O 1, white to move"), "{}", said("F5"));
+        assert!(said("pass").contains("legal: d3 c4 f5 e6"), "{}", said("pass"));
+        assert!(said("setup F5 d6").contains("X 3, O 3, black to move"), "{}", said("setup F5 d6"));
+        assert!(said("load no file.txt").contains("no file.txt"), "{}", said("load no file.txt"));
+        assert_eq!(said("help"), help_text() + "\n");
+    }
+
+    #[test]
+    fn anything_else_is_an_error_of_one_line() {
+        for (line, expected) in [
+            ("i9", "no such command: i9 (try help)"),
+            ("f5 d6", "f5 stands alone"),
+            ("h d6", "h stands alone"),
+            ("level 0", "a level is a number from 1 to 20"),
+            ("save", "save needs a file"),
+            ("setup", "setup needs moves or a board"),
+            ("\u{1b}[31mmischief and more", "no such command: [31mmisc... (try help)"),
+        ] {
+            assert_eq!(said(line), expected, "{line}");
+        }
     }
 }
