@@ -1,19 +1,18 @@
 //! What each address answers. No address is ever a path of a file.
 
-use super::game::{CheckedRequest, GameRequest};
+use super::game::CheckedRequest;
 use super::guard;
 use super::pool::Pool;
 use super::run;
-use crate::artifact::LoadedModel;
+use crate::artifact::{LoadedModel, Model};
 use crate::play::terminal::level::Level;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Method, Request, Response, StatusCode};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,13 +60,13 @@ impl Site {
     }
 
     /// Searches for a game in the pool.
-    async fn search<T: Serialize + Send + 'static>(
+    async fn search(
         &self,
         game: CheckedRequest,
-        work: impl FnOnce(&CheckedRequest, &LoadedModel, &AtomicBool) -> T + Send + 'static,
+        work: impl FnOnce(&CheckedRequest, &Model, &AtomicBool) -> Value + Send + 'static,
     ) -> Answer {
         let model = Arc::clone(&self.model);
-        let result = self.pool.run(move |stop| work(&game, &model, stop)).await;
+        let result = self.pool.run(move |stop| work(&game, &model.model, stop)).await;
         let result = result.map_err(|busy| (StatusCode::SERVICE_UNAVAILABLE, busy.to_string()))?;
         Ok(to_json(&result))
     }
@@ -110,9 +109,9 @@ async fn find(site: &Site, request: Request<Incoming>) -> Answer {
         let game = read_game(request).await?;
         return match path.as_str() {
             "/api/position" => Ok(to_json(&game.position())),
-            "/api/analysis" => site.search(game, |game, model, stop| game.analyze(&model.model, stop)).await,
-            "/api/reply" => site.search(game, |game, model, stop| game.reply(&model.model, stop).position()).await,
-            "/api/review" => site.search(game, |game, model, stop| game.review(&model.model, stop)).await,
+            "/api/analysis" => site.search(game, CheckedRequest::analyze).await,
+            "/api/reply" => site.search(game, |game, model, stop| game.reply(model, stop).position()).await,
+            "/api/review" => site.search(game, CheckedRequest::review).await,
             _ => Err((StatusCode::NOT_FOUND, "there is nothing here".to_owned())),
         };
     }
@@ -143,11 +142,9 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
     // A struct could also be read from a list of its values.
     let fields: Map<String, Value> =
         serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
-    let request = GameRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
-    CheckedRequest::try_from(request).map_err(|error| bad(error.to_string()))
+    CheckedRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))
 }
 
-fn to_json(value: &impl Serialize) -> Content {
-    let text = serde_json::to_vec(value).expect("answers have string keys and finite numbers");
-    Content { kind: JSON, policy: POLICY, bytes: text.into() }
+fn to_json(value: &Value) -> Content {
+    Content { kind: JSON, policy: POLICY, bytes: value.to_string().into() }
 }
