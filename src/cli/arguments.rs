@@ -11,6 +11,7 @@ pub(super) mod shard;
 pub(super) mod stage;
 
 use crate::config::setting::Setting;
+use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::exit_code::MEANINGS;
 use crate::pipeline::stage::Stage;
 use bench::BenchCommand;
@@ -162,6 +163,22 @@ pub(super) struct SettingArguments {
     /// Another value for a key of the config, such as train.epochs=3; repeat it for more keys
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) settings: Vec<Setting>,
+}
+
+/// A config that must be named.
+#[derive(Args, Debug)]
+pub(super) struct ConfigArguments {
+    /// The config: a file, or one of the program, such as builtin:default
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    #[command(flatten)]
+    set: SettingArguments,
+}
+
+impl ConfigArguments {
+    pub(super) fn load(&self) -> Result<LoadedConfig, ConfigError> {
+        load_config_with(&self.config, &self.set.settings)
+    }
 }
 
 /// A file to write.

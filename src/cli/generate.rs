@@ -2,7 +2,7 @@
 
 use super::arguments::stage::GenerateArguments;
 use super::output::{counted, detail};
-use super::session::{Session, model_or_champion, warn_without_statistics};
+use super::session::{Session, load_run_model, warn_without_statistics};
 use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;
@@ -15,7 +15,7 @@ pub(super) fn with_task<T>(
     act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let (config, registry) = arguments.run.load()?;
-    let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
+    let model = load_run_model(arguments.model.as_deref().unwrap_or("champion"), &registry, &config)?;
     let task = GenerateTask {
         config: &config.config.generate,
         book: config.book.as_deref(),

@@ -5,7 +5,7 @@ mod show;
 mod verify;
 
 use super::arguments::OutputArguments;
-use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand};
+use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
 use super::command_errors::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
@@ -23,12 +23,16 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
-        ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
+        ModelCommand::List(RegistryArguments { models, datasets }) => {
+            list::list(session, &models, &datasets_of(&models, datasets))
+        }
         ModelCommand::Show { model, against, models, datasets } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
             show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
         }
-        ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
+        ModelCommand::Verify(RegistryArguments { models, datasets }) => {
+            verify::verify(session, &models, &datasets_of(&models, datasets))
+        }
         ModelCommand::Import { input, format, model, t, models } => {
             import(session, &input, format, model.as_deref(), t, &models)
         }
