@@ -1,7 +1,6 @@
 //! The command line.
 
 pub(super) mod bench;
-pub(super) mod config;
 pub(super) mod dataset;
 pub(super) mod help;
 pub(super) mod model;
@@ -18,7 +17,6 @@ use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use config::ConfigCommand;
 use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
@@ -154,6 +152,20 @@ pub(super) enum Command {
         /// The shell
         #[arg(value_enum, value_name = "SHELL")]
         shell: Shell,
+    },
+}
+
+/// The `config` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Print every key with its value, and where the value comes from: a line of the file, --set, or the default
+    #[command(after_help = "Example: renma config show --config configs/nightly.toml")]
+    Show {
+        /// The config: a file, or one of the program
+        #[arg(long, value_name = "FILE", default_value = "builtin:default")]
+        config: PathBuf,
+        #[command(flatten)]
+        set: SettingArguments,
     },
 }
 

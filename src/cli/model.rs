@@ -2,7 +2,6 @@
 
 mod list;
 mod show;
-mod verify;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
@@ -17,6 +16,7 @@ use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eva
 use crate::exchange::models::{ModelSource, import_model};
 use crate::exchange::mpc_dat::{MPC_DAT_FILE, mpc_dat_bytes};
 use crate::run::folders::datasets_beside;
+use crate::run::models::verify::verify_registry;
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
             show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
         }
         ModelCommand::Verify(RegistryArguments { models, datasets }) => {
-            verify::verify(session, &models, &datasets_of(&models, datasets))
+            verify(session, &models, &datasets_of(&models, datasets))
         }
         ModelCommand::Import { input, format, model, t, models } => {
             import(session, &input, format, model.as_deref(), t, &models)
@@ -52,6 +52,28 @@ fn registry_around(model: &str) -> Option<PathBuf> {
     let is_path = model.parse::<VersionId>().is_err();
     let folder = Some(Path::new(model)).filter(|folder| is_path && VersionId::of_folder(folder).is_some());
     folder.and_then(Path::parent).map(Path::to_owned)
+}
+
+fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
+    let verified = verify_registry(models, datasets, &session.context())?;
+    say(&format!(
+        "model verify: {} versions of {} are sound, with {} datasets of {} positions and {} gates; {} datasets are gone",
+        verified.versions.len(),
+        models.display(),
+        verified.datasets.len(),
+        verified.positions,
+        verified.gates.len(),
+        verified.datasets_gone.len()
+    ));
+    let texts =
+        |folders: &[PathBuf]| folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect::<Vec<_>>();
+    session.print_json(&json!({
+        "versions": verified.versions,
+        "champion": verified.champion,
+        "datasets": texts(&verified.datasets),
+        "datasets_gone": verified.datasets_gone,
+        "gates": texts(&verified.gates),
+    }))
 }
 
 const fn kind_word(kind: ModelKind) -> &'static str {

@@ -3,15 +3,18 @@
 use super::game::CheckedRequest;
 use super::guard;
 use super::pool::Pool;
-use super::run;
-use crate::artifact::{LoadedModel, Model};
+use crate::artifact::publish::read_bounded;
+use crate::artifact::{ArtifactError, LoadedModel, Model};
 use crate::play::terminal::level::Level;
+use crate::report::REPORT_NAME;
+use crate::run::record::RUN_RECORD_NAME;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -44,6 +47,9 @@ const ASSETS: [(&str, &str, &str); 7] = [
     ("/run", HTML, include_str!("assets/run.html")),
     ("/run.js", SCRIPT, include_str!("assets/run.js")),
 ];
+
+/// A record of a thousand generations has a tenth of it.
+const RUN_FILE_SIZE_MAX: u64 = 64 << 20;
 
 /// What all requests share.
 pub(super) struct Site {
@@ -121,8 +127,8 @@ async fn find(site: &Site, request: Request<Incoming>) -> Answer {
     let content = |kind, policy, bytes: Vec<u8>| Content { kind, policy, bytes: bytes.into() };
     match path.as_str() {
         "/api/about" => Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX}))),
-        "/api/run" => run::record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
-        "/report" => run::report(&site.registry).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
+        "/api/run" => read_record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
+        "/report" => read_run_file(&site.registry.join(REPORT_NAME)).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
         _ => {
             let asset = ASSETS.iter().find(|(address, ..)| *address == path);
             let (_, kind, content) =
@@ -143,6 +149,26 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
     let fields: Map<String, Value> =
         serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
     CheckedRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))
+}
+
+/// The record of the latest call of the pipeline, as JSON.
+fn read_record(registry: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
+    let path = registry.join(RUN_RECORD_NAME);
+    let bytes = read_run_file(&path)?;
+    if serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
+        let reason = format!("{} is damaged; renma run writes it again", path.display());
+        return Err((StatusCode::INTERNAL_SERVER_ERROR, reason));
+    }
+    Ok(bytes)
+}
+
+fn read_run_file(path: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
+    read_bounded(path, RUN_FILE_SIZE_MAX).map_err(|error| match error {
+        ArtifactError::Missing { path } => {
+            (StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display()))
+        }
+        other => (StatusCode::INTERNAL_SERVER_ERROR, other.to_string()),
+    })
 }
 
 fn to_json(value: &Value) -> Content {
