@@ -94,18 +94,15 @@ pub(super) async fn answer(site: &Site, request: Request<Incoming>) -> Result<Re
         Ok(content) => (StatusCode::OK, content),
         Err((status, reason)) => (status, to_json(&json!({"error": reason}))),
     };
-    let mut response = Response::new(Full::new(content.bytes));
-    *response.status_mut() = status;
-    for (name, value) in [
-        (CONTENT_TYPE, content.kind),
-        (CONTENT_SECURITY_POLICY, content.policy),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-store"),
-    ] {
-        response.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
-    }
-    Ok(response)
+    let response = Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, content.kind)
+        .header(CONTENT_SECURITY_POLICY, content.policy)
+        .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .header(REFERRER_POLICY, "no-referrer")
+        .header(CACHE_CONTROL, "no-store")
+        .body(Full::new(content.bytes));
+    Ok(response.expect("the headers are constants"))
 }
 
 async fn find(site: &Site, request: Request<Incoming>) -> Answer {
