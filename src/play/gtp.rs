@@ -19,8 +19,11 @@ use std::time::Duration;
 /// The text of an answer, empty if there is nothing to say; else why there is none.
 type Answer = Result<String, String>;
 
+/// Answers a command, whose arguments are given.
+type Act = fn(&mut Engine<'_>, &[String]) -> Answer;
+
 /// Every command, in the order of `list_commands`, with what answers it.
-const COMMANDS: [(&str, fn(&mut Engine<'_>, &[String]) -> Answer); 20] = [
+const COMMANDS: [(&str, Act); 20] = [
     ("protocol_version", |_, _| Ok("2".to_owned())),
     ("name", |_, _| Ok("renma".to_owned())),
     ("version", |_, _| Ok(env!("CARGO_PKG_VERSION").to_owned())),
@@ -51,8 +54,8 @@ const COMMANDS: [(&str, fn(&mut Engine<'_>, &[String]) -> Answer); 20] = [
 ];
 
 /// What answers a command, if there is one of this name.
-fn find(command: &str) -> Option<fn(&mut Engine<'_>, &[String]) -> Answer> {
-    COMMANDS.iter().find(|(name, _)| *name == command).map(|(_, answer)| *answer)
+fn find(command: &str) -> Option<Act> {
+    COMMANDS.iter().find(|(name, _)| *name == command).map(|(_, act)| *act)
 }
 
 /// A longer time is a year.
@@ -78,7 +81,7 @@ pub fn serve(
         let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
         let answer = match find(&command) {
             _ if line.is_cut => Err("line too long".to_owned()),
-            Some(answer) => answer(&mut engine, &arguments),
+            Some(act) => act(&mut engine, &arguments),
             None => Err("unknown command".to_owned()),
         };
         let (mark, text) = match &answer {

@@ -169,11 +169,11 @@ impl<'m> Session<'m> {
     fn search_until(&mut self, deadline: Instant, limits: Limits) -> SearchResult {
         let position = self.game.latest().position;
         let time = deadline.saturating_duration_since(Instant::now());
-        let (end, search) = bounded::<()>(0);
+        let (over, watched) = bounded::<()>(0);
         let (team, alarm, lateness) = (&mut self.team, &self.alarm, self.lateness);
         let result = thread::scope(|scope| {
             scope.spawn(move || {
-                if search.recv_deadline(deadline) == Err(RecvTimeoutError::Timeout) {
+                if watched.recv_deadline(deadline) == Err(RecvTimeoutError::Timeout) {
                     alarm.store(true, Ordering::SeqCst);
                 }
             });
@@ -182,7 +182,7 @@ impl<'m> Session<'m> {
             } else {
                 team.members().0.search(position, limits)
             };
-            drop(end);
+            drop(over);
             result
         });
         let is_late = self.alarm.swap(false, Ordering::SeqCst);

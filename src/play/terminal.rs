@@ -109,7 +109,7 @@ pub fn play(
 struct Terminal<'a> {
     session: Session<'a>,
     level: Level,
-    /// Whether a person plays this color; the engine plays the others.
+    /// Which colors a person plays; the engine plays the others.
     persons: [bool; 2], // [white, black]
     has_quit: bool,
     output: &'a mut dyn Write,
