@@ -36,8 +36,7 @@ pub(super) fn with_task<T>(
 /// Says what was fitted.
 pub(super) fn tell(session: &Session, task: &FitMpcTask<'_>, report: &FitMpcReport) {
     let made = format!("{} from {}", report.id, task.model.id);
-    let again = if report.skipped { ", made before" } else { "" };
-    session.summarize(Stage::FitMpc.name(), &format!("{made}: {}{again}", saving(&report.metrics)));
+    session.summarize(Stage::FitMpc.name(), &format!("{made}: {}", saving(&report.metrics)), report.skipped);
     if !report.skipped {
         detail(&fit_table(&report.metrics));
     }

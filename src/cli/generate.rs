@@ -34,11 +34,10 @@ pub(super) fn with_task<T>(
 pub(super) fn tell(session: &Session, task: &GenerateTask<'_>, report: &GenerateReport, seconds: f64) {
     let made = format!("{}, {}", counted(report.games, "game"), counted(report.positions, "position"));
     let how = match report.games_played {
-        _ if report.skipped => ", made before".to_owned(),
-        0 => String::new(),
+        games if games == 0 || report.skipped => String::new(),
         games => format!(", {:.0} games/s", games as f64 / seconds),
     };
-    session.summarize(Stage::Generate.name(), &format!("{made}{how}"));
+    session.summarize(Stage::Generate.name(), &format!("{made}{how}"), report.skipped);
     detail(&format!(
         "generate: {} by {}, {:.1} bytes per position",
         task.output.display(),

@@ -81,8 +81,9 @@ impl Session {
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
     /// of their generation.
-    pub(super) fn summarize(&self, stage: &str, text: &str) {
-        say(&format!("{}{stage:<9} {text}", self.watcher.indent()));
+    pub(super) fn summarize(&self, stage: &str, text: &str, skipped: bool) {
+        let again = if skipped { ", made before" } else { "" };
+        say(&format!("{}{stage:<9} {text}{again}", self.watcher.indent()));
     }
 }
 
