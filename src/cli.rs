@@ -13,7 +13,6 @@ mod gate;
 mod gc;
 mod generate;
 mod init;
-mod input;
 mod model;
 mod model_errors;
 mod output;

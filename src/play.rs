@@ -10,5 +10,3 @@ pub mod random_positions;
 pub mod session;
 pub mod teamwork;
 pub mod terminal;
-
-mod timer;

@@ -4,7 +4,6 @@
 mod chart;
 mod facts;
 mod figure;
-mod gates;
 pub mod invocation;
 mod markup;
 mod page;

@@ -4,7 +4,6 @@
 pub mod game;
 pub mod guard;
 pub mod pool;
-pub mod run;
 pub mod server;
 
 mod answer;

@@ -1,7 +1,6 @@
 //! The command line.
 
 pub(super) mod bench;
-pub(super) mod config;
 pub(super) mod dataset;
 pub(super) mod help;
 pub(super) mod model;
@@ -11,13 +10,13 @@ pub(super) mod shard;
 pub(super) mod stage;
 
 use crate::config::setting::Setting;
+use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::exit_code::MEANINGS;
 use crate::pipeline::stage::Stage;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use config::ConfigCommand;
 use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
@@ -156,12 +155,42 @@ pub(super) enum Command {
     },
 }
 
+/// The `config` commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Print every key with its value, and where the value comes from: a line of the file, --set, or the default
+    #[command(after_help = "Example: renma config show --config configs/nightly.toml")]
+    Show {
+        /// The config: a file, or one of the program
+        #[arg(long, value_name = "FILE", default_value = "builtin:default")]
+        config: PathBuf,
+        #[command(flatten)]
+        set: SettingArguments,
+    },
+}
+
 /// Keys of a config on the command line.
 #[derive(Args, Debug)]
 pub(super) struct SettingArguments {
     /// Another value for a key of the config, such as train.epochs=3; repeat it for more keys
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(super) settings: Vec<Setting>,
+}
+
+/// A config that must be named.
+#[derive(Args, Debug)]
+pub(super) struct ConfigArguments {
+    /// The config: a file, or one of the program, such as builtin:default
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    #[command(flatten)]
+    set: SettingArguments,
+}
+
+impl ConfigArguments {
+    pub(super) fn load(&self) -> Result<LoadedConfig, ConfigError> {
+        load_config_with(&self.config, &self.set.settings)
+    }
 }
 
 /// A file to write.

@@ -1,11 +1,11 @@
 //! `renma bench`: figures with node counts.
 
-use super::arguments::bench::{BenchCommand, BenchConfig, BenchSearchArguments};
+use super::arguments::ConfigArguments;
+use super::arguments::bench::{BenchCommand, BenchSearchArguments};
 use super::output::{say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{Dataset, Registry};
-use crate::config::load_config_with;
 use crate::engine::board::perft::perft;
 use crate::engine::{Depth, KernelChoice, Limits, Position, Searcher};
 use crate::pipeline::StageError;
@@ -74,8 +74,8 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
     }))
 }
 
-fn bench_train(session: &Session, config: &BenchConfig, dataset: &Path) -> anyhow::Result<()> {
-    let config = load_config_with(&config.config, &config.set.settings)?;
+fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> anyhow::Result<()> {
+    let config = config.load()?;
     let registry = Registry::new(Path::new("models/default"));
     let task = TrainTask {
         config: &config.config.train,
@@ -116,8 +116,8 @@ fn bench_train(session: &Session, config: &BenchConfig, dataset: &Path) -> anyho
     }))
 }
 
-fn bench_generate(session: &Session, config: &BenchConfig, games: u64, model: Option<&str>) -> anyhow::Result<()> {
-    let config = load_config_with(&config.config, &config.set.settings)?;
+fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&str>) -> anyhow::Result<()> {
+    let config = config.load()?;
     let registry = Path::new("models").join(&config.name);
     let model = load_run_model(model.unwrap_or(&config.config.run.start), &registry, &config)?;
     let table = config.config.generate.with(|table| table.games = games).map_err(StageError::from)?;

@@ -1,6 +1,6 @@
 //! `renma config show`.
 
-use super::arguments::config::ConfigCommand;
+use super::arguments::ConfigCommand;
 use super::output::{print, print_json};
 use super::session::Session;
 use crate::artifact::step::table_settings;

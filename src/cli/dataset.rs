@@ -37,11 +37,9 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
 
 fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<()> {
     let ImportArguments { input, output, .. } = arguments;
-    let chosen = match arguments.label_depth {
-        Some(depth) => Some((model_or_default(arguments.model.as_deref(), &arguments.models)?, depth)),
-        None => None,
-    };
-    if let Some((chosen, _)) = &chosen {
+    let label_depth = arguments.label_depth.map(Depth);
+    let chosen = label_depth.map(|_| model_or_default(arguments.model.as_deref(), &arguments.models)).transpose()?;
+    if let Some(chosen) = &chosen {
         chosen.announce("dataset import");
     }
     let stopwatch = Stopwatch::start();
@@ -50,7 +48,7 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
         format: arguments.format,
         output,
         keep_going: arguments.keep_going,
-        labeler: chosen.as_ref().map(|(chosen, depth)| Labeler { model: &chosen.model, depth: Depth(*depth) }),
+        labeler: chosen.as_ref().zip(label_depth).map(|(chosen, depth)| Labeler { model: &chosen.model, depth }),
     };
     let tell = |notice: ImportNotice<'_>| match notice {
         ImportNotice::Unused(what) => say(&format!("dataset import: {}: {what}", input.display())),

@@ -3,20 +3,28 @@
 mod review;
 
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments};
-use super::input::read_input;
 use super::output::{print, print_json, table, thousands};
-use super::session::{ChosenModel, Session, Stopwatch, model_or_default, warn_without_statistics};
+use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for, warn_without_statistics};
+use crate::artifact::ArtifactError;
+use crate::artifact::publish::{read_bounded, read_stream};
 use crate::config::load_config_with;
 use crate::engine::{ColoredPosition, Depth, Limits, MoveValue, MpcLevel, Position, Score, Selective};
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::selective::selective;
+use crate::pipeline::{Context, StageError};
 use crate::play::analysis::{Analysis, Analyzed, analyze};
 use review::{PlayedMove, check_games, describe_review, review_games};
 use serde::Serialize;
+use std::fs::{File, metadata};
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// The limits of a review that names none.
 const REVIEW_DEPTH: u8 = 8;
 const REVIEW_EXACT_EMPTIES: u8 = 14;
+
+/// How errors name the standard input.
+const STDIN: &str = "stdin";
 
 /// A position with its value.
 #[derive(Debug, Serialize)]
@@ -80,15 +88,10 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
 
 /// How selective the searches are, by the arguments or else by their config.
 fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selective)> {
-    let config = arguments
-        .config
-        .as_deref()
-        .map(|path| load_config_with(path, &arguments.settings))
-        .transpose()?
-        .map(|loaded| loaded.config);
-    let setting = arguments.mpc_level.or(config.as_ref().map(|config| config.generate.mpc_level));
-    let setting = setting.unwrap_or(MpcLevel::FullWidth);
-    Ok((setting, selective(config.as_ref().and_then(|config| config.generate.selective.as_ref()))))
+    let config = arguments.config.as_deref().map(|path| load_config_with(path, &arguments.settings)).transpose()?;
+    let generate = config.as_ref().map(|loaded| &loaded.config.generate);
+    let level = arguments.mpc_level.or(generate.map(|table| table.mpc_level)).unwrap_or(MpcLevel::FullWidth);
+    Ok((level, selective(generate.and_then(|table| table.selective.as_ref()))))
 }
 
 pub(super) fn run_solve(session: &Session, arguments: &PositionsArguments) -> anyhow::Result<()> {
@@ -132,6 +135,26 @@ fn run(
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 
+/// Reads all of an input and returns it with its name for errors.
+fn read_input(context: Context<'_>, path: &Path, size_max: u64) -> Result<(PathBuf, Vec<u8>), StageError> {
+    let name = if path == Path::new("-") { Path::new(STDIN) } else { path };
+    let input = path.to_owned();
+    let bytes = wait_for(context, move || read(&input, size_max))??;
+    Ok((name.to_owned(), bytes))
+}
+
+fn read(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    if path == Path::new("-") {
+        return read_stream(io::stdin().lock(), Path::new(STDIN), size_max);
+    }
+    let failed = |source| ArtifactError::io("read", path, source);
+    let file_type = metadata(path).map_err(failed)?.file_type();
+    if file_type.is_file() || file_type.is_dir() {
+        return read_bounded(path, size_max);
+    }
+    read_stream(File::open(path).map_err(failed)?, path, size_max)
+}
+
 fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds }: &Analyzed) -> PositionValue {
     let move_line = |found: &MoveValue| {
         let &MoveValue { square, score, order } = found;
@@ -154,9 +177,8 @@ fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds 
 }
 
 fn describe(values: &Values) -> String {
-    let mut rows = vec![["position", "discs", "move", "depth", "nodes", "seconds", "line"].map(str::to_owned).to_vec()];
-    for (number, value) in (1..).zip(&values.positions) {
-        rows.push(vec![
+    let row = |(number, value): (usize, &PositionValue)| {
+        [
             number.to_string(),
             format!("{:+.2}", value.discs),
             value.best_move.clone().unwrap_or("-".into()),
@@ -164,8 +186,9 @@ fn describe(values: &Values) -> String {
             thousands(value.nodes),
             format!("{:.3}", value.seconds),
             value.line.join(""),
-        ]);
-    }
+        ]
+    };
+    let names = ["position", "discs", "move", "depth", "nodes", "seconds", "line"];
     let total = &values.total;
     let moves =
         (1..).zip(&values.positions).filter_map(|(number, value)| Some(describe_moves(number, value.moves.as_ref()?)));
@@ -173,7 +196,7 @@ fn describe(values: &Values) -> String {
     let reviews: String = played.map(|(number, played)| describe_review(number, played)).collect();
     format!(
         "{}\n{}{reviews}{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
-        table(&rows),
+        table(names, (1..).zip(&values.positions).map(row)),
         moves.collect::<String>(),
         total.positions,
         values.model,

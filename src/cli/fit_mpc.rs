@@ -1,7 +1,7 @@
 //! `renma fit-mpc`.
 
 use super::arguments::stage::FitMpcArguments;
-use super::output::{counted, detail, table, thousands};
+use super::output::{aligned, counted, detail, table, thousands};
 use super::session::{Session, load_run_model};
 use crate::artifact::Registry;
 use crate::engine::LEVELS;
@@ -36,8 +36,7 @@ pub(super) fn with_task<T>(
 /// Says what was fitted.
 pub(super) fn tell(session: &Session, task: &FitMpcTask<'_>, report: &FitMpcReport) {
     let made = format!("{} from {}", report.id, task.model.id);
-    let again = if report.skipped { ", made before" } else { "" };
-    session.summarize(Stage::FitMpc.name(), &format!("{made}: {}{again}", saving(&report.metrics)));
+    session.summarize(Stage::FitMpc.name(), &format!("{made}: {}", saving(&report.metrics)), report.skipped);
     if !report.skipped {
         detail(&fit_table(&report.metrics));
     }
@@ -66,18 +65,17 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
             let misses = group.miss_rates.iter().map(|rate| format!("{:.2}", 100.0 * rate));
             rows.push([group.group.clone(), thousands(group.pairs)].into_iter().chain(misses).collect());
         }
-        text += &format!("\nmisses in percent\n{}", table(&rows));
+        text += &format!("\nmisses in percent\n{}", aligned(&rows));
     }
-    let mut rows = vec![["level", "nodes", "of full width", "rms, discs", "same move"].map(str::to_owned).to_vec()];
-    for found in &nodes.levels {
-        rows.push(vec![
+    let row = |found: &LevelNodes| {
+        [
             level_name(found, metrics),
             thousands(found.nodes),
             format!("{:.1} %", 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64),
             format!("{:.2}", found.rms_difference),
             format!("{:.0} %", 100.0 * found.same_move),
-        ]);
-    }
+        ]
+    };
     format!(
         "{text}\ndepth {} of {} positions, {} nodes full width; the same nodes reach {} plies deeper at {}\n{}",
         nodes.depth,
@@ -85,6 +83,6 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
         thousands(nodes.full_width),
         nodes.depth_gained,
         metrics.level,
-        table(&rows)
+        table(["level", "nodes", "of full width", "rms, discs", "same move"], nodes.levels.iter().map(row))
     )
 }

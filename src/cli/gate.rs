@@ -44,11 +44,8 @@ pub(super) fn with_task<T>(
 
 /// Says the verdict of a match.
 pub(super) fn tell(session: &Session, report: &GateReport) {
-    let again = if report.skipped { ", made before" } else { "" };
-    session.summarize(
-        Stage::Gate.name(),
-        &format!("{} after {}{again}", report.verdict.verdict.name(), score_text(report)),
-    );
+    let text = format!("{} after {}", report.verdict.verdict.name(), score_text(report));
+    session.summarize(Stage::Gate.name(), &text, report.skipped);
     if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
         say(&format!("gate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs)));
     }
@@ -57,9 +54,8 @@ pub(super) fn tell(session: &Session, report: &GateReport) {
 
 /// Says the score of a match that decides nothing.
 pub(super) fn tell_score(session: &Session, report: &GateReport) {
-    let again = if report.skipped { ", made before" } else { "" };
     let players = format!("{} against {}", report.verdict.candidate.id, report.verdict.baseline.id);
-    session.summarize("match", &format!("{players}, {}{again}", score_text(report)));
+    session.summarize("match", &format!("{players}, {}", score_text(report)), report.skipped);
     detail(&score_line(report));
 }
 

@@ -2,7 +2,7 @@
 
 use super::arguments::stage::GenerateArguments;
 use super::output::{counted, detail};
-use super::session::{Session, model_or_champion, warn_without_statistics};
+use super::session::{Session, load_run_model, warn_without_statistics};
 use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;
@@ -15,7 +15,7 @@ pub(super) fn with_task<T>(
     act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let (config, registry) = arguments.run.load()?;
-    let model = model_or_champion(arguments.model.as_deref(), &registry, &config)?;
+    let model = load_run_model(arguments.model.as_deref().unwrap_or("champion"), &registry, &config)?;
     let task = GenerateTask {
         config: &config.config.generate,
         book: config.book.as_deref(),
@@ -34,11 +34,10 @@ pub(super) fn with_task<T>(
 pub(super) fn tell(session: &Session, task: &GenerateTask<'_>, report: &GenerateReport, seconds: f64) {
     let made = format!("{}, {}", counted(report.games, "game"), counted(report.positions, "position"));
     let how = match report.games_played {
-        _ if report.skipped => ", made before".to_owned(),
-        0 => String::new(),
+        games if games == 0 || report.skipped => String::new(),
         games => format!(", {:.0} games/s", games as f64 / seconds),
     };
-    session.summarize(Stage::Generate.name(), &format!("{made}{how}"));
+    session.summarize(Stage::Generate.name(), &format!("{made}{how}"), report.skipped);
     detail(&format!(
         "generate: {} by {}, {:.1} bytes per position",
         task.output.display(),

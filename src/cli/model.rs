@@ -2,10 +2,9 @@
 
 mod list;
 mod show;
-mod verify;
 
 use super::arguments::OutputArguments;
-use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand};
+use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
 use super::command_errors::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
@@ -17,18 +16,23 @@ use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eva
 use crate::exchange::models::{ModelSource, import_model};
 use crate::exchange::mpc_dat::{MPC_DAT_FILE, mpc_dat_bytes};
 use crate::run::folders::datasets_beside;
+use crate::run::models::verify::verify_registry;
 use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
-        ModelCommand::List { models, datasets } => list::list(session, &models, &datasets_of(&models, datasets)),
+        ModelCommand::List(RegistryArguments { models, datasets }) => {
+            list::list(session, &models, &datasets_of(&models, datasets))
+        }
         ModelCommand::Show { model, against, models, datasets } => {
             let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
             show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
         }
-        ModelCommand::Verify { models, datasets } => verify::verify(session, &models, &datasets_of(&models, datasets)),
+        ModelCommand::Verify(RegistryArguments { models, datasets }) => {
+            verify(session, &models, &datasets_of(&models, datasets))
+        }
         ModelCommand::Import { input, format, model, t, models } => {
             import(session, &input, format, model.as_deref(), t, &models)
         }
@@ -48,6 +52,28 @@ fn registry_around(model: &str) -> Option<PathBuf> {
     let is_path = model.parse::<VersionId>().is_err();
     let folder = Some(Path::new(model)).filter(|folder| is_path && VersionId::of_folder(folder).is_some());
     folder.and_then(Path::parent).map(Path::to_owned)
+}
+
+fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
+    let verified = verify_registry(models, datasets, &session.context())?;
+    say(&format!(
+        "model verify: {} versions of {} are sound, with {} datasets of {} positions and {} gates; {} datasets are gone",
+        verified.versions.len(),
+        models.display(),
+        verified.datasets.len(),
+        verified.positions,
+        verified.gates.len(),
+        verified.datasets_gone.len()
+    ));
+    let texts =
+        |folders: &[PathBuf]| folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect::<Vec<_>>();
+    session.print_json(&json!({
+        "versions": verified.versions,
+        "champion": verified.champion,
+        "datasets": texts(&verified.datasets),
+        "datasets_gone": verified.datasets_gone,
+        "gates": texts(&verified.gates),
+    }))
 }
 
 const fn kind_word(kind: ModelKind) -> &'static str {

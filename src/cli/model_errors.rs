@@ -10,7 +10,7 @@ const EMPTIES_STEP: u32 = 10;
 pub(super) fn error_table(metrics: &TrainMetrics) -> String {
     let judged = if metrics.held_out { "held-out" } else { "training" };
     let names = ["empties", "rows", "MAE before", "after", "RMSE", "bias, even", "odd", "slope"];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     let (before, after) = (&metrics.before, &metrics.after);
     for min in (0..=60).step_by(EMPTIES_STEP as usize) {
         let within = |errors: &Errors, parity: Option<u32>| {
@@ -35,13 +35,13 @@ pub(super) fn error_table(metrics: &TrainMetrics) -> String {
         ));
     }
     rows.push(error_row("all".to_owned(), Some(before.all.mae), &after.all, [Some(after.all.bias), None]));
-    format!("error on {judged} rows, in discs\n{}", table(&rows))
+    format!("error on {judged} rows, in discs\n{}", table(names, rows))
 }
 
-fn error_row(name: String, before: Option<f64>, after: &Error, bias: [Option<f64>; 2]) -> Vec<String> {
+fn error_row(name: String, before: Option<f64>, after: &Error, bias: [Option<f64>; 2]) -> [String; 8] {
     let [even, odd] = bias.map(signed);
-    let errors = [discs(before), discs(Some(after.mae)), discs(Some(after.rmse)), even, odd, discs(after.slope)];
-    [vec![name, thousands(after.rows)], errors.to_vec()].concat()
+    let [before, mae, rmse, slope] = [before, Some(after.mae), Some(after.rmse), after.slope].map(discs);
+    [name, thousands(after.rows), before, mae, rmse, even, odd, slope]
 }
 
 fn discs(value: Option<f64>) -> String {
@@ -77,12 +77,12 @@ pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
 
 /// The errors of trainings on fewer games, if there were any, and those of all games.
 fn curve_table(metrics: &TrainMetrics) -> Option<String> {
-    let names = ["games", "rows", "target", "score", "result", "exact score"];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
-    for point in metrics.whole_curve() {
-        let maes = [point.target, point.score, point.result, point.exact]
+    let curve = metrics.whole_curve();
+    let rows = curve.iter().map(|point| {
+        let [target, score, result, exact] = [point.target, point.score, point.result, point.exact]
             .map(|error| discs((0 < error.rows).then_some(error.mae)));
-        rows.push([vec![format!("{:.0} %", 100.0 * point.share), thousands(point.rows)], maes.to_vec()].concat());
-    }
-    (1 < rows.len()).then(|| format!("learning curve: MAE against each label, in discs\n{}", table(&rows)))
+        [format!("{:.0} %", 100.0 * point.share), thousands(point.rows), target, score, result, exact]
+    });
+    let table = table(["games", "rows", "target", "score", "result", "exact score"], rows);
+    (!curve.is_empty()).then(|| format!("learning curve: MAE against each label, in discs\n{table}"))
 }

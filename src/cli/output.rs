@@ -135,15 +135,21 @@ pub(super) fn narrow_table(rows: &[Vec<String>], width: usize, dispensable: &[us
             let cells = row.iter().enumerate().filter(|(column, _)| !dropped.contains(column));
             cells.map(|(_, cell)| cell.clone()).collect()
         };
-        table(&rows.iter().map(kept).collect::<Vec<_>>())
+        aligned(&rows.iter().map(kept).collect::<Vec<_>>())
     };
     let fits = |text: &String| text.lines().all(|line| line.chars().count() <= width);
     let narrower = (0..=dispensable.len()).map(|count| without(&dispensable[..count]));
     narrower.clone().find(fits).unwrap_or_else(|| without(dispensable))
 }
 
+/// A table with a name above each column.
+pub(super) fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let names = names.map(str::to_owned);
+    aligned(&[names].into_iter().chain(rows).map(Vec::from).collect::<Vec<_>>())
+}
+
 /// Columns of text, the first aligned left and the others right.
-pub(super) fn table(rows: &[Vec<String>]) -> String {
+pub(super) fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();

@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 /// The time between plain lines of a single command, and of the stages of a run, whose log is read the morning after.
 const BETWEEN_LINES: [Duration; 2] = [Duration::from_secs(5), Duration::from_secs(60)];
 
-/// The run that a stage belongs to.
-#[derive(Clone, Copy, Debug, Default)]
-struct Run {
+/// What is under way.
+#[derive(Default)]
+struct State {
+    /// Whether stages belong to a run.
     is_run: bool,
-    /// When all of it is expected to end.
+    /// When all of the run is expected to end.
     until: Option<Instant>,
     /// When its budget is spent.
     budget: Option<Instant>,
+    task: Option<Task>,
 }
 
 /// The task that is shown; the bar counts its items, and is hidden where lines are printed instead.
@@ -27,14 +29,12 @@ struct Task {
     note: String,
     bar: ProgressBar,
     printed: Instant,
-    run: Run,
 }
 
 /// Shows progress in the way that was asked for.
 pub(super) struct Watcher {
     mode: ProgressMode,
-    run: Mutex<Run>,
-    task: Mutex<Option<Task>>,
+    state: Mutex<State>,
 }
 
 impl Watcher {
@@ -44,72 +44,60 @@ impl Watcher {
             ProgressMode::Auto => ProgressMode::Plain,
             mode => mode,
         };
-        Self { mode, run: Mutex::default(), task: Mutex::new(None) }
+        Self { mode, state: Mutex::default() }
     }
 
     /// The stages to come belong to a run.
     pub(super) fn begin_run(&self) {
-        self.run().is_run = true;
+        self.state().is_run = true;
     }
 
     /// When all of the run is expected to end.
     pub(super) fn expect_end(&self, after: Duration) {
-        self.run().until = Instant::now().checked_add(after);
+        self.state().until = Instant::now().checked_add(after);
     }
 
     pub(super) fn set_budget(&self, budget: Duration) {
-        self.run().budget = Instant::now().checked_add(budget);
+        self.state().budget = Instant::now().checked_add(budget);
     }
 
     /// What the lines of the stages of a run begin with.
     pub(super) fn indent(&self) -> &'static str {
-        self.run().indent()
+        self.state().indent()
     }
 
-    fn run(&self) -> MutexGuard<'_, Run> {
-        self.run.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn task(&self) -> MutexGuard<'_, Option<Task>> {
-        self.task.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn with_task(&self, act: impl FnOnce(&mut Task)) {
-        if let Some(task) = self.task().as_mut() {
-            act(task);
-        }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Run {
-    const fn indent(self) -> &'static str {
+impl State {
+    const fn indent(&self) -> &'static str {
         if self.is_run { "  " } else { "" }
     }
-}
 
-impl Task {
     /// What the bar does not say itself: the note of the task, and the time that is left of the run and of its budget.
-    fn message(&self) -> String {
+    fn message(&self, task: &Task) -> String {
         let left = |end: Instant| end.saturating_duration_since(Instant::now());
         let mut text = String::new();
-        if !self.note.is_empty() {
-            text += &format!(", {}", self.note);
+        if !task.note.is_empty() {
+            text += &format!(", {}", task.note);
         }
-        if let Some(until) = self.run.until {
-            text += &format!(", run {} left", duration_text(left(until).max(self.bar.eta())));
+        if let Some(until) = self.until {
+            text += &format!(", run {} left", duration_text(left(until).max(task.bar.eta())));
         }
-        if let Some(budget) = self.run.budget {
+        if let Some(budget) = self.budget {
             text += &format!(", budget {} left", duration_text(left(budget)));
         }
         text
     }
 
-    fn line(&self) -> String {
-        let (bar, unit) = (&self.bar, &self.unit);
+    fn line(&self, task: &Task) -> String {
+        let Task { bar, unit, .. } = task;
         let (done, total) = (thousands(bar.position()), thousands(bar.length().unwrap_or(0)));
         let (rate, left) = (rate_text(bar.per_sec()), duration_text(bar.eta()));
-        let indent = self.run.indent();
-        format!("{indent}{:<9} {done} of {total} {unit}, {rate}, {left} left{}", bar.prefix(), self.message())
+        let (indent, message) = (self.indent(), self.message(task));
+        format!("{indent}{:<9} {done} of {total} {unit}, {rate}, {left} left{message}", bar.prefix())
     }
 }
 
@@ -132,8 +120,9 @@ impl Progress for Watcher {
     fn begin(&self, name: &str, total: u64, unit: &str) {
         let target =
             if self.mode == ProgressMode::Bar { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let run = *self.run();
-        let style = ProgressStyle::with_template(&template(run.indent(), unit, terminal_width(stderr()).unwrap_or(80)))
+        let mut state = self.state();
+        let columns = terminal_width(stderr()).unwrap_or(80);
+        let style = ProgressStyle::with_template(&template(state.indent(), unit, columns))
             .expect("the template is sound")
             .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
                 // Writing to a string cannot fail.
@@ -145,37 +134,40 @@ impl Progress for Watcher {
             })
             .progress_chars("━━─");
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style).with_prefix(name.to_owned());
-        let task = Task { unit: unit.into(), note: String::new(), bar, printed: Instant::now(), run };
-        *self.task() = Some(task);
+        state.task = Some(Task { unit: unit.into(), note: String::new(), bar, printed: Instant::now() });
     }
 
     fn resume(&self, items: u64) {
-        self.with_task(|task| {
+        if let Some(task) = &self.state().task {
             task.bar.inc(items);
             task.bar.reset_eta();
-        });
+        }
     }
 
     fn advance(&self, items: u64) {
-        self.with_task(|task| {
-            task.bar.inc(items);
-            match self.mode {
-                ProgressMode::Bar => task.bar.set_message(task.message()),
-                ProgressMode::Plain if BETWEEN_LINES[usize::from(task.run.is_run)] <= task.printed.elapsed() => {
-                    task.printed = Instant::now();
-                    say(&task.line());
-                }
-                _ => {}
+        let mut state = self.state();
+        let Some(mut task) = state.task.take() else { return };
+        task.bar.inc(items);
+        match self.mode {
+            ProgressMode::Bar => task.bar.set_message(state.message(&task)),
+            ProgressMode::Plain if BETWEEN_LINES[usize::from(state.is_run)] <= task.printed.elapsed() => {
+                say(&state.line(&task));
+                task.printed = Instant::now();
             }
-        });
+            _ => {}
+        }
+        state.task = Some(task);
     }
 
     fn note(&self, text: &str) {
-        self.with_task(|task| text.clone_into(&mut task.note));
+        if let Some(task) = &mut self.state().task {
+            text.clone_into(&mut task.note);
+        }
     }
 
     fn end(&self) {
-        self.with_task(|task| task.bar.finish_and_clear());
-        *self.task() = None;
+        if let Some(task) = self.state().task.take() {
+            task.bar.finish_and_clear();
+        }
     }
 }

@@ -49,12 +49,10 @@ fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
 /// Says who is champion.
 pub(super) fn tell(session: &Session, report: &PromoteReport) {
     let [champion, before] = champions(report);
-    let text = match (report.champion, report.skipped) {
-        (None, _) => "there is no champion; the run's start plays".to_owned(),
-        (Some(_), true) => format!("{champion} is champion, made before"),
-        (Some(_), false) => format!("{champion} is champion"),
-    };
-    session.summarize("promote", &text);
+    match report.champion {
+        None => session.summarize("promote", "there is no champion; the run's start plays", false),
+        Some(_) => session.summarize("promote", &format!("{champion} is champion"), report.skipped),
+    }
     detail(&format!("promote: the champion before was {before}"));
 }
 

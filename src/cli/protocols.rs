@@ -56,7 +56,7 @@ fn engine(
         exact_empties: arguments.exact_empties.unwrap_or(Depth::MAX.0),
         ..limits
     };
-    let move_time = arguments.seconds.map(Into::into);
-    let settings = SearchSettings { limits, timed_limits, move_time, threads: session.threads_per_position };
+    let settings =
+        SearchSettings { limits, timed_limits, move_time: arguments.seconds, threads: session.threads_per_position };
     Ok((chosen, settings))
 }

@@ -81,8 +81,9 @@ impl Session {
 
     /// Says in one line what a stage did, with its name in the column of all stages. The lines of a run stand below the heading
     /// of their generation.
-    pub(super) fn summarize(&self, stage: &str, text: &str) {
-        say(&format!("{}{stage:<9} {text}", self.watcher.indent()));
+    pub(super) fn summarize(&self, stage: &str, text: &str, skipped: bool) {
+        let again = if skipped { ", made before" } else { "" };
+        say(&format!("{}{stage:<9} {text}{again}", self.watcher.indent()));
     }
 }
 
@@ -119,21 +120,6 @@ pub(super) fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// The model that a command names, else the registry's champion, else the run's start.
-pub(super) fn model_or_champion(
-    named: Option<&str>,
-    registry: &Path,
-    config: &LoadedConfig,
-) -> Result<LoadedModel, ArtifactError> {
-    match named {
-        Some(name) => load_run_model(name, registry, config),
-        None => match load_champion(registry)? {
-            Some(champion) => Ok(champion),
-            None => load_model(&config.config.run.start, registry),
-        },
-    }
-}
-
 /// The model of a command without a run.
 pub(super) struct ChosenModel {
     pub(super) model: LoadedModel,
@@ -164,10 +150,10 @@ pub(super) fn model_or_default(named: Option<&str>, models: &Path) -> Result<Cho
 
 /// The model that a command names; before its first promotion, the champion of a run is its start.
 pub(super) fn load_run_model(name: &str, registry: &Path, config: &LoadedConfig) -> Result<LoadedModel, ArtifactError> {
-    if name == "champion" {
-        return model_or_champion(None, registry, config);
+    match name {
+        "champion" => load_champion(registry)?.map_or_else(|| load_model(&config.config.run.start, registry), Ok),
+        name => load_model(name, registry),
     }
-    load_model(name, registry)
 }
 
 /// Says if a level was set for a model without MPC statistics; built-in players without them are expected to play full width.

@@ -191,6 +191,6 @@ pub(super) fn tell_checked(session: &Session, MadeAgain { unit, count, of, seed 
         let (checked, all) = (thousands(count), thousands(of));
         let finding = if count == of { "none is false".to_owned() } else { finding_text(unit, count) };
         let text = format!("{checked} of {all} {unit} ({share:.1} %) made again with --seed {seed}; {finding}");
-        session.summarize("check", &text);
+        session.summarize("check", &text, false);
     }
 }

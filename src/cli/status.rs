@@ -1,12 +1,10 @@
 //! `renma status`: what is done, running, stale or missing in a run, and why.
 
-mod table;
-
 use super::arguments::run::StatusArguments;
-use super::output::{detail, print, print_json, table, terminal_width, thousands};
+use super::output::{aligned, detail, narrow_table, print, print_json, terminal_width, thousands};
 use super::session::Session;
 use crate::artifact::publish::exists;
-use crate::artifact::{ArtifactError, Registry};
+use crate::artifact::{ArtifactError, GenerationLine, Registry, Verdict};
 use crate::pipeline::stage::Stage;
 use crate::report::REPORT_NAME;
 use crate::report::invocation::Invocation;
@@ -14,11 +12,17 @@ use crate::run::efficiency::{Efficiency, RunEfficiency};
 use crate::run::log::read_calls;
 use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, StageState, State};
-use crate::run::status::RunStatus;
+use crate::run::status::{GenerationStatus, RunStatus};
+use crate::statistics::elo::elo_text;
 use serde::Serialize;
 use std::io::stdout;
 use std::path::Path;
-use table::generation_table;
+
+const COLUMNS: [&str; 9] =
+    ["generation", "games", "positions", "match", "held-out error", "exact MAE", "points", "Elo", "verdict"];
+
+/// The columns that a narrow terminal does without, in the order in which they go.
+const DISPENSABLE: [usize; 6] = [2, 1, 6, 4, 8, 3];
 
 pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Result<()> {
     let (config, Invocation { models, datasets, .. }) = arguments.run.load()?;
@@ -75,7 +79,8 @@ fn describe(status: &RunStatus, wide: bool) -> String {
         0 => String::new(),
         closed => format!("; generations to {closed} are closed"),
     };
-    let table = generation_table(status, if wide { None } else { terminal_width(stdout()) });
+    let width = if wide { None } else { terminal_width(stdout()) };
+    let table = generation_table(status, width.unwrap_or(usize::MAX));
     let mut text = format!("run {}, champion {champion}; errors in discs{closed}\n{table}", status.run);
     if status.stage_states.iter().any(|state| state.state != State::Done) {
         text += &format!("\n\n{}", describe_generations(&status.stage_states));
@@ -90,6 +95,39 @@ fn describe(status: &RunStatus, wide: bool) -> String {
         text += &format!("\n\n{}", moved_text(&status.moved_defaults));
     }
     text
+}
+
+/// The generations, in lines of at most this many characters.
+fn generation_table(status: &RunStatus, width: usize) -> String {
+    let head = COLUMNS.map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(status.generations.iter().map(row)).collect();
+    narrow_table(&rows, width, &DISPENSABLE)
+}
+
+fn row(generation: &GenerationStatus) -> Vec<String> {
+    let line = &generation.line;
+    let dash = || "-".to_owned();
+    let count = |value: Option<u64>| value.map_or_else(dash, thousands);
+    let discs = |value: f64| format!("{value:.2}");
+    let verdict = line.verdict.map_or("-", Verdict::name);
+    vec![
+        line.generation.to_string(),
+        count(line.games),
+        count(line.positions),
+        players(line).unwrap_or_else(dash),
+        line.mae_before.zip(line.mae_after).map_or_else(dash, |(before, after)| format!("{before:.2} → {after:.2}")),
+        line.exact_mae.map_or_else(dash, discs),
+        line.points.map_or_else(dash, |points| format!("{:.1} %", 100.0 * points)),
+        line.elo.map_or_else(dash, elo_text),
+        if generation.champion { format!("{verdict}, champion") } else { verdict.to_owned() },
+    ]
+}
+
+/// The champion and its challenger.
+fn players(line: &GenerationLine) -> Option<String> {
+    let candidate = line.candidate.as_ref()?;
+    let Some(baseline) = &line.baseline else { return Some(candidate.clone()) };
+    Some(format!("{} → {candidate}", baseline.trim_start_matches("builtin:")))
 }
 
 /// The champion with its error, and the report if there is one.
@@ -134,7 +172,7 @@ fn describe_generations(states: &[StageState]) -> String {
         let because = state.because.clone().or_else(|| state.parts.map(parts_text))?;
         Some(format!("generation {}: {stage} is {word}: {because}", state.generation))
     });
-    [vec![table(&rows)], reasons.collect()].concat().join("\n")
+    [vec![aligned(&rows)], reasons.collect()].concat().join("\n")
 }
 
 fn parts_text(parts: PartCount) -> String {

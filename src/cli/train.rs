@@ -40,9 +40,8 @@ pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport
     let parent = task.parent.map_or("zero weights".to_owned(), |parent| parent.id.to_string());
     let judged = if metrics.held_out { "held-out" } else { "training" };
     let (before, after) = (metrics.before.all.mae, metrics.after.all.mae);
-    let again = if report.skipped { ", made before" } else { "" };
-    let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs{again}", report.id);
-    session.summarize(Stage::Train.name(), &text);
+    let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs", report.id);
+    session.summarize(Stage::Train.name(), &text, report.skipped);
     if 0 < metrics.unlabeled {
         say(&format!("train: skipped {} without the label to learn", counted(metrics.unlabeled, "row")));
     }

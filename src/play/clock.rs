@@ -1,6 +1,5 @@
 //! How long a move may take.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 /// What each move costs besides its search, such as the way of the answer to the other program. It is set aside for every
@@ -30,28 +29,14 @@ const NODES_RATIO: f64 = 2.6;
 const NODES_PER_SECOND: f64 = 15e6;
 const THREAD_GAIN: f64 = 0.7;
 
-/// A time that a user gave in seconds, more than 0 and at most a day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seconds(Duration);
-
-/// A text that is not such a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a number of seconds from 0.001 to 86400")]
-pub struct SecondsError;
-
-impl FromStr for Seconds {
-    type Err = SecondsError;
-
-    fn from_str(text: &str) -> Result<Self, SecondsError> {
-        let seconds = text.parse().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
-        seconds.map(|seconds| Self(Duration::from_secs_f64(seconds))).ok_or(SecondsError)
-    }
-}
-
-impl From<Seconds> for Duration {
-    fn from(Seconds(time): Seconds) -> Self {
-        time
-    }
+/// A time that a user gives in seconds, at most a day.
+///
+/// # Errors
+///
+/// A text that is not such a number.
+pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=86_400.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or("expected a number of seconds from 0.001 to 86400")
 }
 
 /// What a player has left.
@@ -133,9 +118,9 @@ mod tests {
 
     #[test]
     fn seconds_are_a_number_in_their_range() {
-        assert_eq!("0.25".parse(), Ok(Seconds(250 * MILLISECOND)));
+        assert_eq!(parse_seconds("0.25"), Ok(250 * MILLISECOND));
         for text in ["0", "-1", "nan", "inf", "86401", "", "1s"] {
-            assert_eq!(text.parse::<Seconds>(), Err(SecondsError), "{text}");
+            assert!(parse_seconds(text).is_err(), "{text}");
         }
     }
 

@@ -4,40 +4,59 @@ mod request;
 
 use super::clock::Clock;
 use super::lines::Lines;
-use super::picture::{Palette, board_picture, counts_text};
+use super::picture::{board_picture, counts_text};
 use super::session::{SearchSettings, Session};
 use crate::artifact::Model;
 use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{Forbidden, Game, Square};
+use anstream::adapter::strip_str;
 use request::Request;
 use std::fmt::Write as FormatWrite;
 use std::io::{self, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Every command, in the order of `list_commands`.
-const COMMANDS: [&str; 20] = [
-    "protocol_version",
-    "name",
-    "version",
-    "known_command",
-    "list_commands",
-    "quit",
-    "boardsize",
-    "clear_board",
-    "komi",
-    "play",
-    "genmove",
-    "reg_genmove",
-    "undo",
-    "showboard",
-    "final_score",
-    "time_settings",
-    "time_left",
-    "list_games",
-    "set_game",
-    "renma-hint",
+/// The text of an answer, empty if there is nothing to say; else why there is none.
+type Answer = Result<String, String>;
+
+/// Answers a command, whose arguments are given.
+type Act = fn(&mut Engine<'_>, &[String]) -> Answer;
+
+/// Every command, in the order of `list_commands`, with what answers it.
+const COMMANDS: [(&str, Act); 20] = [
+    ("protocol_version", |_, _| Ok("2".to_owned())),
+    ("name", |_, _| Ok("renma".to_owned())),
+    ("version", |_, _| Ok(env!("CARGO_PKG_VERSION").to_owned())),
+    ("known_command", |_, arguments| Ok(arguments.first().is_some_and(|name| find(name).is_some()).to_string())),
+    ("list_commands", |_, _| Ok(COMMANDS.map(|(name, _)| name).join("\n"))),
+    ("quit", |_, _| Ok(String::new())),
+    ("boardsize", |_, arguments| match number::<u32>(arguments.first())? {
+        8 => Ok(String::new()),
+        _ => Err("unacceptable size".to_owned()),
+    }),
+    ("clear_board", |engine, _| engine.clear_board()),
+    // A compensation for the second player: Othello has none, and programs send it anyway.
+    ("komi", |_, arguments| number::<f64>(arguments.first()).map(|_| String::new())),
+    ("play", |engine, arguments| engine.play(color(arguments)?, vertex(arguments.get(1))?)),
+    ("genmove", |engine, arguments| engine.genmove(color(arguments)?)),
+    ("reg_genmove", |engine, arguments| engine.reg_genmove(color(arguments)?)),
+    ("undo", |engine, _| engine.undo()),
+    ("showboard", |engine, _| engine.show_board()),
+    ("final_score", |engine, _| engine.final_score()),
+    ("time_settings", |engine, arguments| engine.set_time(&seconds(arguments, 3)?)),
+    ("time_left", |engine, arguments| engine.set_time_left(color(arguments)?, &seconds(&arguments[1..], 2)?)),
+    ("list_games", |_, _| Ok(GAME.to_owned())),
+    ("set_game", |_, arguments| match arguments.first() {
+        Some(game) if game == GAME => Ok(String::new()),
+        _ => Err("unsupported game".to_owned()),
+    }),
+    ("renma-hint", |engine, arguments| engine.hint(arguments.first().map_or(Ok(1), |count| number(Some(count)))?)),
 ];
+
+/// What answers a command, if there is one of this name.
+fn find(command: &str) -> Option<Act> {
+    COMMANDS.iter().find(|(name, _)| *name == command).map(|(_, act)| *act)
+}
 
 /// A longer time is a year.
 const SECONDS_MAX: f64 = 365.0 * 24.0 * 3600.0;
@@ -56,7 +75,11 @@ pub fn serve(
     let mut engine = Engine { session: Session::new(model, settings, stop), turns: Vec::new(), period: None };
     while let Some(line) = lines.next(stop) {
         let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
-        let answer = if line.is_cut { Err("line too long".to_owned()) } else { engine.answer(&command, &arguments) };
+        let answer = match find(&command) {
+            _ if line.is_cut => Err("line too long".to_owned()),
+            Some(act) => act(&mut engine, &arguments),
+            None => Err("unknown command".to_owned()),
+        };
         let (mark, text) = match &answer {
             Ok(text) => ('=', text),
             Err(text) => ('?', text),
@@ -82,72 +105,36 @@ struct Engine<'a> {
 }
 
 impl Engine<'_> {
-    /// Does what a command says.
-    fn answer(&mut self, command: &str, arguments: &[String]) -> Result<String, String> {
-        let first = arguments.first().map(String::as_str);
-        let nothing = String::new();
-        match command {
-            "protocol_version" => Ok("2".to_owned()),
-            "name" => Ok("renma".to_owned()),
-            "version" => Ok(env!("CARGO_PKG_VERSION").to_owned()),
-            "known_command" => Ok(first.is_some_and(|name| COMMANDS.contains(&name)).to_string()),
-            "list_commands" => Ok(COMMANDS.join("\n")),
-            "list_games" => Ok(GAME.to_owned()),
-            "set_game" if first == Some(GAME) => Ok(nothing),
-            "set_game" => Err("unsupported game".to_owned()),
-            "quit" => Ok(nothing),
-            "boardsize" => match number::<u32>(first)? {
-                8 => Ok(nothing),
-                _ => Err("unacceptable size".to_owned()),
-            },
-            // A compensation for the second player: Othello has none, and programs send it anyway.
-            "komi" => number::<f64>(first).map(|_| nothing),
-            "clear_board" => {
-                self.session.set_game(Game::default());
-                self.turns.clear();
-                Ok(nothing)
-            }
-            "play" => self.play(color(first)?, vertex(arguments.get(1))?).map(|()| nothing),
-            "genmove" => {
-                let plies = self.session.game().plies().len();
-                let square = self.best_move(color(first)?)?;
-                self.session.play(square).map_err(|error| error.to_string())?;
-                self.turns.push(plies);
-                Ok(vertex_text(square))
-            }
-            "reg_genmove" => {
-                let plies = self.session.game().plies().len();
-                let square = self.best_move(color(first)?)?;
-                while plies < self.session.game().plies().len() {
-                    self.session.undo();
-                }
-                Ok(vertex_text(square))
-            }
-            "undo" => self.undo().map(|()| nothing),
-            "showboard" => {
-                let game = self.session.game();
-                Ok(format!("\n{}\n{}", board_picture(game, false, &Palette::PLAIN), counts_text(game)))
-            }
-            "final_score" => self.final_score(),
-            "time_settings" => self.set_time(&seconds(arguments, 3)?).map(|()| nothing),
-            "time_left" => {
-                let black = color(first)?;
-                self.session.set_clock(black, Some(clock(&seconds(&arguments[1..], 2)?)?));
-                Ok(nothing)
-            }
-            "renma-hint" => self.hint(first.map_or(Ok(1), |count| number(Some(count)))?),
-            _ => Err("unknown command".to_owned()),
-        }
+    fn clear_board(&mut self) -> Answer {
+        self.session.set_game(Game::default());
+        self.turns.clear();
+        Ok(String::new())
     }
 
-    fn play(&mut self, black: bool, square: Option<Square>) -> Result<(), String> {
+    fn play(&mut self, black: bool, square: Option<Square>) -> Answer {
         let plies = self.session.game().plies().len();
         self.session.play_as(black, square).map_err(|error| match error {
             Forbidden::Turn => format!("illegal move: {error}"),
             Forbidden::Move(_) | Forbidden::Pass => "illegal move".to_owned(),
         })?;
         self.turns.push(plies);
-        Ok(())
+        Ok(String::new())
+    }
+
+    fn genmove(&mut self, black: bool) -> Answer {
+        let plies = self.session.game().plies().len();
+        let square = self.best_move(black)?;
+        self.session.play(square).map_err(|error| error.to_string())?;
+        self.turns.push(plies);
+        Ok(vertex_text(square))
+    }
+
+    /// As [`Self::genmove`], and plays nothing.
+    fn reg_genmove(&mut self, black: bool) -> Answer {
+        let plies = self.session.game().plies().len();
+        let square = self.best_move(black)?;
+        self.undo_to(plies);
+        Ok(vertex_text(square))
     }
 
     /// The move of a color; `None` is a pass. A pass of the other color that the rules force is played first.
@@ -163,7 +150,7 @@ impl Engine<'_> {
     }
 
     /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
-    fn set_time(&mut self, settings: &[f64]) -> Result<(), String> {
+    fn set_time(&mut self, settings: &[f64]) -> Answer {
         let &[main, period, stones] = settings else { return Err(syntax_error()) };
         let is_limited = period == 0.0 || 0.0 < stones;
         self.period = (is_limited && 0.0 < period).then(|| clock(&[period, stones])).transpose()?;
@@ -172,19 +159,33 @@ impl Engine<'_> {
         for black in [false, true] {
             self.session.set_clock(black, is_limited.then_some(start));
         }
-        Ok(())
+        Ok(String::new())
     }
 
-    fn undo(&mut self) -> Result<(), String> {
+    fn set_time_left(&mut self, black: bool, left: &[f64]) -> Answer {
+        self.session.set_clock(black, Some(clock(left)?));
+        Ok(String::new())
+    }
+
+    fn undo(&mut self) -> Answer {
         let plies = self.turns.pop().ok_or("cannot undo")?;
+        self.undo_to(plies);
+        Ok(String::new())
+    }
+
+    fn undo_to(&mut self, plies: usize) {
         while plies < self.session.game().plies().len() {
             self.session.undo();
         }
-        Ok(())
+    }
+
+    fn show_board(&self) -> Answer {
+        let game = self.session.game();
+        Ok(format!("\n{}\n{}", strip_str(&board_picture(game, false)), counts_text(game)))
     }
 
     /// As Go writes it; empty squares count for the winner.
-    fn final_score(&self) -> Result<String, String> {
+    fn final_score(&self) -> Answer {
         let game = self.session.game();
         if !game.is_over() {
             return Err("cannot score: the game is not over".to_owned());
@@ -197,7 +198,7 @@ impl Engine<'_> {
     }
 
     /// One line per move: the move, its value in discs, how far it was searched, and what follows it if it is the only one.
-    fn hint(&mut self, count: usize) -> Result<String, String> {
+    fn hint(&mut self, count: usize) -> Answer {
         let hints = self.session.hints(count, self.session.limits()).map_err(|error| error.to_string())?;
         let depth = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
         let mut text = String::new();
@@ -214,7 +215,7 @@ fn syntax_error() -> String {
     "syntax error".to_owned()
 }
 
-fn number<T: std::str::FromStr>(text: Option<&str>) -> Result<T, String> {
+fn number<T: std::str::FromStr>(text: Option<&String>) -> Result<T, String> {
     text.and_then(|text| text.parse().ok()).ok_or_else(syntax_error)
 }
 
@@ -232,11 +233,11 @@ fn clock(left: &[f64]) -> Result<Clock, String> {
     Ok(Clock { left, moves: (0.0 < stones).then_some(stones as u32) })
 }
 
-/// Whether a color is black.
-fn color(text: Option<&str>) -> Result<bool, String> {
-    match text.unwrap_or_default().to_ascii_lowercase().as_str() {
-        "b" | "black" => Ok(true),
-        "w" | "white" => Ok(false),
+/// Whether the color that the arguments begin with is black.
+fn color(arguments: &[String]) -> Result<bool, String> {
+    match arguments.first().map(|text| text.to_ascii_lowercase()).as_deref() {
+        Some("b" | "black") => Ok(true),
+        Some("w" | "white") => Ok(false),
         _ => Err(syntax_error()),
     }
 }

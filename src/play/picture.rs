@@ -1,37 +1,18 @@
-//! The board as text, in colors or without.
+//! The board as text in colors.
 
 use crate::engine::{Black, Game, Square, White};
 use anstyle::{AnsiColor, Color, Style};
 
-/// How the parts of a board are drawn.
-#[derive(Clone, Copy, Debug)]
-pub struct Palette {
-    /// Coordinates.
-    pub frame: Style,
-    /// Black discs, `X`.
-    pub black: Style,
-    /// White discs, `O`.
-    pub white: Style,
-    /// Empty squares, `.`.
-    pub empty: Style,
-    /// Legal moves, `+`, and the brackets around the last move.
-    pub mark: Style,
-}
-
-impl Palette {
-    /// Without colors.
-    pub const PLAIN: Self =
-        Self { frame: Style::new(), black: Style::new(), white: Style::new(), empty: Style::new(), mark: Style::new() };
-
-    /// Black and white discs on green.
-    pub const COLORED: Self = Self {
-        frame: Style::new().dimmed(),
-        black: on_green(AnsiColor::Black),
-        white: on_green(AnsiColor::BrightWhite).bold(),
-        empty: on_green(AnsiColor::Black),
-        mark: on_green(AnsiColor::BrightYellow).bold(),
-    };
-}
+/// Coordinates.
+const FRAME: Style = Style::new().dimmed();
+/// Black discs, `X`.
+const BLACK: Style = on_green(AnsiColor::Black);
+/// White discs, `O`.
+const WHITE: Style = on_green(AnsiColor::BrightWhite).bold();
+/// Empty squares, `.`.
+const EMPTY: Style = on_green(AnsiColor::Black);
+/// Legal moves, `+`, and the brackets around the last move.
+const MARK: Style = on_green(AnsiColor::BrightYellow).bold();
 
 const fn on_green(color: AnsiColor) -> Style {
     Style::new().fg_color(Some(Color::Ansi(color))).bg_color(Some(Color::Ansi(AnsiColor::Green)))
@@ -39,18 +20,17 @@ const fn on_green(color: AnsiColor) -> Style {
 
 /// The squares with coordinates. The last move is in brackets, and legal moves are marked if `shows_moves` is set.
 #[must_use]
-pub fn board_picture(game: &Game, shows_moves: bool, palette: &Palette) -> String {
+pub fn board_picture(game: &Game, shows_moves: bool) -> String {
     let colored = game.latest();
     let (Black(black), White(white)) = colored.boards();
     let moves = if shows_moves { colored.position.legal_moves() } else { 0 };
     let last = game.plies().last().copied().flatten();
     let cell = |square: Square| match square.bit() {
-        bit if black & bit != 0 => ('X', palette.black),
-        bit if white & bit != 0 => ('O', palette.white),
-        bit if moves & bit != 0 => ('+', palette.mark),
-        _ => ('.', palette.empty),
+        bit if black & bit != 0 => ('X', BLACK),
+        bit if white & bit != 0 => ('O', WHITE),
+        bit if moves & bit != 0 => ('+', MARK),
+        _ => ('.', EMPTY),
     };
-    let (frame, mark) = (palette.frame, palette.mark);
     let rows = (0..8).map(|row| {
         let squares: Vec<Square> = (0..8).filter_map(|column| Square::at(column, row)).collect();
         let cells = squares.iter().enumerate().map(|(column, &square)| {
@@ -63,13 +43,13 @@ pub fn board_picture(game: &Game, shows_moves: bool, palette: &Palette) -> Strin
                 ' '
             };
             let (disc, style) = cell(square);
-            format!("{mark}{space}{mark:#}{style}{disc}{style:#}")
+            format!("{MARK}{space}{MARK:#}{style}{disc}{style:#}")
         });
         let end = if last.is_some() && squares.last().copied() == last { ']' } else { ' ' };
-        format!("{frame}{}{frame:#}{}{mark}{end}{mark:#}", row + 1, cells.collect::<String>())
+        format!("{FRAME}{}{FRAME:#}{}{MARK}{end}{MARK:#}", row + 1, cells.collect::<String>())
     });
     let rows: Vec<String> = rows.collect();
-    format!("{frame}  a b c d e f g h{frame:#}\n{}", rows.join("\n"))
+    format!("{FRAME}  a b c d e f g h{FRAME:#}\n{}", rows.join("\n"))
 }
 
 /// The number of discs of each color, and whose turn it is.
@@ -87,11 +67,12 @@ pub fn counts_text(game: &Game) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anstream::adapter::strip_str;
 
     #[test]
     fn the_last_move_is_in_brackets_wherever_it_is() {
         let game = |moves: &str| Game::from_transcript(moves).unwrap();
-        let picture = |moves: &str, shows_moves| board_picture(&game(moves), shows_moves, &Palette::PLAIN);
+        let picture = |moves: &str, shows_moves| strip_str(&board_picture(&game(moves), shows_moves)).to_string();
         let rows = |text: &str| text.lines().map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
         let opening = rows(&picture("f5", true));
         assert_eq!(opening[0], "  a b c d e f g h");
@@ -107,9 +88,10 @@ mod tests {
     #[test]
     fn colors_change_no_letter() {
         let game = Game::from_transcript("f5d6c3").unwrap();
-        let colored = board_picture(&game, true, &Palette::COLORED);
+        let colored = board_picture(&game, true);
         assert!(colored.contains('\u{1b}'));
-        assert_eq!(anstream::adapter::strip_str(&colored).to_string(), board_picture(&game, true, &Palette::PLAIN));
+        let plain = strip_str(&colored).to_string();
+        assert_eq!(plain.lines().nth(3), Some("3 . .[X]+ . + . . "));
         assert_eq!(counts_text(&game), "X 5, O 2, white to move");
     }
 }

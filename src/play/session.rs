@@ -5,10 +5,12 @@ pub mod review;
 
 use super::clock::{Clock, affordable_empties, is_worth_a_team, time_for_search};
 use super::teamwork::search_together;
-use super::timer::Timer;
 use crate::artifact::Model;
 use crate::engine::{Depth, Forbidden, Game, Limits, MoveValue, Position, SearchResult, Square, Stopped, Team};
+use crossbeam::channel::{RecvTimeoutError, bounded};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// A transposition table of 2^17 entries, 2 MiB, stays in the second cache: searches of 60,000 nodes take 5 to 8 % less time than
@@ -58,7 +60,8 @@ pub struct Session<'m> {
     settings: SearchSettings,
     game: Game,
     clocks: [Option<Clock>; 2], // [white, black]
-    timer: Timer,
+    /// Raised at the deadline of a timed search, until it has ended.
+    alarm: Arc<AtomicBool>,
     /// By how much a timed search was late; the latest ones count most.
     lateness: Duration,
 }
@@ -68,16 +71,16 @@ impl<'m> Session<'m> {
     #[must_use]
     pub fn new(model: &'m Model, settings: impl Into<SearchSettings>, stop: &'m AtomicBool) -> Self {
         let settings = settings.into();
-        let timer = Timer::new();
+        let alarm = Arc::default();
         let is_timed = settings.move_time.is_some();
         let bits = table_bits(if is_timed { &settings.timed_limits } else { &settings.limits });
         let team = Team::new(&model.evaluation, &model.mpc, bits, settings.threads);
         Self {
-            team: team.stopped_by(stop).alarmed_by(timer.flag()),
+            team: team.stopped_by(stop).alarmed_by(&alarm),
             settings,
             game: Game::default(),
             clocks: [None; 2],
-            timer,
+            alarm,
             lateness: Duration::ZERO,
         }
     }
@@ -162,18 +165,27 @@ impl<'m> Session<'m> {
         result
     }
 
-    /// A search that the timer ends.
+    /// A search that another thread ends at the deadline.
     fn search_until(&mut self, deadline: Instant, limits: Limits) -> SearchResult {
         let position = self.game.latest().position;
-        self.timer.set(Some(deadline));
         let time = deadline.saturating_duration_since(Instant::now());
-        let result = if is_worth_a_team(time, self.lateness) {
-            search_together(&mut self.team, |member| member.search(position, limits))
-        } else {
-            self.team.members().0.search(position, limits)
-        };
-        let is_late = self.timer.flag().load(Ordering::SeqCst);
-        self.timer.set(None);
+        let (over, watched) = bounded::<()>(0);
+        let (team, alarm, lateness) = (&mut self.team, &self.alarm, self.lateness);
+        let result = thread::scope(|scope| {
+            scope.spawn(move || {
+                if watched.recv_deadline(deadline) == Err(RecvTimeoutError::Timeout) {
+                    alarm.store(true, Ordering::SeqCst);
+                }
+            });
+            let result = if is_worth_a_team(time, lateness) {
+                search_together(team, |member| member.search(position, limits))
+            } else {
+                team.members().0.search(position, limits)
+            };
+            drop(over);
+            result
+        });
+        let is_late = self.alarm.swap(false, Ordering::SeqCst);
         let lateness = if is_late { deadline.elapsed() } else { Duration::ZERO };
         self.lateness = lateness.max(self.lateness * 7 / 8);
         result

@@ -1,20 +1,18 @@
 //! A game on a terminal: a person types moves and commands, line by line, and the engine answers. Fits 40 columns.
 
-mod command;
 pub mod level;
 
 use super::lines::{LINE_SIZE_MAX, Lines};
-use super::picture::{Palette, board_picture, counts_text};
+use super::picture::{board_picture, counts_text};
 use super::session::Session;
 use super::session::review::ReviewedMove;
 use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
-use crate::engine::board::notation::{move_text, moves_text};
-use crate::engine::{Game, Score, Square, Squares, Stopped};
+use crate::engine::board::notation::{move_text, moves_text, parse_move};
+use crate::engine::{Game, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
-use command::{Command, You, help_text};
-use level::Level;
+use level::{Level, LevelError};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -29,6 +27,46 @@ const GAME_FILE: FileKind = FileKind {
     },
 };
 
+/// What to say to a command that was obeyed, or why it was not.
+type Answer = Result<String, String>;
+
+/// Obeys a command, whose text after its name is given.
+type Act = fn(&mut Terminal<'_>, &str) -> Answer;
+
+/// Every command: its name, the text that it takes, what the help says of it, and how it is obeyed.
+const COMMANDS: [(&str, &str, &str, Act); 18] = [
+    ("hint", "", "best move and what follows", |terminal, _| terminal.hint()),
+    ("values", "", "what each legal move is worth", |terminal, _| terminal.values()),
+    ("undo", "", "take back your last move", |terminal, _| terminal.undo()),
+    ("redo", "", "play it again", |terminal, _| terminal.redo()),
+    ("go", "", "let the engine move for you", |terminal, _| terminal.go()),
+    ("level", "[N]", "1 to 20 moves ahead", |terminal, text| terminal.set_level(text)),
+    ("black", "", "you play black", |terminal, _| terminal.set_persons([false, true])),
+    ("white", "", "you play white", |terminal, _| terminal.set_persons([true, false])),
+    ("both", "", "you play both colors", |terminal, _| terminal.set_persons([true, true])),
+    ("new", "", "begin a new game", |terminal, _| Ok(terminal.set_game(Game::default()))),
+    ("setup", "GAME", "moves, or a board as OBF", |terminal, text| terminal.setup(text)),
+    ("review", "", "which moves lost discs", |terminal, _| terminal.review()),
+    ("save", "FILE", "write the game to a new file", |terminal, path| terminal.save(path.as_ref(), false)),
+    ("save!", "FILE", "to an older one too", |terminal, path| terminal.save(path.as_ref(), true)),
+    ("load", "FILE", "read a game and continue it", |terminal, path| terminal.load(path.as_ref())),
+    ("board", "", "show the board again", |terminal, _| Ok(terminal.board())),
+    ("help", "", "", |_, _| Ok(help_text())),
+    ("quit", "", "the end, as Ctrl-D", |terminal, _| terminal.quit()),
+];
+
+const SHORT_FORMS: [(&str, &str); 6] =
+    [("h", "hint"), ("v", "values"), ("u", "undo"), ("r", "redo"), ("b", "board"), ("q", "quit")];
+
+/// The list of all commands.
+fn help_text() -> String {
+    let explained = COMMANDS.iter().filter(|(_, _, meaning, _)| !meaning.is_empty());
+    let usages = explained.map(|(name, text, meaning, _)| (format!("{name} {text}"), *meaning));
+    let lines = [("f5".to_owned(), "a move; passes are automatic")].into_iter().chain(usages);
+    let lines: String = lines.map(|(usage, meaning)| format!("{usage:<10} {meaning}\n")).collect();
+    format!("{lines}Short forms: h, v, u, r, b, q\nValues are discs for the side to move")
+}
+
 /// Plays until the lines end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
 /// line.
 pub fn play(
@@ -40,112 +78,101 @@ pub fn play(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let session = Session::new(model, level.limits(), stop);
-    let mut terminal = Terminal { session, level, you: You::Black, output };
-    terminal.say("You play black (X).\nType help for all commands.")?;
-    terminal.turn()?;
-    loop {
+    let mut terminal = Terminal { session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };
+    terminal.say("You play black (X).\nType help for all commands.");
+    let board = terminal.turn();
+    terminal.say(&board);
+    while !terminal.has_quit {
         if prompts {
-            terminal.prompt()?;
+            terminal.prompt();
         }
-        let Some(line) = lines.next(stop) else { break };
+        let Some(line) = terminal.written.is_ok().then(|| lines.next(stop)).flatten() else { break };
         if line.text.trim().is_empty() {
             continue;
         }
-        let command = if line.is_cut { Err("the line is too long".to_owned()) } else { Command::parse(&line.text) };
-        let done = match command {
-            Ok(Command::Quit) => return Ok(()),
-            Ok(command) => terminal.obey(command),
-            Err(reason) => Err(Problem::Said(reason)),
-        };
-        match done {
-            Ok(()) => {}
-            Err(Problem::Said(reason)) => terminal.say(&reason)?,
-            Err(Problem::Output(error)) => return Err(error),
+        let answer = if line.is_cut { Err("the line is too long".to_owned()) } else { terminal.obey(&line.text) };
+        let (Ok(text) | Err(text)) = answer;
+        if !terminal.has_quit {
+            terminal.say(&text);
         }
     }
-    if prompts { terminal.say("") } else { Ok(()) }
-}
-
-/// Why a command was not obeyed.
-enum Problem {
-    /// What to tell the person.
-    Said(String),
-    Output(io::Error),
-}
-
-impl From<io::Error> for Problem {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
+    if prompts && !terminal.has_quit {
+        terminal.say("");
     }
-}
-
-impl From<Stopped> for Problem {
-    fn from(stopped: Stopped) -> Self {
-        Self::Said(stopped.to_string())
-    }
-}
-
-impl From<ArtifactError> for Problem {
-    fn from(error: ArtifactError) -> Self {
-        let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-        let causes: String = causes.map(|cause| format!(": {cause}")).collect();
-        Self::Said(format!("{error}{causes}").replace('\n', "; "))
-    }
+    terminal.written
 }
 
 struct Terminal<'a> {
     session: Session<'a>,
     level: Level,
-    you: You,
+    /// Which colors a person plays; the engine plays the others.
+    persons: [bool; 2], // [white, black]
+    has_quit: bool,
     output: &'a mut dyn Write,
+    /// After an error nothing more is written.
+    written: io::Result<()>,
 }
 
 impl Terminal<'_> {
-    fn say(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.output, "{text}")?;
-        self.output.flush()
+    fn say(&mut self, text: &str) {
+        self.write(&format!("{text}\n"));
     }
 
-    fn prompt(&mut self) -> io::Result<()> {
-        let color = color_name(self.session.game().latest().black_to_move);
-        write!(self.output, "{}> ", if self.session.game().is_over() { "over" } else { color })?;
-        self.output.flush()
-    }
-
-    fn obey(&mut self, command: Command) -> Result<(), Problem> {
-        match command {
-            Command::Move(square) => self.play(square)?,
-            Command::Hint => self.hint()?,
-            Command::Values => self.values()?,
-            Command::Undo => self.undo()?,
-            Command::Redo => self.redo()?,
-            Command::Go => {
-                self.check_not_over()?;
-                self.engine_move()?;
-                self.turn()?;
-            }
-            Command::Level(level) => self.set_level(level)?,
-            Command::You(you) => {
-                self.you = you;
-                self.turn()?;
-            }
-            Command::New => self.set_game(Game::default())?,
-            Command::Setup(text) => {
-                let game = parse_game(&text).map_err(|error| Problem::Said(error.to_string()))?;
-                self.set_game(game.ok_or_else(|| Problem::Said("it holds no moves and no position".to_owned()))?)?;
-            }
-            Command::Review => self.review()?,
-            Command::Save { path, overwrite } => self.save(&path, overwrite)?,
-            Command::Load(path) => self.load(&path)?,
-            Command::Board => self.show()?,
-            Command::Help => self.say(&help_text())?,
-            Command::Quit => {}
+    fn write(&mut self, text: &str) {
+        if self.written.is_ok() {
+            self.written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
         }
-        Ok(())
+    }
+
+    fn prompt(&mut self) {
+        let color = color_name(self.session.game().latest().black_to_move);
+        self.write(&format!("{}> ", if self.session.game().is_over() { "over" } else { color }));
+    }
+
+    /// Does what a line says that is not blank.
+    fn obey(&mut self, line: &str) -> Answer {
+        let (word, text) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let (word, text) = (word.to_ascii_lowercase(), text.trim());
+        let name = SHORT_FORMS.iter().find(|(short, _)| *short == word).map_or(word.as_str(), |(_, name)| name);
+        let Some((_, taken, _, act)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
+            let square = parse_move(&word).map_err(|_| format!("no such command: {} (try help)", start(&word)))?;
+            return if text.is_empty() { self.play(square) } else { Err(format!("{word} stands alone")) };
+        };
+        match *taken {
+            "" if !text.is_empty() => Err(format!("{word} stands alone")),
+            "FILE" if text.is_empty() => Err(format!("{word} needs a file")),
+            "GAME" if text.is_empty() => Err(format!("{word} needs moves or a board")),
+            _ => act(self, text),
+        }
+    }
+
+    fn quit(&mut self) -> Answer {
+        self.has_quit = true;
+        Ok(String::new())
+    }
+
+    fn setup(&mut self, text: &str) -> Answer {
+        let game = parse_game(text).map_err(|error| error.to_string())?;
+        Ok(self.set_game(game.ok_or("it holds no moves and no position")?))
+    }
+
+    fn go(&mut self) -> Answer {
+        self.check_not_over()?;
+        self.engine_move();
+        Ok(self.turn())
+    }
+
+    fn set_persons(&mut self, persons: [bool; 2]) -> Answer {
+        self.persons = persons;
+        Ok(self.turn())
+    }
+
+    fn is_person(&self, black: bool) -> bool {
+        self.persons[usize::from(black)]
     }
 
     /// Plays what the rules or the engine play, until it is a person's turn or the end, and shows the board.
-    fn turn(&mut self) -> io::Result<()> {
+    fn turn(&mut self) -> String {
         loop {
             let game = self.session.game();
             let black = game.latest().black_to_move;
@@ -153,142 +180,147 @@ impl Terminal<'_> {
                 break;
             }
             if game.must_pass() {
-                self.say(&format!("{} has no move and passes", color_name(black)))?;
-                self.session.play(None).map_err(io::Error::other)?;
-            } else if self.you.play(black) || !self.engine_move()? {
+                self.say(&format!("{} has no move and passes", color_name(black)));
+                self.session.play(None).expect("a pass that the rules force");
+            } else if self.is_person(black) || !self.engine_move() {
                 break;
             }
         }
-        self.show()
+        self.board()
     }
 
     /// Lets the engine move for the side to move; `false` if it was stopped before.
-    fn engine_move(&mut self) -> io::Result<bool> {
+    fn engine_move(&mut self) -> bool {
         let color = color_name(self.session.game().latest().black_to_move);
         let result = self.session.search();
         if result.stopped {
-            return Ok(false);
+            return false;
         }
-        self.session.play(result.best_move).map_err(io::Error::other)?;
+        self.session.play(result.best_move).expect("a search finds a legal move");
         let how = if result.exact { "exact".to_owned() } else { format!("depth {}", result.depth.0) };
         let square = move_text(result.best_move, "pass");
-        self.say(&format!("{color} plays {square}: {} ({how})", discs_text(result.score)))?;
-        Ok(true)
+        self.say(&format!("{color} plays {square}: {} ({how})", discs_text(result.score)));
+        true
     }
 
-    fn show(&mut self) -> io::Result<()> {
+    fn board(&self) -> String {
         let game = self.session.game();
-        let mut text = format!("\n{}\n{}", board_picture(game, true, &Palette::COLORED), counts_text(game));
-        if game.is_over() {
-            text = format!("{text}\n{}", result_text(game));
-        }
-        self.say(&text)
+        let end = if game.is_over() { format!("\n{}", result_text(game)) } else { String::new() };
+        format!("\n{}\n{}{end}", board_picture(game, true), counts_text(game))
     }
 
-    fn check_not_over(&self) -> Result<(), Problem> {
-        if self.session.game().is_over() {
-            return Err(Problem::Said("the game is over: try undo, review, save or new".to_owned()));
-        }
-        Ok(())
+    fn check_not_over(&self) -> Result<(), String> {
+        let is_over = self.session.game().is_over();
+        if is_over { Err("the game is over: try undo, review, save or new".to_owned()) } else { Ok(()) }
     }
 
-    fn play(&mut self, square: Option<Square>) -> Result<(), Problem> {
+    fn play(&mut self, square: Option<Square>) -> Answer {
         self.check_not_over()?;
         if let Err(forbidden) = self.session.play(square) {
             let legal = Squares(self.session.game().latest().position.legal_moves());
             let legal: String = legal.map(|square| format!(" {square}")).collect();
-            return Err(Problem::Said(format!("{forbidden}; legal:{legal}")));
+            return Err(format!("{forbidden}; legal:{legal}"));
         }
-        Ok(self.turn()?)
+        Ok(self.turn())
     }
 
     /// The best move, its value and the principal variation.
-    fn hint(&mut self) -> Result<(), Problem> {
+    fn hint(&mut self) -> Answer {
         self.check_not_over()?;
-        let limits = self.session.limits();
-        let hints = self.session.hints(1, limits)?;
+        let hints = self.session.hints(1, self.session.limits()).map_err(|stopped| stopped.to_string())?;
         let how = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
-        for hint in &hints.hints {
+        let lines = hints.hints.iter().map(|hint| {
             let (square, line) = (move_text(hint.square, "pass"), moves_text(hint.line.iter().copied()));
-            self.say(&format!("{square} {} ({how}) {line}", discs_text(hint.score)))?;
-        }
-        Ok(())
+            format!("{square} {} ({how}) {line}", discs_text(hint.score))
+        });
+        Ok(lines.collect::<Vec<_>>().join("\n"))
     }
 
-    fn values(&mut self) -> Result<(), Problem> {
+    fn values(&mut self) -> Answer {
         self.check_not_over()?;
-        let (values, _) = self.session.move_values(self.session.limits())?;
+        let values = self.session.move_values(self.session.limits());
+        let (values, _) = values.map_err(|stopped| stopped.to_string())?;
         let cells: Vec<String> =
             values.iter().map(|value| format!("{} {:>6}", value.square, discs_text(value.score))).collect();
         let rows: Vec<String> = cells.chunks(3).map(|row| row.join("   ")).collect();
-        Ok(self.say(&rows.join("\n"))?)
+        Ok(rows.join("\n"))
     }
 
     /// Takes back plies up to and with the last one that a person chose.
-    fn undo(&mut self) -> Result<(), Problem> {
+    fn undo(&mut self) -> Answer {
         let game = self.session.game();
         let by_person =
-            |ply: &usize| game.plies()[*ply].is_some() && self.you.play(game.positions()[*ply].black_to_move);
-        let Some(ply) = (0..game.plies().len()).rev().find(by_person) else {
-            return Err(Problem::Said("there is no move of yours to take back".to_owned()));
-        };
+            |ply: &usize| game.plies()[*ply].is_some() && self.is_person(game.positions()[*ply].black_to_move);
+        let latest = (0..game.plies().len()).rev().find(by_person);
+        let ply = latest.ok_or("there is no move of yours to take back")?;
         while ply < self.session.game().plies().len() {
             self.session.undo();
         }
-        Ok(self.show()?)
+        Ok(self.board())
     }
 
     /// Plays again up to the next turn of a person.
-    fn redo(&mut self) -> Result<(), Problem> {
-        if self.session.redo().is_none() {
-            return Err(Problem::Said("there is no move to play again".to_owned()));
-        }
-        let is_person = |game: &Game| !game.must_pass() && self.you.play(game.latest().black_to_move);
-        while !is_person(self.session.game()) && self.session.redo().is_some() {}
-        Ok(self.turn()?)
+    fn redo(&mut self) -> Answer {
+        self.session.redo().ok_or("there is no move to play again")?;
+        let is_turn_of_person = |terminal: &Self| {
+            let game = terminal.session.game();
+            !game.must_pass() && terminal.is_person(game.latest().black_to_move)
+        };
+        while !is_turn_of_person(self) && self.session.redo().is_some() {}
+        Ok(self.turn())
     }
 
-    fn set_level(&mut self, level: Option<Level>) -> io::Result<()> {
-        self.level = level.unwrap_or(self.level);
+    /// Changes the level, or shows it if the text is empty.
+    fn set_level(&mut self, text: &str) -> Answer {
+        if !text.is_empty() {
+            self.level = text.parse().map_err(|error: LevelError| error.to_string())?;
+        }
         let limits = self.level.limits();
         self.session.set_limits(limits);
         let (level, depth, exact) = (self.level, limits.depth.0, limits.exact_empties);
-        self.say(&format!("level {level}: {depth} moves ahead, exact from {exact}"))
+        Ok(format!("level {level}: {depth} moves ahead, exact from {exact}"))
     }
 
-    fn set_game(&mut self, game: Game) -> io::Result<()> {
+    fn set_game(&mut self, game: Game) -> String {
         self.session.set_game(game);
         self.turn()
     }
 
-    fn review(&mut self) -> Result<(), Problem> {
-        let reviewed = self.session.review()?;
+    fn review(&mut self) -> Answer {
+        let reviewed = self.session.review().map_err(|stopped| stopped.to_string())?;
         let mut text = "move          lost  better".to_owned();
         let mut losses = (1..).zip(&reviewed).filter(|(_, reviewed)| reviewed.is_turning_point()).peekable();
         if losses.peek().is_none() {
-            return Ok(self.say("no move lost two discs or more")?);
+            return Ok("no move lost two discs or more".to_owned());
         }
         for (number, reviewed) in losses {
             let ReviewedMove { black, square, best, .. } = *reviewed;
             let lost = reviewed.loss().discs();
-            text = format!("{text}\n{number:>2} {} {square} {lost:>7.2}  {best}", color_name(black));
+            text += &format!("\n{number:>2} {} {square} {lost:>7.2}  {best}", color_name(black));
         }
-        Ok(self.say(&text)?)
+        Ok(text)
     }
 
-    fn save(&mut self, path: &Path, overwrite: bool) -> Result<(), Problem> {
-        OutputFile::check(path, GAME_FILE, overwrite, "save!")?;
+    fn save(&mut self, path: &Path, overwrite: bool) -> Answer {
         let text = game_text(self.session.game());
-        OutputFile::open(path, GAME_FILE, overwrite)?.write(|writer| writeln!(writer, "{text}"))?;
-        Ok(self.say(&format!("saved to {}", path.display()))?)
+        let file = OutputFile::check(path, GAME_FILE, overwrite, "save!")
+            .and_then(|_| OutputFile::open(path, GAME_FILE, overwrite));
+        file.and_then(|file| file.write(|writer| writeln!(writer, "{text}"))).map_err(|error| in_one_line(&error))?;
+        Ok(format!("saved to {}", path.display()))
     }
 
-    fn load(&mut self, path: &Path) -> Result<(), Problem> {
-        let bytes = read_bounded(path, LINE_SIZE_MAX)?;
-        let bad = |reason: &str| Problem::Said(format!("cannot read {}: {reason}", path.display()));
-        let game = first_game(&bytes).map_err(|reason| bad(&reason))?;
-        Ok(self.set_game(game.ok_or_else(|| bad("it holds no game"))?)?)
+    fn load(&mut self, path: &Path) -> Answer {
+        let bytes = read_bounded(path, LINE_SIZE_MAX).map_err(|error| in_one_line(&error))?;
+        let game = first_game(&bytes).and_then(|game| game.ok_or_else(|| "it holds no game".to_owned()));
+        Ok(self.set_game(game.map_err(|reason| format!("cannot read {}: {reason}", path.display()))?))
     }
+}
+
+/// An error with its causes.
+fn in_one_line(error: &ArtifactError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let causes: String = causes.map(|cause| format!(": {cause}")).collect();
+    format!("{error}{causes}").replace('\n', "; ")
 }
 
 /// The game on the first line that holds one.
@@ -315,5 +347,62 @@ fn result_text(game: &Game) -> String {
     match discs {
         0 => "a draw, 32 to 32".to_owned(),
         _ => format!("{} wins {} to {}", color_name(0 < discs), (64 + discs.abs()) / 2, (64 - discs.abs()) / 2),
+    }
+}
+
+/// The beginning of a text, on one line.
+fn start(text: &str) -> String {
+    const LENGTH_MAX: usize = 8;
+    let shown: String = text.chars().filter(|letter| !letter.is_control()).take(LENGTH_MAX).collect();
+    if shown.len() < text.len() { format!("{shown}...") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{Builtin, LoadedModel};
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    /// What is said to a line after the start of a game with both colors for a person.
+    fn said(line: &str) -> String {
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let level: Level = "1".parse().unwrap();
+        let (session, output) = (Session::new(&model, level.limits(), &NEVER), &mut Vec::new());
+        let persons = [true, true];
+        let mut terminal = Terminal { session, level, persons, has_quit: false, output, written: Ok(()) };
+        let (Ok(text) | Err(text)) = terminal.obey(line);
+        text
+    }
+
+    #[test]
+    fn every_command_of_the_help_is_one() {
+        assert!(help_text().lines().all(|line| line.chars().count() <= 40), "{}", help_text());
+        for (short, long) in SHORT_FORMS {
+            assert_eq!(said(short), said(long));
+            assert!(help_text().contains(&format!("\n{long} ")), "{long}");
+        }
+        assert_eq!(said("LEVEL 7 "), "level 7: 7 moves ahead, exact from 14");
+        assert_eq!(said("level"), "level 1: 1 moves ahead, exact from 2");
+        assert!(said("F5").contains("X 4, O 1, white to move"), "{}", said("F5"));
+        assert!(said("pass").contains("legal: d3 c4 f5 e6"), "{}", said("pass"));
+        assert!(said("setup F5 d6").contains("X 3, O 3, black to move"), "{}", said("setup F5 d6"));
+        assert!(said("load no file.txt").contains("no file.txt"), "{}", said("load no file.txt"));
+        assert_eq!(said("help"), help_text());
+    }
+
+    #[test]
+    fn anything_else_is_an_error_of_one_line() {
+        for (line, expected) in [
+            ("i9", "no such command: i9 (try help)"),
+            ("f5 d6", "f5 stands alone"),
+            ("h d6", "h stands alone"),
+            ("level 0", "a level is a number from 1 to 20"),
+            ("save", "save needs a file"),
+            ("setup", "setup needs moves or a board"),
+            ("\u{1b}[31mmischief and more", "no such command: [31mmisc... (try help)"),
+        ] {
+            assert_eq!(said(line), expected, "{line}");
+        }
     }
 }

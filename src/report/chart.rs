@@ -130,9 +130,7 @@ impl Chart<'_> {
             y: Scale { range: y.range, places: [height - BOTTOM, TOP] },
             ends: Vec::new(),
         };
-        let view = format!("0 0 {width} {height}");
-        let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", self.summary)];
-        markup.element("svg", &attributes, |markup| {
+        svg(markup, self.size, self.summary, |markup| {
             let mut frame = frame;
             self.draw_axes(&frame, markup);
             self.marks.iter().for_each(|mark| frame.draw(mark, markup));
@@ -183,7 +181,7 @@ impl Frame {
                 let [x, _] = self.at(*at);
                 let [low, high] = ends.map(|end| self.y.place(end));
                 markup.element("g", &[("class", tone.class())], |markup| {
-                    markup.leaf("title", &[], tip);
+                    tooltip(markup, tip);
                     line(markup, "bar", [x, low], [x, high]);
                     dot(markup, "", self.at(*at), "4", "");
                 });
@@ -210,11 +208,7 @@ impl Frame {
             .map(|(index, [x, y])| format!("{}{} {}", if index == 0 { 'M' } else { 'L' }, short(x), short(y)))
             .collect();
         let class = format!("line {}", tone.class());
-        markup.element("path", &[("class", &class), ("d", &path)], |markup| {
-            if !name.is_empty() {
-                markup.leaf("title", &[], name);
-            }
-        });
+        markup.element("path", &[("class", &class), ("d", &path)], |markup| tooltip(markup, name));
         if !name.is_empty() {
             self.ends.push((self.at(last)[1], tone, name.to_owned()));
         }
@@ -240,6 +234,18 @@ impl Frame {
     }
 }
 
+fn svg(markup: &mut Markup, [width, height]: [f64; 2], summary: &str, draw: impl FnOnce(&mut Markup)) {
+    let view = format!("0 0 {width} {height}");
+    markup.element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", summary)], draw);
+}
+
+/// A tooltip, unless it is empty.
+fn tooltip(markup: &mut Markup, text: &str) {
+    if !text.is_empty() {
+        markup.leaf("title", &[], text);
+    }
+}
+
 fn label(markup: &mut Markup, class: &str, [x, y]: [f64; 2], text: &str) {
     markup.leaf("text", &[("class", class), ("x", &short(x)), ("y", &short(y))], text);
 }
@@ -252,11 +258,7 @@ fn line(markup: &mut Markup, class: &str, from: [f64; 2], to: [f64; 2]) {
 fn dot(markup: &mut Markup, class: &str, [x, y]: [f64; 2], radius: &str, tip: &str) {
     let class = format!("dot {class}");
     let attributes = [("class", class.as_str()), ("cx", &short(x)), ("cy", &short(y)), ("r", radius)];
-    markup.element("circle", &attributes, |markup| {
-        if !tip.is_empty() {
-            markup.leaf("title", &[], tip);
-        }
-    });
+    markup.element("circle", &attributes, |markup| tooltip(markup, tip));
 }
 
 /// A place to a tenth of a pixel.
@@ -283,9 +285,7 @@ pub(super) fn bars(markup: &mut Markup, sentence: &str, bars: &[Bar], most: f64)
     let scale = Scale { range: [0.0, if most <= 0.0 { 1.0 } else { most }], places: [left, right] };
     let described: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
     let summary = format!("{sentence} {}", described.join(", "));
-    let view = format!("0 0 {width} {}", ROW * bars.len() as f64 + 8.0);
-    let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", summary.as_str())];
-    markup.element("svg", &attributes, |markup| {
+    svg(markup, [width, ROW * bars.len() as f64 + 8.0], &summary, |markup| {
         for (place, bar) in bars.iter().enumerate() {
             let y = ROW * place as f64 + 6.0;
             label(markup, "name", [0.0, y + 14.0], &bar.name);

@@ -1,25 +1,28 @@
 //! What a report shows, read from the files of a run.
 
-use super::gates::{GatePath, gate_paths};
 use super::samples::{Scatter, scatter};
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{
-    ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, Registry, VersionId,
+    ArtifactError, Dataset, DatasetKind, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument, ModelName,
+    NEVER, Registry, Verdict, VersionId,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
+use crate::pipeline::gate::decider::{Decider, Look};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::efficiency::RunEfficiency;
 use crate::run::exact_errors::measured_once;
-use crate::run::folders::{generation_folder, generations};
+use crate::run::folders::{RunGate, generation_folder, generations};
 use crate::run::lineage::Lineage;
 use crate::run::log::read_calls;
 use crate::run::run_json::RUN_RECORD_NAME;
 use crate::run::speed::PlaySpeed;
 use crate::run::standings::{Standing, standings};
 use crate::run::status::generation_line;
+use crate::statistics::sprt::SequentialTest;
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -61,6 +64,15 @@ pub(super) struct Descent {
     pub(super) player: Option<String>,
     pub(super) draft: Option<VersionId>,
     pub(super) line: GenerationLine,
+}
+
+/// A gate that was a sequential test.
+#[derive(Clone, Debug)]
+pub(super) struct GatePath {
+    pub(super) generation: u32,
+    pub(super) verdict: Verdict,
+    pub(super) test: SequentialTest,
+    pub(super) looks: Vec<Look>,
 }
 
 /// Everything that a report shows.
@@ -219,4 +231,20 @@ fn manifests(datasets: &Path) -> Result<Vec<Manifest>, ArtifactError> {
     let folders = generations(datasets, Stage::Generate)?.into_iter();
     let folders = folders.map(|generation| generation_folder(datasets, Stage::Generate, generation));
     folders.filter_map(|folder| Manifest::find(&folder, DatasetKind::Selfplay).transpose()).collect()
+}
+
+/// The sequential tests among some gates.
+fn gate_paths(gates: &[RunGate]) -> Result<Vec<GatePath>, ArtifactError> {
+    let paths: Result<Vec<Option<GatePath>>, ArtifactError> = gates.par_iter().map(gate_path).collect();
+    Ok(paths?.into_iter().flatten().collect())
+}
+
+fn gate_path(gate: &RunGate) -> Result<Option<GatePath>, ArtifactError> {
+    let Some(test) = gate.verdict.test.clone() else { return Ok(None) };
+    let dataset = Dataset::open_any(&gate.folder)?;
+    let mut decider = Decider::of_test(&test);
+    for index in 0..dataset.part_count() {
+        decider.look(&dataset.read::<GateGameRow>(&GATE_GAMES, index, &NEVER)?);
+    }
+    Ok(Some(GatePath { generation: gate.generation, verdict: gate.verdict.verdict, test, looks: decider.looks }))
 }

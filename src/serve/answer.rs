@@ -1,19 +1,21 @@
 //! What each address answers. No address is ever a path of a file.
 
-use super::game::{CheckedRequest, GameRequest};
+use super::game::CheckedRequest;
 use super::guard;
 use super::pool::Pool;
-use super::run;
-use crate::artifact::LoadedModel;
+use crate::artifact::publish::read_bounded;
+use crate::artifact::{ArtifactError, LoadedModel, Model};
 use crate::play::terminal::level::Level;
+use crate::report::REPORT_NAME;
+use crate::run::run_json::RUN_RECORD_NAME;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use hyper::{Method, Request, Response, StatusCode};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,6 +48,9 @@ const ASSETS: [(&str, &str, &str); 7] = [
     ("/run.js", SCRIPT, include_str!("assets/run.js")),
 ];
 
+/// A record of a thousand generations has a tenth of it.
+const RUN_FILE_SIZE_MAX: u64 = 64 << 20;
+
 /// What all requests share.
 pub(super) struct Site {
     model: Arc<LoadedModel>,
@@ -61,13 +66,13 @@ impl Site {
     }
 
     /// Searches for a game in the pool.
-    async fn search<T: Serialize + Send + 'static>(
+    async fn search(
         &self,
         game: CheckedRequest,
-        work: impl FnOnce(&CheckedRequest, &LoadedModel, &AtomicBool) -> T + Send + 'static,
+        work: impl FnOnce(&CheckedRequest, &Model, &AtomicBool) -> Value + Send + 'static,
     ) -> Answer {
         let model = Arc::clone(&self.model);
-        let result = self.pool.run(move |stop| work(&game, &model, stop)).await;
+        let result = self.pool.run(move |stop| work(&game, &model.model, stop)).await;
         let result = result.map_err(|busy| (StatusCode::SERVICE_UNAVAILABLE, busy.to_string()))?;
         Ok(to_json(&result))
     }
@@ -89,18 +94,15 @@ pub(super) async fn answer(site: &Site, request: Request<Incoming>) -> Result<Re
         Ok(content) => (StatusCode::OK, content),
         Err((status, reason)) => (status, to_json(&json!({"error": reason}))),
     };
-    let mut response = Response::new(Full::new(content.bytes));
-    *response.status_mut() = status;
-    for (name, value) in [
-        (CONTENT_TYPE, content.kind),
-        (CONTENT_SECURITY_POLICY, content.policy),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-store"),
-    ] {
-        response.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
-    }
-    Ok(response)
+    let response = Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, content.kind)
+        .header(CONTENT_SECURITY_POLICY, content.policy)
+        .header(X_CONTENT_TYPE_OPTIONS, "nosniff")
+        .header(REFERRER_POLICY, "no-referrer")
+        .header(CACHE_CONTROL, "no-store")
+        .body(Full::new(content.bytes));
+    Ok(response.expect("the headers are constants"))
 }
 
 async fn find(site: &Site, request: Request<Incoming>) -> Answer {
@@ -110,9 +112,9 @@ async fn find(site: &Site, request: Request<Incoming>) -> Answer {
         let game = read_game(request).await?;
         return match path.as_str() {
             "/api/position" => Ok(to_json(&game.position())),
-            "/api/analysis" => site.search(game, |game, model, stop| game.analyze(&model.model, stop)).await,
-            "/api/reply" => site.search(game, |game, model, stop| game.reply(&model.model, stop).position()).await,
-            "/api/review" => site.search(game, |game, model, stop| game.review(&model.model, stop)).await,
+            "/api/analysis" => site.search(game, CheckedRequest::analyze).await,
+            "/api/reply" => site.search(game, |game, model, stop| game.reply(model, stop).position()).await,
+            "/api/review" => site.search(game, CheckedRequest::review).await,
             _ => Err((StatusCode::NOT_FOUND, "there is nothing here".to_owned())),
         };
     }
@@ -122,8 +124,8 @@ async fn find(site: &Site, request: Request<Incoming>) -> Answer {
     let content = |kind, policy, bytes: Vec<u8>| Content { kind, policy, bytes: bytes.into() };
     match path.as_str() {
         "/api/about" => Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX}))),
-        "/api/run" => run::record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
-        "/report" => run::report(&site.registry).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
+        "/api/run" => read_record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
+        "/report" => read_run_file(&site.registry.join(REPORT_NAME)).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
         _ => {
             let asset = ASSETS.iter().find(|(address, ..)| *address == path);
             let (_, kind, content) =
@@ -143,11 +145,29 @@ async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (Status
     // A struct could also be read from a list of its values.
     let fields: Map<String, Value> =
         serde_json::from_slice(&body.to_bytes()).map_err(|error| bad(error.to_string()))?;
-    let request = GameRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))?;
-    CheckedRequest::try_from(request).map_err(|error| bad(error.to_string()))
+    CheckedRequest::deserialize(Value::Object(fields)).map_err(|error| bad(error.to_string()))
 }
 
-fn to_json(value: &impl Serialize) -> Content {
-    let text = serde_json::to_vec(value).expect("answers have string keys and finite numbers");
-    Content { kind: JSON, policy: POLICY, bytes: text.into() }
+/// The record of the latest call of the pipeline, as JSON.
+fn read_record(registry: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
+    let path = registry.join(RUN_RECORD_NAME);
+    let bytes = read_run_file(&path)?;
+    if serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
+        let reason = format!("{} is damaged; renma run writes it again", path.display());
+        return Err((StatusCode::INTERNAL_SERVER_ERROR, reason));
+    }
+    Ok(bytes)
+}
+
+fn read_run_file(path: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
+    read_bounded(path, RUN_FILE_SIZE_MAX).map_err(|error| match error {
+        ArtifactError::Missing { path } => {
+            (StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display()))
+        }
+        other => (StatusCode::INTERNAL_SERVER_ERROR, other.to_string()),
+    })
+}
+
+fn to_json(value: &Value) -> Content {
+    Content { kind: JSON, policy: POLICY, bytes: value.to_string().into() }
 }

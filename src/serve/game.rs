@@ -1,114 +1,48 @@
 //! What the page asks about a game, and the answers. A request holds the whole game.
 
 use crate::artifact::Model;
-use crate::engine::{ColoredPosition, Game, Score, Square, Squares};
+use crate::engine::{ColoredPosition, Game, MoveValue, Square, Squares};
 use crate::exchange::game_text::parse_game;
 use crate::play::session::Session;
-use crate::play::terminal::level::Level;
-use serde::{Deserialize, Serialize};
+use crate::play::terminal::level::{Level, LevelError};
+use serde::Deserialize;
+use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
 /// A game, and how far to look ahead.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GameRequest {
+struct GameRequest {
     /// A position as OBF, a transcript or GGF; empty for the usual start.
     #[serde(default)]
-    pub start: String,
+    start: String,
     /// The moves after it, without passes.
     #[serde(default)]
-    pub moves: String,
+    moves: String,
     /// As of `renma play`.
     #[serde(default)]
-    pub level: Option<u8>,
+    level: Option<u8>,
 }
 
-/// A request that holds no game or no level.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidRequest(String);
-
 /// A game that was checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "GameRequest")]
 pub struct CheckedRequest {
     /// A forced pass is played.
     game: Game,
     level: Level,
 }
 
-/// A position of a game. Colors are `X`, which is black, and `O`.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct PositionAnswer {
-    /// Empty for the usual start.
-    pub start: String,
-    pub moves: Vec<String>,
-    /// 64 of `X`, `O` and `-`, from a1 to h8.
-    pub board: String,
-    pub to_move: &'static str,
-    pub legal: Vec<String>,
-    /// Whether the other side had to pass just now.
-    pub passed: bool,
-    pub over: bool,
-    pub black: u32,
-    pub white: u32,
-}
-
-/// The legal moves with their values, best first, in discs from the side to move.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct AnalysisAnswer {
-    pub values: Vec<ValueAnswer>,
-    /// Best play from here as far as it is known, without passes.
-    pub line: Vec<String>,
-    /// Zero if the time did not suffice for any search.
-    pub depth: u8,
-    /// Whether the values are the results of best play to the end.
-    pub exact: bool,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ValueAnswer {
-    pub square: String,
-    pub value: f64,
-}
-
-/// The moves of a game against the best ones.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ReviewAnswer {
-    pub moves: Vec<ReviewedAnswer>,
-    /// Whether the time sufficed for all of them.
-    pub complete: bool,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ReviewedAnswer {
-    /// The moves before it, passes left out.
-    pub index: usize,
-    pub square: String,
-    pub best: String,
-    /// Before the move, in discs for black.
-    pub black_value: f64,
-    /// What the move lost, in discs.
-    pub loss: f64,
-    pub exact: bool,
-    pub turning_point: bool,
-}
-
 impl TryFrom<GameRequest> for CheckedRequest {
-    type Error = InvalidRequest;
+    type Error = String;
 
-    fn try_from(request: GameRequest) -> Result<Self, InvalidRequest> {
-        let invalid = |error: &dyn std::error::Error| InvalidRequest(error.to_string());
-        let start = parse_game(&request.start).map_err(|error| invalid(&error))?;
+    fn try_from(request: GameRequest) -> Result<Self, String> {
+        let start = parse_game(&request.start).map_err(|error| error.to_string())?;
         let mut game = start.unwrap_or_default();
-        game.play_transcript(&request.moves).map_err(|error| invalid(&error))?;
+        game.play_transcript(&request.moves).map_err(|error| error.to_string())?;
         game.pass_if_forced();
-        let level = request.level.unwrap_or(Self::LEVEL).to_string().parse().map_err(|error| invalid(&error))?;
-        Ok(Self { game, level })
+        let level = request.level.unwrap_or(Self::LEVEL).to_string();
+        Ok(Self { game, level: level.parse().map_err(|error: LevelError| error.to_string())? })
     }
 }
 
@@ -116,32 +50,36 @@ impl CheckedRequest {
     /// Of a request that names none.
     const LEVEL: u8 = 6;
 
-    /// The position after the last move.
+    /// The position after the last move. Colors are `X`, which is black, and `O`; the start is empty if it is the usual one.
     #[must_use]
-    pub fn position(&self) -> PositionAnswer {
+    pub fn position(&self) -> Value {
         let (game, latest) = (&self.game, self.game.latest());
         let start = game.start();
         let (black, white) = latest.boards();
         let is_usual = start == ColoredPosition::START;
-        PositionAnswer {
-            start: if is_usual { String::new() } else { format!("{} {};", start.board_text(), start.side_text()) },
-            moves: names(game.moves()),
-            board: latest.board_text(),
-            to_move: latest.side_text(),
-            legal: names(Squares(latest.position.legal_moves())),
-            passed: game.plies().last() == Some(&None),
-            over: game.is_over(),
-            black: black.0.count_ones(),
-            white: white.0.count_ones(),
-        }
+        json!({
+            "start": if is_usual { String::new() } else { format!("{} {};", start.board_text(), start.side_text()) },
+            "moves": names(game.moves()),
+            // From a1 to h8.
+            "board": latest.board_text(),
+            "to_move": latest.side_text(),
+            "legal": names(Squares(latest.position.legal_moves())),
+            // Whether the other side had to pass just now.
+            "passed": game.plies().last() == Some(&None),
+            "over": game.is_over(),
+            "black": black.0.count_ones(),
+            "white": white.0.count_ones(),
+        })
     }
 
-    /// Looks ahead further and further, up to the level or until it is stopped.
+    /// The legal moves with their values, best first, in discs from the side to move, and best play as far as it is known, without
+    /// passes. Looks ahead further and further, up to the level or until it is stopped: the depth is zero if the time did not
+    /// suffice for any search.
     #[must_use]
-    pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> AnalysisAnswer {
+    pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> Value {
         let empties = self.game.latest().position.empties();
         let mut session = self.session(model, stop);
-        let mut answer = AnalysisAnswer { values: Vec::new(), line: Vec::new(), depth: 0, exact: false };
+        let mut answer = json!({"values": [], "line": [], "depth": 0, "exact": false});
         for level in self.level.up_to() {
             let limits = level.limits();
             let Ok((values, _)) = session.move_values(limits) else { break };
@@ -149,17 +87,14 @@ impl CheckedRequest {
             if result.stopped {
                 break;
             }
-            let value = |value: &crate::engine::search::move_values::MoveValue| ValueAnswer {
-                square: value.square.to_string(),
-                value: value.score.discs(),
-            };
+            let value = |value: &MoveValue| json!({"square": value.square.to_string(), "value": value.score.discs()});
             let exact = empties <= limits.exact_empties;
-            answer = AnalysisAnswer {
-                values: values.iter().map(value).collect(),
-                line: names(result.line),
-                depth: if exact { empties } else { limits.depth.0 },
-                exact,
-            };
+            answer = json!({
+                "values": values.iter().map(value).collect::<Value>(),
+                "line": names(result.line),
+                "depth": if exact { empties } else { limits.depth.0 },
+                "exact": exact,
+            });
             if exact {
                 break;
             }
@@ -179,26 +114,27 @@ impl CheckedRequest {
         next
     }
 
-    /// Compares every move with the best one, until it is stopped.
+    /// Compares every move with the best one, until it is stopped. Values are those before the move, in discs for black; the index
+    /// counts the moves before it, passes left out.
     #[must_use]
-    pub fn review(&self, model: &Model, stop: &AtomicBool) -> ReviewAnswer {
+    pub fn review(&self, model: &Model, stop: &AtomicBool) -> Value {
         let mut session = self.session(model, stop);
         let mut moves = Vec::new();
         for ply in 0..self.game.plies().len() {
-            let Ok(reviewed) = session.review_move(ply) else { return ReviewAnswer { moves, complete: false } };
+            let Ok(reviewed) = session.review_move(ply) else { return json!({"moves": moves, "complete": false}) };
             let Some(reviewed) = reviewed else { continue };
-            let black = |score: Score| if reviewed.black { score } else { -score };
-            moves.push(ReviewedAnswer {
-                index: moves.len(),
-                square: reviewed.square.to_string(),
-                best: reviewed.best.to_string(),
-                black_value: black(reviewed.best_score).discs(),
-                loss: reviewed.loss().discs(),
-                exact: reviewed.exact,
-                turning_point: reviewed.is_turning_point(),
-            });
+            let black_value = if reviewed.black { reviewed.best_score } else { -reviewed.best_score };
+            moves.push(json!({
+                "index": moves.len(),
+                "square": reviewed.square.to_string(),
+                "best": reviewed.best.to_string(),
+                "black_value": black_value.discs(),
+                "loss": reviewed.loss().discs(),
+                "exact": reviewed.exact,
+                "turning_point": reviewed.is_turning_point(),
+            }));
         }
-        ReviewAnswer { moves, complete: true }
+        json!({"moves": moves, "complete": true})
     }
 
     fn session<'m>(&self, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {

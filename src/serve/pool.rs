@@ -6,7 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::oneshot;
-use tokio::time::sleep;
+use tokio::time::timeout;
 
 /// Requests that wait for the thread. A page sends one at a time.
 const QUEUE_LEN: usize = 4;
@@ -64,7 +64,7 @@ impl Pool {
     ) -> Result<T, Busy> {
         let stop = Arc::new(AtomicBool::new(false));
         let guard = RaiseOnDrop(Arc::clone(&stop));
-        let (sender, receiver) = oneshot::channel();
+        let (sender, mut receiver) = oneshot::channel();
         let job = move || {
             if !stop.load(Ordering::Relaxed) {
                 let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&stop)));
@@ -75,21 +75,10 @@ impl Pool {
             }
         };
         self.queue.try_send(Box::new(job)).map_err(|_| Busy)?;
-        let alarm = tokio::spawn(async move {
-            sleep(DEADLINE).await;
-            drop(guard);
-        });
-        let _end = AbortOnDrop(alarm);
-        receiver.await.map_err(|_| Busy)
-    }
-}
-
-/// Ends a task with the request that it belongs to.
-struct AbortOnDrop(tokio::task::JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
+        let in_time = timeout(DEADLINE, &mut receiver).await;
+        drop(guard);
+        let result = if let Ok(result) = in_time { result } else { receiver.await };
+        result.map_err(|_| Busy)
     }
 }
 
@@ -139,8 +128,6 @@ mod tests {
             begun.await.unwrap();
             request.abort();
             assert!(request.await.unwrap_err().is_cancelled());
-            // Now the task that keeps the flag until the deadline ends too.
-            tokio::task::yield_now().await;
             end.recv_timeout(DEADLINE).unwrap();
         });
         assert!(began.elapsed() < DEADLINE);

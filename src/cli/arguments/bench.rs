@@ -1,6 +1,6 @@
 //! The arguments of the `bench` commands.
 
-use super::SettingArguments;
+use super::ConfigArguments;
 use crate::engine::MpcLevel;
 use crate::pipeline::level;
 use clap::{Args, Subcommand};
@@ -28,7 +28,7 @@ pub(in crate::cli) enum BenchCommand {
     )]
     Train {
         #[command(flatten)]
-        config: BenchConfig,
+        config: ConfigArguments,
         /// The dataset folder
         #[arg(long, value_name = "DIR")]
         dataset: PathBuf,
@@ -37,7 +37,7 @@ pub(in crate::cli) enum BenchCommand {
     #[command(after_help = "Example: renma bench generate --config configs/default.toml --games 200")]
     Generate {
         #[command(flatten)]
-        config: BenchConfig,
+        config: ConfigArguments,
         /// Number of games
         #[arg(long, default_value_t = 200, value_name = "N")]
         games: u64,
@@ -45,15 +45,6 @@ pub(in crate::cli) enum BenchCommand {
         #[arg(long, value_name = "MODEL")]
         model: Option<String>,
     },
-}
-
-#[derive(Args, Debug)]
-pub(in crate::cli) struct BenchConfig {
-    /// The config: a file, or one of the program, such as builtin:default
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) config: PathBuf,
-    #[command(flatten)]
-    pub(in crate::cli) set: SettingArguments,
 }
 
 #[derive(Args, Debug)]

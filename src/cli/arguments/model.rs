@@ -1,7 +1,7 @@
 //! The arguments of the `model` commands.
 
 use super::OutputArguments;
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// The `model` commands.
@@ -9,14 +9,7 @@ use std::path::PathBuf;
 pub(in crate::cli) enum ModelCommand {
     /// Print the versions of a registry as a table
     #[command(after_help = "Example: renma model list --models models/default")]
-    List {
-        /// The registry
-        #[arg(long, value_name = "REG", default_value = "models/default")]
-        models: PathBuf,
-        /// The datasets of the run [default: datasets/RUN beside models/RUN]
-        #[arg(long, value_name = "DIR")]
-        datasets: Option<PathBuf>,
-    },
+    List(RegistryArguments),
     /// Print one model with its lineage
     #[command(after_help = "Example: renma model show models/default/v0002")]
     Show {
@@ -35,14 +28,7 @@ pub(in crate::cli) enum ModelCommand {
     },
     /// Check every byte of every version of a registry, and of the datasets and gates that they name
     #[command(after_help = "Example: renma model verify --models models/default")]
-    Verify {
-        /// The registry
-        #[arg(long, value_name = "REG", default_value = "models/default")]
-        models: PathBuf,
-        /// The datasets of the run [default: datasets/RUN beside models/RUN]
-        #[arg(long, value_name = "DIR")]
-        datasets: Option<PathBuf>,
-    },
+    Verify(RegistryArguments),
     /// Put the version in an archive into a registry, or make one from another program's file
     #[command(
         after_help = "A version from an archive keeps its id and its hashes.\n\nExample: renma model import champion.renma --models models/try"
@@ -84,6 +70,17 @@ pub(in crate::cli) enum ModelCommand {
         #[arg(long, value_name = "REG", default_value = "models/default")]
         models: PathBuf,
     },
+}
+
+/// The registry of a run, and its datasets.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct RegistryArguments {
+    /// The registry
+    #[arg(long, value_name = "REG", default_value = "models/default")]
+    pub(in crate::cli) models: PathBuf,
+    /// The datasets of the run [default: datasets/RUN beside models/RUN]
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) datasets: Option<PathBuf>,
 }
 
 /// The formats that are read.

@@ -3,10 +3,11 @@
 use crate::config::setting::Setting;
 use crate::engine::MpcLevel;
 use crate::pipeline::level;
-use crate::play::clock::Seconds;
+use crate::play::clock::parse_seconds;
 use crate::play::terminal::level::Level;
 use clap::Args;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Positions, and the model that values them.
 #[derive(Args, Debug)]
@@ -87,8 +88,8 @@ pub(in crate::cli) struct EngineArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(in crate::cli) depth: Option<u8>,
     /// Seconds per move; clocks that the other program sets hold too [default: no limit]
-    #[arg(long, value_name = "S")]
-    pub(in crate::cli) seconds: Option<Seconds>,
+    #[arg(long, value_name = "S", value_parser = parse_seconds)]
+    pub(in crate::cli) seconds: Option<Duration>,
     /// Positions visited per search at most [default: no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(in crate::cli) nodes: Option<u64>,

@@ -1,9 +1,8 @@
 //! The arguments of the stages of a run.
 
-use super::SettingArguments;
-use super::folder;
 use super::run::registry_folder;
-use crate::config::{ConfigError, LoadedConfig, load_config_with};
+use super::{ConfigArguments, folder};
+use crate::config::{ConfigError, LoadedConfig};
 use bytesize::ByteSize;
 use clap::Args;
 use std::path::PathBuf;
@@ -12,11 +11,8 @@ use std::time::Duration;
 /// The run of a stage.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct StageRun {
-    /// The config: a file, or one of the program, such as builtin:default
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) config: PathBuf,
     #[command(flatten)]
-    pub(in crate::cli) set: SettingArguments,
+    pub(in crate::cli) config: ConfigArguments,
     /// The registry of the run, for new versions, version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,
@@ -25,7 +21,7 @@ pub(in crate::cli) struct StageRun {
 impl StageRun {
     /// The config and the folder of the registry.
     pub(in crate::cli) fn load(&self) -> Result<(LoadedConfig, PathBuf), ConfigError> {
-        let config = load_config_with(&self.config, &self.set.settings)?;
+        let config = self.config.load()?;
         let registry = registry_folder(self.models.as_deref(), &config.name);
         Ok((config, registry))
     }

@@ -17,14 +17,12 @@ pub(super) fn describe(folder: &Path, inspection: &Inspection) -> String {
     let rows = rows.max(1) as f64;
     let mut columns: Vec<_> = inspection.column_bytes.iter().collect();
     columns.sort_by_key(|(name, bytes)| (Reverse(**bytes), (*name).clone()));
-    let mut lines = vec![vec!["column".to_owned(), "bytes".to_owned(), format!("per {item}")]];
-    lines.extend(
-        columns
-            .iter()
-            .map(|(name, bytes)| vec![(*name).clone(), thousands(**bytes), format!("{:.3}", **bytes as f64 / rows)]),
-    );
+    let lines = columns
+        .into_iter()
+        .map(|(name, &bytes)| [name.clone(), thousands(bytes), format!("{:.3}", bytes as f64 / rows)]);
+    let columns = table(["column", "bytes", &format!("per {item}")], lines);
     let bytes = inspection.bytes as f64 / rows;
-    format!("{}: {bytes:.2} bytes per {item}\n{text}\n{}", folder.display(), table(&lines))
+    format!("{}: {bytes:.2} bytes per {item}\n{text}\n{columns}", folder.display())
 }
 
 fn percent(count: u64, total: u64) -> f64 {
@@ -47,11 +45,10 @@ fn describe_positions(summary: &PositionsSummary) -> String {
         let (distinct, games) = (thousands(opening.distinct), thousands(opening.games));
         text += &format!("openings at ply {}: {distinct} different in {games} games\n", opening.ply);
     }
-    let head = ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
-    let mut lines = vec![head.map(str::to_owned).to_vec()];
-    for line in &summary.by_empties {
-        let discs = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-        lines.push(vec![
+    let names =
+        ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
+    let lines = summary.by_empties.iter().map(|line| {
+        [
             empties_range(line.empties_min),
             thousands(line.rows),
             format!("{:.1} %", percent(line.exact, line.rows)),
@@ -61,9 +58,14 @@ fn describe_positions(summary: &PositionsSummary) -> String {
             discs(line.result_error.discs()),
             format!("|{}|", bars(&line.scores)),
             format!("|{}|", bars(&line.results)),
-        ]);
-    }
-    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{}\n", table(&lines))
+        ]
+    });
+    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{}\n", table(names, lines))
+}
+
+/// A mean in discs, where there is one.
+fn discs(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), |value| format!("{value:.2}"))
 }
 
 fn empties_range(min: u8) -> String {
@@ -92,12 +94,8 @@ fn describe_gate(summary: &GateSummary) -> String {
         score.elo_high,
         score.interval
     );
-    let pairs: Vec<String> = ["0", "½", "1", "1½", "2"]
-        .iter()
-        .zip(score.pairs)
-        .map(|(points, count)| format!("{points}: {count}"))
-        .collect();
-    text += &format!("pairs by points: {}\n", pairs.join(", "));
+    let [none, half, one, one_and_half, two] = score.pairs;
+    text += &format!("pairs by points: 0: {none}, ½: {half}, 1: {one}, 1½: {one_and_half}, 2: {two}\n");
     if let Some(test) = &summary.test {
         let looks: Vec<String> = summary.looks.iter().map(|look| format!("{}: {:+.2}", look.pairs, look.llr)).collect();
         let (low, high) = (test.llr_low, test.llr_high);
@@ -125,21 +123,15 @@ fn describe_mpc(summary: &MpcSummary) -> String {
         thousands(summary.rows),
         thousands(summary.nodes)
     );
-    let mut lines = vec![["empties", "samples", "from trees", "solved"].map(str::to_owned).to_vec()];
-    for line in &summary.by_empties {
-        let counts = [line.samples, line.from_trees, line.solved].map(thousands);
-        lines.push([vec![empties_range(line.empties_min)], counts.to_vec()].concat());
-    }
-    text += &format!("\n{}\n", table(&lines));
-    let mut lines = vec![["depth", "searches", "nodes", "score", "|change|"].map(str::to_owned).to_vec()];
-    for line in &summary.by_depth {
-        lines.push(vec![
-            line.depth.to_string(),
-            thousands(line.rows),
-            format!("{:.0}", line.nodes_mean),
-            format!("{:+.2}", line.score_mean),
-            line.change_mean.map_or("-".to_owned(), |value| format!("{value:.2}")),
-        ]);
-    }
-    text + &format!("\nmeans by depth; scores, and their change from one ply shallower, in discs\n{}\n", table(&lines))
+    let by_empties = summary.by_empties.iter().map(|line| {
+        let [samples, from_trees, solved] = [line.samples, line.from_trees, line.solved].map(thousands);
+        [empties_range(line.empties_min), samples, from_trees, solved]
+    });
+    let by_depth = summary.by_depth.iter().map(|line| {
+        let means = (format!("{:.0}", line.nodes_mean), format!("{:+.2}", line.score_mean));
+        [line.depth.to_string(), thousands(line.rows), means.0, means.1, discs(line.change_mean)]
+    });
+    text += &format!("\n{}\n", table(["empties", "samples", "from trees", "solved"], by_empties));
+    text += "\nmeans by depth; scores, and their change from one ply shallower, in discs\n";
+    text + &format!("{}\n", table(["depth", "searches", "nodes", "score", "|change|"], by_depth))
 }

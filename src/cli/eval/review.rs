@@ -63,9 +63,9 @@ fn played_move(reviewed: &ReviewedMove) -> PlayedMove {
 /// The turning points of a game in its order, and what each side lost in all.
 pub(super) fn describe_review(number: usize, played: &[PlayedMove]) -> String {
     let discs = |millidiscs: i32| format!("{:.2}", Score(millidiscs).discs());
-    let mut rows = vec![["move", "side", "played", "lost", "best", "value", "exact"].map(str::to_owned).to_vec()];
-    for (number, played) in (1..).zip(played).filter(|(_, played)| played.turning_point) {
-        rows.push(vec![
+    let turning_points = (1..).zip(played).filter(|(_, played)| played.turning_point);
+    let rows = turning_points.map(|(number, played): (usize, _)| {
+        [
             number.to_string(),
             played.side.to_owned(),
             played.square.clone(),
@@ -73,13 +73,15 @@ pub(super) fn describe_review(number: usize, played: &[PlayedMove]) -> String {
             played.best_move.clone(),
             format!("{:+.2}", Score(played.best_score).discs()),
             if played.exact { "yes" } else { "no" }.to_owned(),
-        ]);
-    }
+        ]
+    });
+    let rows: Vec<[String; 7]> = rows.collect();
     let lost = |side: &str| discs(played.iter().filter(|played| played.side == side).map(|played| played.loss).sum());
-    let points = if rows.len() == 1 { String::new() } else { format!("{}\n", table(&rows)) };
+    let names = ["move", "side", "played", "lost", "best", "value", "exact"];
+    let count = rows.len();
+    let points = if count == 0 { String::new() } else { format!("{}\n", table(names, rows)) };
     format!(
-        "game {number}: {} turning points in {} moves; X lost {} discs, O lost {}\n{points}",
-        rows.len() - 1,
+        "game {number}: {count} turning points in {} moves; X lost {} discs, O lost {}\n{points}",
         played.len(),
         lost("X"),
         lost("O")

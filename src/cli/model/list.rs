@@ -25,12 +25,11 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
     }
     let is_listed =
         |standing: &&Standing| list.versions.iter().any(|version| version.document.content == standing.content);
-    let mut rows = vec![HEAD.map(str::to_owned).to_vec()];
-    rows.extend(list.ladder.iter().filter(|standing| !is_listed(standing)).map(unlisted_row));
-    rows.extend(list.versions.iter().map(|version| version_row(&list, version)));
+    let unlisted = list.ladder.iter().filter(|standing| !is_listed(standing)).map(unlisted_row);
+    let rows = unlisted.chain(list.versions.iter().map(|version| version_row(&list, version)));
     let errors = error_words(list.versions.iter().filter_map(|version| version.training.as_ref()));
     let notes = format!("{errors}; Elo on the ladder of all gates, with its 95 % interval");
-    Ok(print(&format!("{}\n{notes}", table(&rows)))?)
+    Ok(print(&format!("{}\n{notes}", table(HEAD, rows)))?)
 }
 
 fn json_of(list: &ModelList) -> Value {
@@ -54,19 +53,19 @@ fn date_text(seconds: u64) -> String {
 }
 
 /// A player of the ladder that is not a version of the registry, or no longer.
-fn unlisted_row(standing: &Standing) -> Vec<String> {
+fn unlisted_row(standing: &Standing) -> [String; 12] {
     let kind = if standing.id.version().is_none() { "built-in" } else { "gone" };
     let (id, elo, content) = (standing.id.to_string(), standing.text(), standing.content.short());
-    [&id, kind, "-", "-", "-", "-", "-", &elo, "-", "-", &content].map(str::to_owned).into()
+    [&id, kind, "-", "-", "-", "-", "-", &elo, "-", "-", &content, ""].map(str::to_owned)
 }
 
-fn version_row(list: &ModelList, version: &ListedVersion) -> Vec<String> {
+fn version_row(list: &ModelList, version: &ListedVersion) -> [String; 12] {
     let document = &version.document;
     let origin = &document.origin;
     let dash = || "-".to_owned();
     let sum = |count: fn(&DatasetEntry) -> u64| thousands(origin.datasets.iter().map(count).sum());
     let standing = list.ladder.iter().find(|standing| standing.content == document.content);
-    vec![
+    [
         document.id.to_string(),
         kind_word(origin.kind).to_owned(),
         origin.parent.as_ref().map_or_else(dash, |parent| parent.id.to_string()),

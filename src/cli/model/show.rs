@@ -4,11 +4,12 @@ use super::kind_word;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{LoadedModel, Registry};
 use crate::cli::model_errors::{error_table, training_lines};
-use crate::cli::output::{print, print_json, table, thousands};
+use crate::cli::output::{print, print_json, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
 use crate::run::models::show::{DatasetLink, ModelHistory};
+use crate::run::standings::Standing;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -28,12 +29,11 @@ pub(super) fn show(
     }
     let mut rows = rows_of(&model, &history);
     rows.extend(changes.iter().flat_map(changes_rows));
-    let mut text = vec![table(&rows)];
     if let Some(training) = &history.training {
-        text.push(error_table(training));
-        text.extend(training_lines(training));
+        rows.push(error_table(training));
+        rows.extend(training_lines(training));
     }
-    Ok(print(&text.join("\n"))?)
+    Ok(print(&rows.join("\n"))?)
 }
 
 fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes>) -> Value {
@@ -62,22 +62,12 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
     })
 }
 
-fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
+fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<String> {
     let set = model.model.evaluation.set();
+    let (instances, numbers) = (set.instances().len(), set.numbers().len());
+    let patterns = format!("{}, {instances} instances, {numbers} numbers, {} phases", set.name(), set.phase_count());
     let origin = model.document.as_ref().map(|document| &document.origin);
-    let mut rows = vec![
-        row("model", &format!("{} ({})", model.id, model.content.short())),
-        row(
-            "patterns",
-            &format!(
-                "{}, {} instances, {} numbers, {} phases",
-                set.name(),
-                set.instances().len(),
-                set.numbers().len(),
-                set.phase_count()
-            ),
-        ),
-    ];
+    let mut rows = vec![row("model", &format!("{} ({})", model.id, model.content.short())), row("patterns", &patterns)];
     rows.extend(origin.map(|origin| {
         row("kind", &format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short()))
     }));
@@ -86,21 +76,14 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
         row("error", &format!("{:.2} discs on {games}", training.after.all.mae))
     }));
     rows.push(row("exact MAE", &format!("{:.2} discs on the near-even positions of the yardstick", history.exact_mae)));
-    rows.extend(
-        history
-            .standing
-            .as_ref()
-            .map(|standing| row("Elo", &format!("{} on the ladder of all gates", standing.text()))),
-    );
+    let standing = history.standing.as_ref().map(Standing::text);
+    rows.extend(standing.map(|elo| row("Elo", &format!("{elo} on the ladder of all gates"))));
     rows.extend(history.promotion.map(|number| {
         let now = if history.is_champion() { "champion" } else { "former champion" };
         row("champion", &format!("{now}, promotion {number} of {}", history.promotion_count))
     }));
-    rows.extend(
-        origin
-            .and_then(|origin| origin.parent.as_ref())
-            .map(|parent| row("parent", &format!("{} ({})", parent.id, parent.content.short()))),
-    );
+    let parent = origin.and_then(|origin| origin.parent.as_ref());
+    rows.extend(parent.map(|parent| row("parent", &format!("{} ({})", parent.id, parent.content.short()))));
     rows.extend(history.trained_on.iter().map(|link| row("trained on", &dataset_text(link))));
     rows.extend(history.children.iter().map(|child| row("child", &child.to_string())));
     rows.extend(history.played.iter().map(|link| row("played", &dataset_text(link))));
@@ -108,9 +91,8 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<Vec<String>> {
     rows
 }
 
-fn row(name: &str, text: &str) -> Vec<String> {
-    // A leading column of names; the text is one cell, so that it is not aligned to the right.
-    vec![format!("{name:<12}{text}")]
+fn row(name: &str, text: &str) -> String {
+    format!("{name:<12}{text}")
 }
 
 fn dataset_text(link: &DatasetLink) -> String {
@@ -135,18 +117,15 @@ fn gate_text(gate: &RunGate) -> String {
     )
 }
 
-fn changes_rows(changes: &Changes) -> Vec<Vec<String>> {
+fn changes_rows(changes: &Changes) -> Vec<String> {
     let mut rows = vec![row("against", &changes.against.to_string())];
     for (name, values) in [("config", &changes.config), ("figure", &changes.metrics)] {
         let text = |value: &Value| match value.as_f64().filter(|_| value.is_f64()) {
             Some(number) => format!("{number:.4}"),
             None => value.to_string(),
         };
-        rows.extend(
-            values
-                .iter()
-                .map(|(key, [before, after])| row(name, &format!("{key}: {} -> {}", text(before), text(after)))),
-        );
+        let values = values.iter().map(|(key, [before, after])| format!("{key}: {} -> {}", text(before), text(after)));
+        rows.extend(values.map(|change| row(name, &change)));
     }
     let weights = match (changes.weights_changed, changes.weight_change_max) {
         (Some(changed), Some(most)) => {

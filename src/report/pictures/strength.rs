@@ -2,9 +2,8 @@
 
 use crate::pipeline::stage::Stage;
 use crate::report::chart::{Axis, Mark, Tone};
-use crate::report::facts::{Facts, Rung};
+use crate::report::facts::{Facts, GatePath, Rung};
 use crate::report::figure::{Figure, absent};
-use crate::report::gates::GatePath;
 use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{around, signed};
