@@ -88,7 +88,7 @@ impl StageTask<'_> {
     pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
         match self {
             Self::Generate(task) => Ok(generate_shards(*task)),
-            Self::Train(task) => Ok(Box::new(TrainShards(task))),
+            Self::Train(task) => Ok(Box::new(TrainShards::new(task)?)),
             Self::FitMpc(task) => fit_mpc_shards(*task),
             Self::Gate(task) => gate_shards(task),
         }

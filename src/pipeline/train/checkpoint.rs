@@ -5,7 +5,6 @@
 
 use super::parts::Learned;
 use super::task::TrainTask;
-use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_file, remove_folder};
 use crate::artifact::{ArtifactError, ContentHash, FieldHasher};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,8 @@ const HASH_SIZE: usize = 64;
 /// Where the parts of one training are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
-    folder: PathBuf,
+    /// The folder of its step.
+    pub(super) folder: PathBuf,
     step: ContentHash,
     epochs: u32,
     /// The largest weight that a part may begin with or learn, in units.
@@ -65,24 +65,6 @@ impl Checkpoint {
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
     }
 
-    /// The epochs that parts have done, added up; `None` if there are none.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
-    pub(super) fn epochs(&self, parts: &[u32]) -> Result<Option<u64>, ArtifactError> {
-        let mut epochs = 0;
-        for &part in parts {
-            for path in [self.path(part), self.begun_path(part)] {
-                if let Some(learned) = self.read_file(part, &path)? {
-                    epochs += learned.errors.len() as u64;
-                    break;
-                }
-            }
-        }
-        Ok((0 < epochs).then_some(epochs))
-    }
-
     /// Replaces the checkpoint of a part.
     ///
     /// # Errors
@@ -102,15 +84,6 @@ impl Checkpoint {
         remove_file(&self.begun_path(part))
     }
 
-    /// Removes what dead processes left; what living ones write stays.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
-    pub(super) fn sweep(&self) -> Result<(), ArtifactError> {
-        sweep(&self.folder)
-    }
-
     /// Removes all of them, and those of other steps: the model is published.
     ///
     /// # Errors
@@ -119,11 +92,6 @@ impl Checkpoint {
     pub(super) fn remove(&self) -> Result<(), ArtifactError> {
         let all = self.folder.parent().unwrap_or(&self.folder);
         if exists(all)? { remove_folder(all) } else { Ok(()) }
-    }
-
-    /// The folder of this step.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// The file of a part that is finished.
@@ -214,7 +182,6 @@ mod tests {
             assert_eq!(checkpoint.read(2, 3).unwrap(), Some(learned(2)));
             assert_eq!(checkpoint.read(2, 4).unwrap(), None);
             assert_eq!(checkpoint.read(1, 3).unwrap(), None);
-            assert_eq!(checkpoint.epochs(&[1, 2]).unwrap(), Some(2));
             assert_eq!(with_checkpoint(folder.path(), b"other", |other| other.read(2, 3)).unwrap(), None);
             let path = checkpoint.path(2);
             publish_bytes(&checkpoint.path(1), &std::fs::read(&path).unwrap()).unwrap();
@@ -242,11 +209,11 @@ mod tests {
         with_checkpoint(folder.path(), b"step", |checkpoint| {
             let found = || (checkpoint.read(0, 3).unwrap(), checkpoint.finished(0, 3).unwrap());
             checkpoint.write(0, &learned(1)).unwrap();
-            assert_eq!((found(), checkpoint.epochs(&[0]).unwrap()), ((Some(learned(1)), None), Some(1)));
+            assert_eq!(found(), (Some(learned(1)), None));
             checkpoint.write(0, &learned(2)).unwrap();
             assert!(!checkpoint.begun_path(0).exists());
             checkpoint.write(0, &learned(1)).unwrap();
-            assert_eq!((found(), checkpoint.epochs(&[0]).unwrap()), ((Some(learned(2)), Some(learned(2))), Some(2)));
+            assert_eq!(found(), (Some(learned(2)), Some(learned(2))));
             // Its bytes under the name of a finished part do not make it one.
             std::fs::rename(checkpoint.begun_path(0), checkpoint.path(0)).unwrap();
             assert_eq!(found(), (None, None));

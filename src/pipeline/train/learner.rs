@@ -9,7 +9,7 @@ use super::parts::{Learned, Part, Plan};
 use super::queue::run_when_ready;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
-use super::task::{EpochLoss, Rule, TrainConfig, TrainTask};
+use super::task::{EpochLoss, TrainConfig, TrainTask};
 use crate::artifact::Model;
 use crate::engine::{Evaluation, PatternSet, Score};
 use crate::pipeline::{Context, StageError};
@@ -23,28 +23,13 @@ const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
 /// A checkpoint is written at the end of the first epoch after this number of rows.
 const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 
-/// A part that is ready to be learned.
-struct Step<'p> {
-    part: &'p Part,
-    /// The weights of the wide part from which it begins.
-    begin: Option<Arc<[i32]>>,
-    /// What is ready when it is learned.
-    then: Vec<&'p Part>,
-}
-
-/// Phases that begin from the same weights.
-fn steps<'p>(phases: &[&'p Part], begin: Option<&[i32]>) -> Vec<Step<'p>> {
-    let begin: Option<Arc<[i32]>> = if phases.is_empty() { None } else { begin.map(Arc::from) };
-    phases.iter().map(|part| Step { part, begin: begin.clone(), then: Vec::new() }).collect()
-}
-
 /// A training at work.
 pub(super) struct Learner<'a> {
     set: &'a PatternSet,
     config: &'a TrainConfig,
     seed: u64,
     rows: &'a Blocks<TrainingRow>,
-    checkpoint: Option<&'a Checkpoint>,
+    checkpoint: Option<Checkpoint>,
     context: Context<'a>,
 }
 
@@ -52,7 +37,7 @@ impl<'a> Learner<'a> {
     pub(super) fn new(
         task: &'a TrainTask<'_>,
         rows: &'a Blocks<TrainingRow>,
-        checkpoint: Option<&'a Checkpoint>,
+        checkpoint: Option<Checkpoint>,
         context: Context<'a>,
     ) -> Self {
         Self { set: &task.features, config: task.config, seed: task.seed, rows, checkpoint, context }
@@ -63,49 +48,38 @@ impl<'a> Learner<'a> {
     pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {
         let map = SlotMap::new(self.set);
         let plan = Plan::new(self.set, self.config);
-        let mut learned = self.learn_parts(initial, (&plan, &map), &plan.parts(), &BTreeMap::new())?;
+        let mut learned = self.learn_parts(initial, (&plan, &map), &plan.parts(), BTreeMap::new())?;
         let phases: Vec<Learned> = learned.split_off(&(plan.wide.len() as u32)).into_values().collect();
         Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
     }
 
-    /// Trains some parts of a plan as [`Learner::run`] does: what each has learned, by its number. `finished` has the wide parts
-    /// from which the others begin, unless they are among `parts`.
+    /// Trains some parts of a plan as [`Learner::run`] does: what each has learned, by its number, beside the wide parts that
+    /// were `learned` before. Those have all from which the others begin, unless they are among `parts`.
     pub(super) fn learn_parts(
         &self,
         initial: &Model,
         (plan, map): (&Plan, &SlotMap<'_>),
         parts: &[&Part],
-        finished: &BTreeMap<u32, Learned>,
+        learned: BTreeMap<u32, Learned>,
     ) -> Result<BTreeMap<u32, Learned>, StageError> {
-        // Wide parts come first; their phases are ready when they end.
-        let (mut ready, mut phases) = (Vec::new(), Vec::new());
-        for group in plan.groups(parts) {
-            match group.wide {
-                Some(wide) if parts.contains(&wide) => {
-                    ready.push(Step { part: wide, begin: None, then: group.phases });
-                }
-                wide => {
-                    let begin = wide.and_then(|wide| finished.get(&wide.number));
-                    phases.extend(steps(&group.phases, begin.map(|begin| begin.weights.as_slice())));
-                }
-            }
-        }
-        ready.append(&mut phases);
-        let learned = Mutex::new(BTreeMap::new());
-        let rows = |step: &Step<'_>| self.rows.row_count(&step.part.empties);
-        run_when_ready(ready, rows, |Step { part, begin, then }| {
-            let made = self.learn(part, map, || Learned {
-                weights: begin
-                    .map_or_else(|| self.inherited_weights(initial, part.middle(), map), |begin| begin.to_vec()),
-                visits: match plan.is_wide(part) {
+        let wide_of = |part: &Part| plan.wide_of(part).filter(|wide| parts.contains(wide));
+        let (later, ready): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(|part| wide_of(part).is_some());
+        let learned = Mutex::new(learned);
+        let lock = || learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = |part: &&Part| self.rows.row_count(&part.empties);
+        run_when_ready(ready, rows, |part| {
+            let begin = || {
+                let wide = plan.wide_of(part).map(|wide| lock()[&wide.number].weights.clone());
+                let visits = match plan.is_wide(part) {
                     true => vec![0; map.len()],
                     false => map.gather(&initial.visits[self.features(part.middle())]),
-                },
-                errors: Vec::new(),
-            })?;
-            let next = steps(&then, Some(&made.weights));
-            learned.lock().unwrap_or_else(PoisonError::into_inner).insert(part.number, made);
-            Ok::<_, StageError>(next)
+                };
+                let weights = wide.unwrap_or_else(|| self.inherited_weights(initial, part.middle(), map));
+                Learned { weights, visits, errors: Vec::new() }
+            };
+            let made = self.learn(part, map, begin)?;
+            lock().insert(part.number, made);
+            Ok::<_, StageError>(later.iter().copied().filter(|phase| plan.wide_of(phase) == Some(part)).collect())
         })?;
         Ok(learned.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
@@ -133,17 +107,20 @@ impl<'a> Learner<'a> {
     fn learn(&self, part: &Part, map: &SlotMap<'_>, begin: impl FnOnce() -> Learned) -> Result<Learned, StageError> {
         assert!(self.rows.keeps(&part.empties), "the rows of part {} were read", part.number);
         let count = self.rows.row_count(&part.empties);
-        let begin =
-            match self.checkpoint.map(|checkpoint| checkpoint.read(part.number, map.len())).transpose()?.flatten() {
-                Some(resumed) => {
-                    self.context.progress.resume(count * resumed.errors.len() as u64);
-                    resumed
-                }
-                None => begin(),
-            };
-        let rule = match self.config.rule {
-            Rule::Delta => Delta::new(self.config),
+        let begin = match self
+            .checkpoint
+            .as_ref()
+            .map(|checkpoint| checkpoint.read(part.number, map.len()))
+            .transpose()?
+            .flatten()
+        {
+            Some(resumed) => {
+                self.context.progress.resume(count * resumed.errors.len() as u64);
+                resumed
+            }
+            None => begin(),
         };
+        let rule = Delta::new(self.config);
         let mut errors = begin.errors;
         let mut weights = Weights::new(map, begin.weights, begin.visits);
         let mut unsaved = 0;
@@ -199,7 +176,7 @@ impl<'a> Learner<'a> {
     }
 
     fn save(&self, part: &Part, weights: &Weights<'_>, errors: &[u64]) -> Result<(), StageError> {
-        let Some(checkpoint) = self.checkpoint.filter(|_| !errors.is_empty()) else { return Ok(()) };
+        let Some(checkpoint) = self.checkpoint.as_ref().filter(|_| !errors.is_empty()) else { return Ok(()) };
         let (weights, visits) = (weights.weights.clone(), weights.visits.clone());
         Ok(checkpoint.write(part.number, &Learned { weights, visits, errors: errors.to_vec() })?)
     }

@@ -26,13 +26,6 @@ impl Part {
     }
 }
 
-/// Phases that begin from one wide part, or from none.
-#[derive(Debug)]
-pub(super) struct Group<'p> {
-    pub(super) wide: Option<&'p Part>,
-    pub(super) phases: Vec<&'p Part>,
-}
-
 /// What a part has learned so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Learned {
@@ -76,19 +69,9 @@ impl Plan {
         (part.number as usize) < self.wide.len()
     }
 
-    /// The wide part from which the part of a phase begins.
-    pub(super) fn wide_of(&self, phase: &Part) -> Option<&Part> {
-        self.wide.iter().find(|wide| wide.phases.contains(&phase.phases.start))
-    }
-
-    /// The groups that parts belong to, each with its phases among them.
-    pub(super) fn groups<'p>(&'p self, parts: &[&'p Part]) -> Vec<Group<'p>> {
-        let phases = |wide: Option<&Part>| {
-            let is_phase = |part: &&&Part| !self.is_wide(part) && self.wide_of(part) == wide;
-            parts.iter().filter(is_phase).copied().collect()
-        };
-        let groups = self.wide.iter().map(|wide| Group { wide: Some(wide), phases: phases(Some(wide)) });
-        groups.chain([Group { wide: None, phases: phases(None) }]).collect()
+    /// The wide part from which a part begins, if it is that of a phase.
+    pub(super) fn wide_of(&self, part: &Part) -> Option<&Part> {
+        self.wide.iter().find(|wide| !self.is_wide(part) && wide.phases.contains(&part.phases.start))
     }
 }
 
@@ -139,18 +122,9 @@ mod tests {
         assert_eq!(phases[11], (14, 11..12, 0..=7));
         let groups: Vec<u32> = plan.phases.iter().map(|part| plan.wide_of(part).unwrap().number).collect();
         assert_eq!(groups, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
-        let groups = |parts: &[&Part], plan: &Plan| -> Vec<_> {
-            let numbers = |group: &Group<'_>| group.phases.iter().map(|part| part.number).collect::<Vec<_>>();
-            plan.groups(parts).iter().map(|group| (group.wide.map(|part| part.number), numbers(group))).collect()
-        };
-        let some = &plan.parts()[2..9];
-        assert_eq!(
-            groups(some, &plan),
-            [(Some(0), vec![3, 4, 5, 6, 7]), (Some(1), vec![8]), (Some(2), vec![]), (None, vec![])]
-        );
+        assert!(plan.wide.iter().all(|part| plan.wide_of(part).is_none()));
         let narrow = Plan::new(&set, &TrainConfig { overlap: 0, wide_overlap: 0, ..config });
         assert_eq!((narrow.wide.len(), narrow.phases[11].empties.clone()), (0, 0..=5));
         assert_eq!(narrow.wide_of(&narrow.phases[0]), None);
-        assert_eq!(groups(&narrow.parts()[3..5], &narrow), [(None, vec![3, 4])]);
     }
 }

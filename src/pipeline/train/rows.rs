@@ -59,10 +59,9 @@ pub struct TrainingSet {
     pub curve: Vec<(f64, Blocks<TrainingRow>)>,
 }
 
-impl JudgedRow {
-    /// A row of which only the target is known.
-    #[must_use]
-    pub const fn of_target(position: Position, target: Score) -> Self {
+impl From<TrainingRow> for JudgedRow {
+    /// A row to learn keeps no label beside its target.
+    fn from(TrainingRow { position, target, .. }: TrainingRow) -> Self {
         Self { position, target, score: None, result: None, exact: false }
     }
 }
