@@ -134,6 +134,13 @@ pub(super) enum Deep {
     End,
 }
 
+impl Deep {
+    /// The ranges of empty squares with predictions of their own.
+    pub(super) const fn ranges(self) -> &'static [[u8; 2]] {
+        if let Self::End = self { &END_RANGES } else { &RANGES }
+    }
+}
+
 /// The ranges of empty squares; how well one depth predicts another changes slowly.
 pub(super) const RANGES: [[u8; 2]; 6] = [[0, 17], [18, 23], [24, 29], [30, 35], [36, 41], [42, 60]];
 
