@@ -8,7 +8,7 @@ use crate::engine::PatternSet;
 use crate::pipeline::StageError;
 use crate::pipeline::keys::Checked;
 use crate::pipeline::train::recipe::step;
-use crate::pipeline::train::shards::{part_weights, train_rounds};
+use crate::pipeline::train::shards::{part_counts, part_weights};
 use crate::pipeline::train::task::{TrainConfig, TrainTask};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -69,7 +69,7 @@ impl TrainPlan {
             parent: task.parent.map(PlannedModel::new).transpose()?,
             registry: text_of(task.registry.folder())?.into(),
             memory: task.memory,
-            wide_parts: train_rounds(task).wide.len(),
+            wide_parts: part_counts(task)[0],
             weights: part_weights(task, &datasets),
         })
     }
@@ -88,9 +88,9 @@ impl TrainPlan {
             parent: self.parent.as_ref().map(|parent| parent.load(path)).transpose()?,
             registry: Registry::new(&self.registry),
         };
-        let rounds = train_rounds(&self.task(&inputs));
-        if (rounds.wide.len(), rounds.phases.end) != (self.wide_parts, self.weights.len()) {
-            let reason = format!("its training has {} parts, {} of them wide", rounds.phases.end, rounds.wide.len());
+        let [wide, all] = part_counts(&self.task(&inputs));
+        if [wide, all] != [self.wide_parts, self.weights.len()] {
+            let reason = format!("its training has {all} parts, {wide} of them wide");
             return Err(unfit(format!("{reason}; the plan says {} and {}", self.weights.len(), self.wide_parts)));
         }
         Ok(inputs)

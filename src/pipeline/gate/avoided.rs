@@ -27,8 +27,8 @@ impl Avoided {
         self.0.iter().map(|dataset| dataset.manifest().content).collect()
     }
 
-    /// Their positions after this many moves.
-    pub(super) fn positions(&self, moves: u8, context: Context<'_>) -> Result<Positions, StageError> {
+    /// Their positions after this many moves, canonical and ascending.
+    pub(super) fn positions(&self, moves: u8, context: Context<'_>) -> Result<Vec<Position>, StageError> {
         let parts: Vec<(&Dataset, usize)> =
             self.0.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
         let read = |(dataset, part): (&Dataset, usize)| {
@@ -40,17 +40,8 @@ impl Avoided {
             let mut positions = read?.concat();
             positions.par_sort_unstable();
             positions.dedup();
-            Ok(Positions(positions))
+            Ok(positions)
         })
-    }
-}
-
-/// Positions up to symmetry.
-pub(super) struct Positions(Vec<Position>); // canonical, ascending
-
-impl Positions {
-    pub(super) fn contain(&self, canonical: Position) -> bool {
-        self.0.binary_search(&canonical).is_ok()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Openings: random, different up to symmetry, new to the candidate, and balanced.
 
-use super::avoided::Positions;
 use super::task::{BALANCE_DISCS, GateConfig, GateTask};
 use crate::artifact::OpeningCounts;
 use crate::engine::{Game, Position, Square, Squares};
@@ -42,7 +41,8 @@ pub(super) struct Openings<'a> {
     config: &'a GateConfig,
     seed: u64,
     generation: u32,
-    avoided: &'a Positions,
+    /// Canonical and ascending.
+    avoided: &'a [Position],
     seen: BTreeSet<Position>,
     counts: OpeningCounts,
     candidate_count: u64,
@@ -54,7 +54,7 @@ pub(super) struct Openings<'a> {
 }
 
 impl<'a> Openings<'a> {
-    pub(super) fn new(task: &GateTask<'a>, avoided: &'a Positions) -> Self {
+    pub(super) fn new(task: &GateTask<'a>, avoided: &'a [Position]) -> Self {
         Self {
             config: task.config,
             seed: task.seed,
@@ -97,7 +97,7 @@ impl<'a> Openings<'a> {
                 self.counts.repeated += 1;
                 continue;
             }
-            if self.avoided.contain(canonical) {
+            if self.avoided.binary_search(&canonical).is_ok() {
                 self.counts.in_training += 1;
                 continue;
             }

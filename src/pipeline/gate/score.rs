@@ -2,17 +2,17 @@
 
 use crate::artifact::GateGameRow;
 use crate::artifact::dataset::verdict::Score;
-use crate::statistics::elo::interval_of;
+use crate::statistics::elo::{INTERVAL, interval_of};
 use crate::statistics::pairs::{PairCounts, PairMoments};
 use crate::statistics::sprt::nelo;
 
-/// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
+/// The score of complete pairs of games.
 #[must_use]
-pub fn score(rows: &[GateGameRow], interval: f64) -> Score {
+pub fn score(rows: &[GateGameRow]) -> Score {
     let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
     let pairs = pair_counts(rows);
     let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
-    let [elo, elo_low, elo_high] = interval_of(pairs, interval);
+    let [elo, elo_low, elo_high] = interval_of(pairs, INTERVAL);
     Score {
         wins: count(1),
         draws: count(0),
@@ -23,7 +23,7 @@ pub fn score(rows: &[GateGameRow], interval: f64) -> Score {
         elo,
         elo_low,
         elo_high,
-        interval,
+        interval: INTERVAL,
         nelo: nelo(pairs),
     }
 }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_match_is_counted_by_games_and_by_pairs() {
-        let counted = score(&rows(&[2, -2, 4, 0, -6, -8, 10, 12]), 1.96);
+        let counted = score(&rows(&[2, -2, 4, 0, -6, -8, 10, 12]));
         assert_eq!((counted.wins, counted.draws, counted.losses), (4, 1, 3));
         assert_eq!(counted.pairs, [1, 0, 1, 1, 1]);
         assert!((counted.points - 4.5 / 8.0).abs() < 1e-12);
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn sweeps_have_finite_intervals_on_the_right_side_of_zero() {
-        let won = score(&rows(&[2; 40]), 1.96);
+        let won = score(&rows(&[2; 40]));
         assert!(0.0 < won.elo_low && won.elo_high.is_finite(), "{won:?}");
-        let lost = score(&rows(&[-2; 40]), 1.96);
+        let lost = score(&rows(&[-2; 40]));
         assert!(lost.elo_high < 0.0 && lost.elo_low.is_finite(), "{lost:?}");
-        let drawn = score(&rows(&[0; 40]), 1.96);
+        let drawn = score(&rows(&[0; 40]));
         assert!(drawn.elo_low < 0.0 && 0.0 < drawn.elo_high, "{drawn:?}");
     }
 }

@@ -8,7 +8,6 @@ use crate::artifact::dataset::manifest::content_of;
 use crate::artifact::dataset::verdict::VerdictFormat;
 use crate::artifact::{Part, VerdictFile};
 use crate::pipeline::parts::Parts;
-use crate::statistics::elo::INTERVAL;
 
 /// The verdict that an outcome leads to, in a dataset of these parts.
 pub(super) fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
@@ -24,7 +23,7 @@ pub(super) fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entr
         baseline: task.baseline.as_reference(),
         pairs_asked: parts.items,
         pairs_done: outcome.rows.len() as u64 / 2,
-        score: score(&outcome.rows, INTERVAL),
+        score: score(&outcome.rows),
         test: decider.test(),
         openings: outcome.openings,
         avoided: avoided.contents(),

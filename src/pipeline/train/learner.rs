@@ -191,7 +191,7 @@ impl<'a> Learner<'a> {
         for phase in phases {
             let rounded: Vec<i16> = phase.weights.iter().map(round).collect();
             weights.extend(map.spread(&rounded));
-            visits.extend(map.at_canonical(&phase.visits, 0));
+            visits.extend(map.at_canonical(&phase.visits));
         }
         let set = Arc::new(self.set.clone());
         Model::draft(Evaluation::new(set, weights).expect("mirrors share a slot"), visits)

@@ -8,7 +8,7 @@ use super::parts::{Learned, Part, Plan};
 use super::recipe::{initial_model, open_datasets, step};
 use super::rows::{no_rows, read_some_rows};
 use super::slots::SlotMap;
-use super::task::{TrainConfig, TrainRounds, TrainTask};
+use super::task::{TrainConfig, TrainTask};
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, POSITIONS};
@@ -20,12 +20,13 @@ use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The parts of a training. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
+/// How many parts of a training are wide, which come first, and how many there are. Those of a round can be learned in any
+/// order, once the wide ones are finished. Those of a learning curve are not among them: [`train`](super::run::train) learns
+/// them.
 #[must_use]
-pub fn train_rounds(task: &TrainTask<'_>) -> TrainRounds {
+pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
     let plan = Plan::new(&task.features, task.config);
-    let (wide, all) = (plan.wide.len(), plan.parts().len());
-    TrainRounds { wide: 0..wide, phases: wide..all }
+    [plan.wide.len(), plan.parts().len()]
 }
 
 /// A training whose parts any number of processes learn. Those of phases are wanted once the wide ones are there.
@@ -42,7 +43,7 @@ impl Shards for TrainShards<'_> {
     /// Only the checkpoints are read. If the model is published, no part need be learned.
     fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
         let done = if self.is_published()? { vec![true; self.plan.parts().len()] } else { self.done()? };
-        let wide = train_rounds(self.task).wide;
+        let wide = 0..self.plan.wide.len();
         let is_early = done[wide.clone()].iter().any(|done| !done);
         Ok(PartsProgress { wanted: if is_early { wide } else { 0..done.len() }, done })
     }

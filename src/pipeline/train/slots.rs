@@ -78,16 +78,9 @@ impl<'a> SlotMap<'a> {
         self.slot_of_feature.iter().map(|&slot| by_slot[slot as usize])
     }
 
-    /// What belongs to slots at canonical features, and `default` at others.
-    pub(super) fn at_canonical<'s, T: Copy + 's>(
-        &'s self,
-        by_slot: &'s [T],
-        default: T,
-    ) -> impl Iterator<Item = T> + 's {
-        let canonical = self.set.canonical().iter().zip(0..).map(|(&canonical, feature)| canonical == feature);
-        self.slot_of_feature
-            .iter()
-            .zip(canonical)
-            .map(move |(&slot, is_own)| if is_own { by_slot[slot as usize] } else { default })
+    /// What belongs to slots at canonical features, and 0 at others.
+    pub(super) fn at_canonical(&self, by_slot: &[u32]) -> impl Iterator<Item = u32> {
+        let slots = self.slot_of_feature.iter().zip(self.set.canonical()).zip(0..);
+        slots.map(|((&slot, &canonical), feature)| if canonical == feature { by_slot[slot as usize] } else { 0 })
     }
 }

@@ -4,7 +4,6 @@ use crate::artifact::{ContentHash, LoadedModel, Registry};
 use crate::engine::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -439,15 +438,6 @@ pub struct TrainReport {
     pub content: ContentHash,
     /// Its figures.
     pub metrics: TrainMetrics,
-}
-
-/// The parts of a training, by number. Those of a round can be learned in any order, once the round before it is finished.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrainRounds {
-    /// The wide parts, if there are any.
-    pub wide: Range<usize>,
-    /// One part for each phase.
-    pub phases: Range<usize>,
 }
 
 #[cfg(test)]
