@@ -7,8 +7,6 @@ pub mod decider;
 mod openings;
 mod play;
 pub mod recipe;
-mod remake;
 pub mod run;
 pub mod score;
 pub mod task;
-mod verdict;

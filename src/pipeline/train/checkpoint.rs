@@ -36,7 +36,7 @@ impl Checkpoint {
     pub(super) fn new(task: &TrainTask<'_>, step: ContentHash) -> Self {
         let weight_max = (i16::MAX as u32) << task.config.fraction_bits;
         let folder = task.registry.folder().join(NAME).join(step.short());
-        Self { folder, step, epochs: task.config.schedule.epochs, weight_max, first: 0 }
+        Self { folder, step, epochs: task.config.epochs, weight_max, first: 0 }
     }
 
     /// The same checkpoints for parts that are numbered after others.
@@ -146,7 +146,7 @@ impl Checkpoint {
 
 #[cfg(test)]
 mod tests {
-    use super::super::task::{Schedule, TrainConfig};
+    use super::super::task::TrainConfig;
     use super::*;
     use crate::artifact::Registry;
     use crate::engine::{Number, Pattern, PatternKind, PatternSet};
@@ -156,9 +156,8 @@ mod tests {
     /// Asks for something of the checkpoints of a training with two epochs.
     fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
-        let schedule = Schedule { epochs: 2, ..TrainConfig::source().schedule };
         let task = TrainTask {
-            config: &Checked::new(TrainConfig { schedule, ..TrainConfig::source() }).unwrap(),
+            config: &Checked::new(TrainConfig { epochs: 2, ..TrainConfig::source() }).unwrap(),
             seed: 1,
             features: Arc::new(PatternSet::new("test", vec![parity], vec![60]).unwrap()),
             datasets: Vec::new(),

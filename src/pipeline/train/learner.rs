@@ -3,14 +3,14 @@
 
 use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
-use super::delta::{Delta, Weights};
+use super::delta::{Delta, Room, Weights};
 use super::order::{Order, Shuffle};
 use super::parts::{Learned, Part, Plan};
 use super::queue::run_when_ready;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use super::task::{EpochLoss, TrainConfig, TrainTask};
-use crate::artifact::Model;
+use crate::artifact::{ArtifactError, Model};
 use crate::engine::{Evaluation, PatternSet, Score};
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl<'a> Learner<'a> {
 
     /// Row visits of some parts.
     pub(super) fn visits_of(&self, parts: &[&Part]) -> u64 {
-        self.config.schedule.visits(parts.iter().map(|part| self.rows.row_count(&part.empties)).sum())
+        u64::from(self.config.epochs) * parts.iter().map(|part| self.rows.row_count(&part.empties)).sum::<u64>()
     }
 
     fn features(&self, phase: usize) -> Range<usize> {
@@ -105,43 +105,38 @@ impl<'a> Learner<'a> {
 
     /// Learns the rows of a part as often as there are epochs.
     fn learn(&self, part: &Part, map: &SlotMap<'_>, begin: impl FnOnce() -> Learned) -> Result<Learned, StageError> {
-        assert!(self.rows.keeps(&part.empties), "the rows of part {} were read", part.number);
+        assert!(
+            part.empties.clone().all(|empties| self.rows.keeps(empties)),
+            "the rows of part {} were read",
+            part.number
+        );
         let count = self.rows.row_count(&part.empties);
-        let begin = match self
-            .checkpoint
-            .as_ref()
-            .map(|checkpoint| checkpoint.read(part.number, map.len()))
-            .transpose()?
-            .flatten()
-        {
-            Some(resumed) => {
-                self.context.progress.resume(count * resumed.errors.len() as u64);
-                resumed
-            }
-            None => begin(),
-        };
+        let found = self.checkpoint.as_ref().map(|checkpoint| checkpoint.read(part.number, map.len())).transpose()?;
+        let learned = found.flatten().inspect(|resumed| {
+            self.context.progress.resume(count * resumed.errors.len() as u64);
+        });
         let rule = Delta::new(self.config);
-        let mut errors = begin.errors;
-        let mut weights = Weights::new(map, begin.weights, begin.visits);
+        let mut weights = Weights { map, learned: learned.unwrap_or_else(begin), room: Room::default() };
         let mut unsaved = 0;
-        for epoch in errors.len() as u32..self.config.schedule.epochs {
+        for epoch in weights.learned.errors.len() as u32..self.config.epochs {
             if self.context.is_ending() {
-                self.save(part, &weights, &errors)?;
+                self.save(part, &weights.learned)?;
                 self.context.check_budget()?;
             }
-            errors.push(self.epoch(part, epoch, rule, &mut weights)?);
+            let errors = self.epoch(part, epoch, rule, &mut weights)?;
+            weights.learned.errors.push(errors);
             unsaved += count;
-            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.config.schedule.epochs {
-                self.save(part, &weights, &errors)?;
+            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.config.epochs {
+                self.save(part, &weights.learned)?;
                 unsaved = 0;
             }
         }
-        Ok(Learned { weights: weights.weights, visits: weights.visits, errors })
+        Ok(weights.learned)
     }
 
     fn epoch(&self, part: &Part, epoch: u32, rule: Delta, weights: &mut Weights<'_>) -> Result<u64, StageError> {
-        let ratio = self.config.schedule.ratio_in(epoch);
-        let visits = if epoch == 0 { self.config.schedule.epochs } else { 0 };
+        let ratio = self.config.ratio_in(epoch);
+        let visits = if epoch == 0 { self.config.epochs } else { 0 };
         let shuffle = self.config.shuffle.then_some(Shuffle { seed: self.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
@@ -175,10 +170,9 @@ impl<'a> Learner<'a> {
         Ok(errors)
     }
 
-    fn save(&self, part: &Part, weights: &Weights<'_>, errors: &[u64]) -> Result<(), StageError> {
-        let Some(checkpoint) = self.checkpoint.as_ref().filter(|_| !errors.is_empty()) else { return Ok(()) };
-        let (weights, visits) = (weights.weights.clone(), weights.visits.clone());
-        Ok(checkpoint.write(part.number, &Learned { weights, visits, errors: errors.to_vec() })?)
+    fn save(&self, part: &Part, learned: &Learned) -> Result<(), ArtifactError> {
+        let checkpoint = self.checkpoint.as_ref().filter(|_| !learned.errors.is_empty());
+        checkpoint.map_or(Ok(()), |checkpoint| checkpoint.write(part.number, learned))
     }
 
     /// The model of learned phases: weights rounded to multiples of the quantum, halves away from zero.
@@ -201,7 +195,7 @@ impl<'a> Learner<'a> {
     fn losses(&self, parts: &[Part], phases: &[Learned]) -> Vec<EpochLoss> {
         let rows: u64 = parts.iter().map(|part| self.rows.row_count(&part.empties)).sum();
         let unit = Score::in_millidiscs(f64::from(1_u32 << self.config.fraction_bits));
-        let epochs = 0..self.config.schedule.epochs as usize;
+        let epochs = 0..self.config.epochs as usize;
         let errors = |epoch: usize| phases.iter().map(|phase| u128::from(phase.errors[epoch])).sum::<u128>();
         epochs.map(|epoch| EpochLoss { mae: errors(epoch) as f64 / unit / rows.max(1) as f64 }).collect()
     }

@@ -1,6 +1,6 @@
 //! Rows to learn and rows to judge by: datasets decoded once, split by game.
 
-use super::blocks::{BlockRow, Blocks, EmptiesSet};
+use super::blocks::{BlockRow, Blocks};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
 use crate::artifact::dataset::folder::part_path;
@@ -9,6 +9,7 @@ use crate::engine::{Opponent, Player, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Bytes that a row takes while its part is decoded, about.
@@ -139,12 +140,37 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
     // All that is learned takes half of the memory.
     let whole = (task.memory / 4 * 2) as f64 / (1.0 + shares.iter().sum::<f64>());
     let rows_of = |share: f64| Blocks::new(folder.to_owned(), (whole * share) as u64);
-    let mut set = TrainingSet {
+    let set = TrainingSet {
         training: rows_of(1.0),
         validation: Blocks::new(folder.to_owned(), task.memory / 8),
         unlabeled: 0,
         curve: shares.iter().map(|&share| (share, rows_of(share))).collect(),
     };
+    filled(set, task, datasets, context)
+}
+
+/// As [`read_rows`], only the rows to learn with numbers of empty squares in these ranges, in the same blocks.
+///
+/// # Errors
+///
+/// As [`read_rows`].
+pub(super) fn read_some_rows(
+    task: &TrainTask<'_>,
+    datasets: &[Dataset],
+    kept: Vec<RangeInclusive<u8>>,
+    context: Context<'_>,
+) -> Result<TrainingSet, StageError> {
+    let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
+    let validation = Blocks::keeping(PathBuf::new(), u64::MAX, Vec::new());
+    filled(TrainingSet { training, validation, unlabeled: 0, curve: Vec::new() }, task, datasets, context)
+}
+
+fn filled(
+    mut set: TrainingSet,
+    task: &TrainTask<'_>,
+    datasets: &[Dataset],
+    context: Context<'_>,
+) -> Result<TrainingSet, StageError> {
     read_parts(task, datasets, context, |part| {
         set.training.extend(&part.training)?;
         set.validation.extend(&part.validation)?;
@@ -157,27 +183,6 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
     set.training.finish()?;
     set.validation.finish()?;
     set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
-    Ok(set)
-}
-
-/// As [`read_rows`], only the rows to learn with these numbers of empty squares, in the same blocks.
-///
-/// # Errors
-///
-/// As [`read_rows`].
-pub(super) fn read_some_rows(
-    task: &TrainTask<'_>,
-    datasets: &[Dataset],
-    kept: EmptiesSet,
-    context: Context<'_>,
-) -> Result<TrainingSet, StageError> {
-    let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
-    let mut set = TrainingSet { training, ..TrainingSet::of_rows(&[]) };
-    read_parts(task, datasets, context, |part| {
-        set.unlabeled += part.unlabeled;
-        set.training.extend(&part.training)
-    })?;
-    set.training.finish()?;
     Ok(set)
 }
 

@@ -90,7 +90,7 @@ pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u6
     let (checkpoint, slots) = (Checkpoint::new(task, step), SlotMap::new(&task.features).len());
     let epochs = |part| Ok(checkpoint.read(part, slots)?.map_or(0, |learned| learned.errors.len() as u64));
     let done = (0..parts as u32).map(epochs).sum::<Result<u64, ArtifactError>>()?;
-    let all = parts as u64 * u64::from(task.config.schedule.epochs);
+    let all = parts as u64 * u64::from(task.config.epochs);
     Ok((0 < done).then_some([done, all]))
 }
 

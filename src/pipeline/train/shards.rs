@@ -1,7 +1,6 @@
 //! Training as shards: some of its parts at a time, in any number of processes that share the registry's folder. What they
 //! learn stays there as checkpoints, and `train` begins where they ended.
 
-use super::blocks::EmptiesSet;
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
 use super::parts::{Learned, Part, Plan};
@@ -185,7 +184,7 @@ impl<'a> TrainShards<'a> {
         // They are kept in memory from here on: another process may publish the model and remove them.
         let wide = self.wide_before(parts)?;
         context.pool()?.install(|| {
-            let kept = EmptiesSet::of_ranges(parts.iter().map(|part| &part.empties));
+            let kept = parts.iter().map(|part| part.empties.clone()).collect();
             let set = read_some_rows(self.task, &self.datasets, kept, context)?;
             if set.training.is_empty() {
                 return Err(no_rows(self.task, &set));
@@ -222,7 +221,7 @@ pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -
     let weight = |part: &&Part| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
         let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
-        let visits = u128::from(rows) * learned as u128 * u128::from(config.schedule.epochs) / u128::from(EMPTIES_MAX);
+        let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs) / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
     Plan::new(features, config).parts().iter().map(weight).collect()

@@ -129,29 +129,6 @@ pub enum Start {
     Parent,
 }
 
-/// How often the rows are learned, and how far they move weights each time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
-pub struct Schedule {
-    pub ratio: f64,
-    pub ratio_decay: f64,
-    pub epochs: u32,
-}
-
-impl Schedule {
-    /// The share of the error by which a weight moves in an epoch, counted from 0.
-    #[must_use]
-    pub fn ratio_in(&self, epoch: u32) -> f64 {
-        (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
-    }
-
-    /// Row visits of a training on this many rows.
-    #[must_use]
-    pub fn visits(&self, rows: u64) -> u64 {
-        rows * u64::from(self.epochs)
-    }
-}
-
 /// The `[train]` table.
 ///
 /// The keys of the target stand in the same table; unknown keys are an error.
@@ -159,8 +136,9 @@ impl Schedule {
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct TrainConfig {
     pub rule: Rule,
-    #[serde(flatten)]
-    pub schedule: Schedule,
+    pub ratio: f64,
+    pub ratio_decay: f64,
+    pub epochs: u32,
     pub clip: i32,
     pub batch: u32,
     pub fraction_bits: u8,
@@ -181,12 +159,19 @@ pub struct TrainConfig {
 }
 
 impl TrainConfig {
+    /// The share of the error by which a weight moves in an epoch, counted from 0.
+    pub(super) fn ratio_in(&self, epoch: u32) -> f64 {
+        (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
+    }
+
     /// The source's form: every row once, in order, from zero weights.
     #[cfg(test)]
     pub(super) fn source() -> Self {
         Self {
             rule: Rule::Delta,
-            schedule: Schedule { ratio: 0.003, ratio_decay: 1.0, epochs: 1 },
+            ratio: 0.003,
+            ratio_decay: 1.0,
+            epochs: 1,
             clip: 20_000,
             batch: 1,
             fraction_bits: 0,
