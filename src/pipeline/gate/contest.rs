@@ -62,7 +62,7 @@ pub(super) fn contest(
     let positions = avoided.positions(task.config.opening_plies, context)?;
     let openings = Openings::new(task, &positions);
     let whole = !batches.decider.as_ref().is_some_and(Decider::is_sequential);
-    let schedule = Mutex::new(Schedule { openings, games: &games, batch_games: 2 * BATCH_PAIRS, next: 0, whole });
+    let schedule = Mutex::new(Schedule { openings, games: &games, next: 0, whole });
     let collect = |game| {
         batches.add(game)?;
         Ok(!batches.over())
@@ -151,7 +151,6 @@ enum Job {
 struct Schedule<'a> {
     openings: Openings<'a>,
     games: &'a PartItems<'a>,
-    batch_games: u64,
     next: u64,
     /// Whether all openings will be needed, and are found before the first game.
     whole: bool,
@@ -161,7 +160,7 @@ impl Schedule<'_> {
     /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
     fn next(&mut self, context: Context<'_>) -> Option<Job> {
         let ((_, game), (_, last)) = (self.games.get(self.next)?, self.games.get(self.games.count() - 1)?);
-        if game.is_multiple_of(self.batch_games) && context.is_ending() {
+        if game.is_multiple_of(2 * BATCH_PAIRS) && context.is_ending() {
             return None;
         }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };

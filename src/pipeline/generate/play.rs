@@ -145,8 +145,7 @@ impl<'a> Player<'a> {
         let (mpc, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
         let depth = Depth(depth.max(1));
-        let exact_empties = self.config.exact_empties;
-        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
+        let limits = Limits { exact_empties: self.config.exact_empties, mpc, selective, ..Limits::full_width(depth) };
         let result = self.searcher.search(position, limits).unless_stopped()?;
         self.nodes += result.nodes;
         Ok(result)

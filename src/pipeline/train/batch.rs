@@ -121,7 +121,7 @@ fn shares<'a>(
             sums: sums.split_off_mut(..size).expect("there are as many sums as weights"),
         }
     };
-    map.tables().iter().map(share).collect()
+    map.tables.iter().map(share).collect()
 }
 
 impl Batch<'_> {

@@ -171,23 +171,6 @@ impl<R: BlockRow> Blocks<R> {
         Ok(())
     }
 
-    /// As [`Blocks::read`], in the order in which the rows of the block came.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blocks::read`].
-    pub fn read_in_order(
-        &self,
-        block: usize,
-        empties: &RangeInclusive<u8>,
-        rows: &mut Vec<R>,
-    ) -> Result<(), ArtifactError> {
-        let begin = rows.len();
-        self.read(block, empties, rows)?;
-        rows[begin..].sort_by_key(BlockRow::place);
-        Ok(())
-    }
-
     fn places(&self, block: usize, empties: &RangeInclusive<u8>) -> (usize, usize) {
         let begins = &self.begins[block];
         let (begin, end) = (begins[usize::from(*empties.start())], begins[usize::from(*empties.end()) + 1]);

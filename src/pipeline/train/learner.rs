@@ -142,7 +142,7 @@ impl<'a> Learner<'a> {
         let check = || self.context.check();
         let (mut rows, mut next, mut errors) = (Vec::new(), Vec::new(), 0);
         order.read(self.rows, &part.empties, 0, &mut rows, check)?;
-        for next_group in 1..=order.group_count() {
+        for next_group in 1..=order.groups.len() {
             // A thread that has nothing else to do reads the next group.
             let (learned, read) = rayon::join(
                 || self.learn_rows(&rows, |rows| rule.learn(weights, rows, ratio, visits)),

@@ -11,7 +11,7 @@ const GROUP_ROWS: usize = 1 << 17;
 
 /// The order of one epoch: groups of blocks.
 pub(super) struct Order {
-    groups: Vec<Vec<usize>>,
+    pub(super) groups: Vec<Vec<usize>>,
     shuffle: Option<Shuffle>,
 }
 
@@ -56,11 +56,6 @@ impl Order {
         Self { groups, shuffle }
     }
 
-    /// The number of groups.
-    pub(super) fn group_count(&self) -> usize {
-        self.groups.len()
-    }
-
     /// The rows of a group, in the order in which they are learned; none after the last group.
     ///
     /// # Errors
@@ -76,11 +71,13 @@ impl Order {
     ) -> Result<(), StageError> {
         rows.clear();
         let mut numbers = self.groups.get(group).into_iter().flatten();
-        let Some(random) = self.shuffle else {
-            return Ok(numbers.try_for_each(|&block| blocks.read_in_order(block, empties, rows))?);
-        };
         numbers.try_for_each(|&block| blocks.read(block, empties, rows))?;
-        random.stream(group + 1).shuffle(rows, check)
+        if let Some(random) = self.shuffle {
+            return random.stream(group + 1).shuffle(rows, check);
+        }
+        // They are those of one block.
+        rows.sort_by_key(BlockRow::place);
+        Ok(())
     }
 }
 
@@ -112,7 +109,7 @@ mod tests {
             order.read(blocks, empties, group, &mut group_rows, || Ok(())).unwrap();
             group_rows.iter().map(|row| row.target.0).collect()
         };
-        (0..order.group_count()).map(group).collect()
+        (0..order.groups.len()).map(group).collect()
     }
 
     #[test]

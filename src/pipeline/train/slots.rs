@@ -12,7 +12,8 @@ pub(super) struct SlotMap<'a> {
     kernel: KernelChoice,
     slot_of_feature: Vec<u32>,
     feature_of_slot: Vec<u32>,
-    tables: Vec<SlotTable>,
+    /// The slots of each pattern, in order.
+    pub(super) tables: Vec<SlotTable>,
 }
 
 /// The slots of a pattern.
@@ -56,11 +57,6 @@ impl<'a> SlotMap<'a> {
     /// The number of slots that every position has.
     pub(super) fn slots_per_position(&self) -> usize {
         self.set.features_per_position()
-    }
-
-    /// The slots of each pattern, in order.
-    pub(super) fn tables(&self) -> &[SlotTable] {
-        &self.tables
     }
 
     /// Writes the slots of rows, one row after another.

@@ -104,12 +104,6 @@ impl From<Lambda> for Vec<LambdaRange> {
 }
 
 impl Lambda {
-    /// The same λ for every number of empty squares.
-    #[must_use]
-    pub fn constant(lambda: f64) -> Self {
-        Self(vec![LambdaRange::Same(EMPTIES_MAX, lambda)])
-    }
-
     /// λ for a number of empty squares.
     #[must_use]
     pub fn at(&self, empties: u8) -> f64 {
