@@ -164,7 +164,7 @@ impl Schedule<'_> {
             return None;
         }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };
-        if self.openings.count() < wanted {
+        if (self.openings.found.len() as u64) < wanted {
             if let Some(candidate) = self.openings.draw(context) {
                 return Some(Job::Judge(candidate));
             }
@@ -172,7 +172,7 @@ impl Schedule<'_> {
                 return None;
             }
         }
-        let opening = self.openings.get(game / 2)?.clone();
+        let opening = self.openings.found.get((game / 2) as usize)?.clone();
         self.next += 1;
         Some(Job::Play(game, opening))
     }

@@ -5,7 +5,7 @@ use crate::artifact::OpeningCounts;
 use crate::engine::{Game, Position, Square, Squares};
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The search for openings gives up after this many tries in a row without a new position.
@@ -27,7 +27,7 @@ pub(super) struct Opening {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     /// Its place among the candidates.
-    pub(super) number: u64,
+    pub(super) number: usize,
     /// The position to judge.
     pub(super) position: Position,
 }
@@ -45,12 +45,14 @@ pub(super) struct Openings<'a> {
     avoided: &'a [Position],
     seen: BTreeSet<Position>,
     counts: OpeningCounts,
-    candidate_count: u64,
-    /// Candidates that have not become openings yet, with what was found about them.
-    waiting: BTreeMap<u64, (Opening, Option<bool>)>,
+    /// All candidates, with what was found about them.
+    candidates: Vec<(Opening, Option<bool>)>,
+    /// How many of these, from the first on, have become openings or were turned down.
+    settled: usize,
     unbalanced_in_a_row: u32,
     drawn_out: bool,
-    found: Vec<Opening>,
+    /// By pair.
+    pub(super) found: Vec<Opening>,
 }
 
 impl<'a> Openings<'a> {
@@ -62,22 +64,12 @@ impl<'a> Openings<'a> {
             avoided,
             seen: BTreeSet::new(),
             counts: OpeningCounts::default(),
-            candidate_count: 0,
-            waiting: BTreeMap::new(),
+            candidates: Vec::new(),
+            settled: 0,
             unbalanced_in_a_row: 0,
             drawn_out: false,
             found: Vec::new(),
         }
-    }
-
-    /// The opening of a pair, if it is found already.
-    pub(super) fn get(&self, pair: u64) -> Option<&Opening> {
-        self.found.get(pair as usize)
-    }
-
-    /// How many are found.
-    pub(super) fn count(&self) -> u64 {
-        self.found.len() as u64
     }
 
     /// Draws until there is a candidate to judge, none is left, or the run is to stop.
@@ -101,10 +93,8 @@ impl<'a> Openings<'a> {
                 self.counts.in_training += 1;
                 continue;
             }
-            let number = self.candidate_count;
-            self.candidate_count += 1;
-            let opening = Opening { moves: game.moves().collect(), counts: self.counts };
-            self.waiting.insert(number, (opening, None));
+            let number = self.candidates.len();
+            self.candidates.push((Opening { moves: game.moves().collect(), counts: self.counts }, None));
             if !game.is_over() {
                 return Some(Candidate { number, position });
             }
@@ -114,20 +104,17 @@ impl<'a> Openings<'a> {
     }
 
     /// Records whether a candidate is balanced.
-    pub(super) fn judge(&mut self, number: u64, balanced: bool) {
-        if let Some((_, judgment)) = self.waiting.get_mut(&number) {
-            *judgment = Some(balanced);
-        }
+    pub(super) fn judge(&mut self, number: usize, balanced: bool) {
+        self.candidates[number].1 = Some(balanced);
         // What was drawn beyond the last look at balance does not count, or it would depend on the threads.
         while !self.too_few_balanced()
-            && let Some(first) = self.waiting.first_entry()
+            && let Some((opening, Some(balanced))) = self.candidates.get(self.settled)
         {
-            let &(_, Some(balanced)) = first.get() else { break };
-            let (mut opening, _) = first.remove();
-            if balanced {
+            self.settled += 1;
+            if *balanced {
                 // Those before it that were turned down were drawn before it, too.
-                opening.counts.unbalanced = self.counts.unbalanced;
-                self.found.push(opening);
+                let counts = OpeningCounts { unbalanced: self.counts.unbalanced, ..opening.counts };
+                self.found.push(Opening { counts, ..opening.clone() });
                 self.unbalanced_in_a_row = 0;
             } else {
                 self.counts.unbalanced += 1;
@@ -203,6 +190,6 @@ mod tests {
         }
         let drawn = openings.counts.drawn;
         assert!(openings.draw(context).is_none());
-        assert_eq!((openings.counts.drawn, openings.count()), (drawn, 1));
+        assert_eq!((openings.counts.drawn, openings.found.len()), (drawn, 1));
     }
 }

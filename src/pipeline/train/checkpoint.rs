@@ -51,8 +51,7 @@ impl Checkpoint {
     /// Whatever the system refuses.
     pub(super) fn read(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let finished = self.finished(part, count)?;
-        let begun = || self.read_file(part, &self.begun_path(part)).map(|learned| self.fitting(learned, count));
-        finished.map_or_else(begun, |finished| Ok(Some(finished)))
+        if finished.is_some() { Ok(finished) } else { self.find(part, &self.begun_path(part), count) }
     }
 
     /// What a part of `count` slots has learned in all epochs; `None` without a sound checkpoint of this step.
@@ -61,7 +60,7 @@ impl Checkpoint {
     ///
     /// Whatever the system refuses.
     pub(super) fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
-        let learned = self.fitting(self.read_file(part, &self.path(part))?, count);
+        let learned = self.find(part, &self.path(part), count)?;
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
     }
 
@@ -104,22 +103,20 @@ impl Checkpoint {
         self.folder.join(format!("part-{:05}.begun", self.first + part))
     }
 
-    fn read_file(&self, part: u32, path: &Path) -> Result<Option<Learned>, ArtifactError> {
+    fn find(&self, part: u32, path: &Path, count: usize) -> Result<Option<Learned>, ArtifactError> {
         match read_bounded(path, SIZE_MAX) {
-            Ok(bytes) => Ok(self.parse(part, &bytes)),
+            Ok(bytes) => Ok(self.parse(part, &bytes).filter(|learned| self.fits(learned, count))),
             // Without a checkpoint that can be trusted, the part starts over, with the same result.
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What a part with `count` slots can have learned.
-    fn fitting(&self, learned: Option<Learned>, count: usize) -> Option<Learned> {
-        learned.filter(|Learned { weights, visits, errors }| {
-            let is_small = |weight: &i32| weight.unsigned_abs() <= self.weight_max;
-            let counts = [weights.len(), visits.len()];
-            counts == [count; 2] && errors.len() <= self.epochs as usize && weights.iter().all(is_small)
-        })
+    /// Whether a part with `count` slots can have learned this.
+    fn fits(&self, Learned { weights, visits, errors }: &Learned, count: usize) -> bool {
+        let is_small = |weight: &i32| weight.unsigned_abs() <= self.weight_max;
+        let counts = [weights.len(), visits.len()];
+        counts == [count; 2] && errors.len() <= self.epochs as usize && weights.iter().all(is_small)
     }
 
     fn hash(&self, part: u32, bytes: &[u8]) -> String {

@@ -9,9 +9,9 @@ use super::parts::{Learned, Part, Plan};
 use super::queue::run_when_ready;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
-use super::task::{EpochLoss, TrainConfig, TrainTask};
+use super::task::{EpochLoss, TrainTask};
 use crate::artifact::{ArtifactError, Model};
-use crate::engine::{Evaluation, PatternSet, Score};
+use crate::engine::{Evaluation, Score};
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -25,29 +25,18 @@ const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 
 /// A training at work.
 pub(super) struct Learner<'a> {
-    set: &'a PatternSet,
-    config: &'a TrainConfig,
-    seed: u64,
-    rows: &'a Blocks<TrainingRow>,
-    checkpoint: Option<Checkpoint>,
-    context: Context<'a>,
+    pub(super) task: &'a TrainTask<'a>,
+    pub(super) rows: &'a Blocks<TrainingRow>,
+    pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) context: Context<'a>,
 }
 
-impl<'a> Learner<'a> {
-    pub(super) fn new(
-        task: &'a TrainTask<'_>,
-        rows: &'a Blocks<TrainingRow>,
-        checkpoint: Option<Checkpoint>,
-        context: Context<'a>,
-    ) -> Self {
-        Self { set: &task.features, config: task.config, seed: task.seed, rows, checkpoint, context }
-    }
-
+impl Learner<'_> {
     /// Trains all parts from the weights and visits of a model, on the threads of the current pool: the new model, and the
     /// mean error of each epoch of the phases.
     pub(super) fn run(&self, initial: &Model) -> Result<(Model, Vec<EpochLoss>), StageError> {
-        let map = SlotMap::new(self.set);
-        let plan = Plan::new(self.set, self.config);
+        let map = SlotMap::new(&self.task.features);
+        let plan = Plan::new(&self.task.features, self.task.config);
         let mut learned = self.learn_parts(initial, (&plan, &map), &plan.parts(), BTreeMap::new())?;
         let phases: Vec<Learned> = learned.split_off(&(plan.wide.len() as u32)).into_values().collect();
         Ok((self.model(&phases, &map), self.losses(&plan.phases, &phases)))
@@ -86,21 +75,21 @@ impl<'a> Learner<'a> {
 
     /// Row visits of the whole training.
     pub(super) fn visits(&self) -> u64 {
-        self.visits_of(&Plan::new(self.set, self.config).parts())
+        self.visits_of(&Plan::new(&self.task.features, self.task.config).parts())
     }
 
     /// Row visits of some parts.
     pub(super) fn visits_of(&self, parts: &[&Part]) -> u64 {
-        u64::from(self.config.epochs) * parts.iter().map(|part| self.rows.row_count(&part.empties)).sum::<u64>()
+        u64::from(self.task.config.epochs) * parts.iter().map(|part| self.rows.row_count(&part.empties)).sum::<u64>()
     }
 
     fn features(&self, phase: usize) -> Range<usize> {
-        phase * self.set.feature_count()..(phase + 1) * self.set.feature_count()
+        phase * self.task.features.feature_count()..(phase + 1) * self.task.features.feature_count()
     }
 
     fn inherited_weights(&self, initial: &Model, phase: usize, map: &SlotMap<'_>) -> Vec<i32> {
         let weights = map.gather(&initial.evaluation.weights()[self.features(phase)]);
-        weights.into_iter().map(|weight| i32::from(weight) << self.config.fraction_bits).collect()
+        weights.into_iter().map(|weight| i32::from(weight) << self.task.config.fraction_bits).collect()
     }
 
     /// Learns the rows of a part as often as there are epochs.
@@ -115,10 +104,10 @@ impl<'a> Learner<'a> {
         let learned = found.flatten().inspect(|resumed| {
             self.context.progress.resume(count * resumed.errors.len() as u64);
         });
-        let rule = Delta::new(self.config);
+        let rule = Delta::new(self.task.config);
         let mut weights = Weights { map, learned: learned.unwrap_or_else(begin), room: Room::default() };
         let mut unsaved = 0;
-        for epoch in weights.learned.errors.len() as u32..self.config.epochs {
+        for epoch in weights.learned.errors.len() as u32..self.task.config.epochs {
             if self.context.is_ending() {
                 self.save(part, &weights.learned)?;
                 self.context.check_budget()?;
@@ -126,7 +115,7 @@ impl<'a> Learner<'a> {
             let errors = self.epoch(part, epoch, rule, &mut weights)?;
             weights.learned.errors.push(errors);
             unsaved += count;
-            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.config.epochs {
+            if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == self.task.config.epochs {
                 self.save(part, &weights.learned)?;
                 unsaved = 0;
             }
@@ -135,9 +124,9 @@ impl<'a> Learner<'a> {
     }
 
     fn epoch(&self, part: &Part, epoch: u32, rule: Delta, weights: &mut Weights<'_>) -> Result<u64, StageError> {
-        let ratio = self.config.ratio_in(epoch);
-        let visits = if epoch == 0 { self.config.epochs } else { 0 };
-        let shuffle = self.config.shuffle.then_some(Shuffle { seed: self.seed, part: part.number, epoch });
+        let ratio = self.task.config.ratio_in(epoch);
+        let visits = if epoch == 0 { self.task.config.epochs } else { 0 };
+        let shuffle = self.task.config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
         let (mut rows, mut next, mut errors) = (Vec::new(), Vec::new(), 0);
@@ -177,8 +166,8 @@ impl<'a> Learner<'a> {
 
     /// The model of learned phases: weights rounded to multiples of the quantum, halves away from zero.
     fn model(&self, phases: &[Learned], map: &SlotMap<'_>) -> Model {
-        let quantum = self.config.quantum;
-        let unit = f64::from(quantum << self.config.fraction_bits);
+        let quantum = self.task.config.quantum;
+        let unit = f64::from(quantum << self.task.config.fraction_bits);
         let most = i32::from(i16::MAX) / quantum;
         let round = |&weight: &i32| (((f64::from(weight) / unit).round() as i32).clamp(-most, most) * quantum) as i16;
         let (mut weights, mut visits) = (Vec::new(), Vec::new());
@@ -187,15 +176,15 @@ impl<'a> Learner<'a> {
             weights.extend(map.spread(&rounded));
             visits.extend(map.at_canonical(&phase.visits));
         }
-        let set = Arc::new(self.set.clone());
+        let set = Arc::clone(&self.task.features);
         Model::draft(Evaluation::new(set, weights).expect("mirrors share a slot"), visits)
     }
 
     /// The mean error of each epoch over the rows of all phases, before each row's update.
     fn losses(&self, parts: &[Part], phases: &[Learned]) -> Vec<EpochLoss> {
         let rows: u64 = parts.iter().map(|part| self.rows.row_count(&part.empties)).sum();
-        let unit = Score::in_millidiscs(f64::from(1_u32 << self.config.fraction_bits));
-        let epochs = 0..self.config.epochs as usize;
+        let unit = Score::in_millidiscs(f64::from(1_u32 << self.task.config.fraction_bits));
+        let epochs = 0..self.task.config.epochs as usize;
         let errors = |epoch: usize| phases.iter().map(|phase| u128::from(phase.errors[epoch])).sum::<u128>();
         epochs.map(|epoch| EpochLoss { mae: errors(epoch) as f64 / unit / rows.max(1) as f64 }).collect()
     }

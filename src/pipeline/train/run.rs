@@ -115,7 +115,8 @@ pub(super) fn fit_from(
     let [before, ..] = judge(baseline, None, set, context)?.errors();
     let parts = Plan::new(&task.features, task.config).parts().len() as u32;
     let learner = |number: u32, rows| {
-        Learner::new(task, rows, checkpoint.map(|checkpoint| checkpoint.after(number * parts)), context)
+        let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * parts));
+        Learner { task, rows, checkpoint, context }
     };
     let whole = learner(0, &set.training);
     // Without held-out rows there is nothing to compare the shares of a learning curve by.
@@ -158,7 +159,7 @@ pub(super) fn fit_from(
 ///
 /// As [`fit`].
 pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    let learner = Learner::new(task, &set.training, None, context);
+    let learner = Learner { task, rows: &set.training, checkpoint: None, context };
     let learn = || learner.run(&initial_model(task));
     context.observe(Stage::Train.name(), (learner.visits(), 0), "rows", learn)?;
     Ok(learner.visits())

@@ -189,7 +189,7 @@ impl<'a> TrainShards<'a> {
             if set.training.is_empty() {
                 return Err(no_rows(self.task, &set));
             }
-            let learner = Learner::new(self.task, &set.training, checkpoint, context);
+            let learner = Learner { task: self.task, rows: &set.training, checkpoint, context };
             let visits = learner.visits_of(parts);
             let (initial, form) = (initial_model(self.task), (&self.plan, &self.map));
             let learn = || learner.learn_parts(&initial, form, parts, wide);

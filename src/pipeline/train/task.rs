@@ -72,13 +72,8 @@ impl LambdaRange {
     const fn at(self, empties: u8) -> f64 {
         match self {
             Self::Same(_, lambda) => lambda,
-            Self::ByParity(_, even, odd) => {
-                if empties.is_multiple_of(2) {
-                    even
-                } else {
-                    odd
-                }
-            }
+            Self::ByParity(_, even, _) if empties.is_multiple_of(2) => even,
+            Self::ByParity(.., odd) => odd,
         }
     }
 }
