@@ -3,7 +3,6 @@
 use super::blocks::{BlockRow, Blocks};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, POSITIONS, PositionRow};
 use crate::engine::{Opponent, Player, Position, Score};
 use crate::pipeline::{Context, StageError};
@@ -98,6 +97,13 @@ impl TrainingSet {
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
         Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0, curve: Vec::new() }
     }
+
+    fn add(&mut self, part: PartRows) -> Result<(), ArtifactError> {
+        self.training.extend(&part.training)?;
+        self.validation.extend(&part.validation)?;
+        self.unlabeled += part.unlabeled;
+        self.curve.iter_mut().zip(part.curve).try_for_each(|((_, rows), more)| rows.extend(&more))
+    }
 }
 
 /// How much a row with this target counts: 1/(1 + (target/scale)²), in 256ths and at least one; in full if the scale is 0.
@@ -165,34 +171,13 @@ pub(super) fn read_some_rows(
     filled(TrainingSet { training, validation, unlabeled: 0, curve: Vec::new() }, task, datasets, context)
 }
 
+/// Decodes the parts of datasets, several at a time, and adds their rows in order while the next are decoded.
 fn filled(
     mut set: TrainingSet,
     task: &TrainTask<'_>,
     datasets: &[Dataset],
     context: Context<'_>,
 ) -> Result<TrainingSet, StageError> {
-    read_parts(task, datasets, context, |part| {
-        set.training.extend(&part.training)?;
-        set.validation.extend(&part.validation)?;
-        set.unlabeled += part.unlabeled;
-        for ((_, rows), more) in set.curve.iter_mut().zip(part.curve) {
-            rows.extend(&more)?;
-        }
-        Ok(())
-    })?;
-    set.training.finish()?;
-    set.validation.finish()?;
-    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
-    Ok(set)
-}
-
-/// Decodes the parts of datasets, several at a time, and gives their rows to `add` in order while the next are decoded.
-fn read_parts(
-    task: &TrainTask<'_>,
-    datasets: &[Dataset],
-    context: Context<'_>,
-    mut add: impl FnMut(PartRows) -> Result<(), ArtifactError> + Send,
-) -> Result<(), StageError> {
     let parts: Vec<(&Dataset, usize)> =
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
     let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
@@ -204,7 +189,7 @@ fn read_parts(
     let mut add_all = |parts: Vec<PartRows>| {
         parts.into_iter().try_for_each(|part| {
             context.check()?;
-            Ok::<_, StageError>(add(part)?)
+            Ok::<_, StageError>(set.add(part)?)
         })
     };
     let mut before = Vec::new();
@@ -213,7 +198,11 @@ fn read_parts(
         added?;
         before = next?;
     }
-    add_all(before)
+    add_all(before)?;
+    set.training.finish()?;
+    set.validation.finish()?;
+    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
+    Ok(set)
 }
 
 const fn curve_shares(config: &TrainConfig) -> &'static [f64] {
@@ -238,20 +227,11 @@ fn read_part(
     dataset.check_games(part)?;
     context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
-    let rows = dataset.rows(part, context.stop)?;
-    let (mut result, mut game, mut first) = (PartRows::default(), Vec::new(), 0);
-    for rows in rows.chunk_by(|left, right| left.game_id == right.game_id) {
+    let mut result = PartRows::default();
+    let rows = dataset.positions(part, context.stop)?;
+    for game in rows.chunk_by(|(_, left), (_, right)| left.game_id == right.game_id) {
         context.check()?;
-        game.clear();
-        for (row, index) in rows.iter().zip(first..) {
-            let position = row.position().map_err(|reason| {
-                let path = part_path(dataset.folder(), &POSITIONS, part);
-                ArtifactError::damaged(&path, format!("row {index}: {reason}"))
-            })?;
-            game.push((position, *row));
-        }
-        first += rows.len();
-        result.add_game(task, &recipe, &game);
+        result.add_game(task, &recipe, game);
     }
     Ok(result)
 }
