@@ -125,19 +125,15 @@ impl PlayedBatches<'_, '_> {
                     batch
                 }
             };
-            self.take(batch);
+            if let Some(decider) = &mut self.decider {
+                decider.look(&batch.rows);
+                self.context.progress.note(&decider.note());
+            }
+            self.outcome.batches += 1;
+            self.outcome.rows.extend(batch.rows);
+            self.outcome.openings = batch.openings;
         }
         Ok(())
-    }
-
-    fn take(&mut self, batch: BatchRows) {
-        if let Some(decider) = &mut self.decider {
-            decider.look(&batch.rows);
-            self.context.progress.note(&decider.note());
-        }
-        self.outcome.batches += 1;
-        self.outcome.rows.extend(batch.rows);
-        self.outcome.openings = batch.openings;
     }
 }
 

@@ -1,6 +1,6 @@
 //! Openings: random, different up to symmetry, new to the candidate, and balanced.
 
-use super::task::{BALANCE_DISCS, GateConfig, GateTask};
+use super::task::{BALANCE_DISCS, GateTask};
 use crate::artifact::OpeningCounts;
 use crate::engine::{Game, Position, Square, Squares};
 use crate::pipeline::Context;
@@ -38,9 +38,7 @@ pub(super) struct Candidate {
 /// Drawing is cheap and happens in turn. Judging takes a search, so candidates are judged by anyone in any order, and
 /// become openings in theirs.
 pub(super) struct Openings<'a> {
-    config: &'a GateConfig,
-    seed: u64,
-    generation: u32,
+    task: GateTask<'a>,
     /// Canonical and ascending.
     avoided: &'a [Position],
     seen: BTreeSet<Position>,
@@ -58,9 +56,7 @@ pub(super) struct Openings<'a> {
 impl<'a> Openings<'a> {
     pub(super) fn new(task: &GateTask<'a>, avoided: &'a [Position]) -> Self {
         Self {
-            config: task.config,
-            seed: task.seed,
-            generation: task.generation,
+            task: *task,
             avoided,
             seen: BTreeSet::new(),
             counts: OpeningCounts::default(),
@@ -135,17 +131,17 @@ impl<'a> Openings<'a> {
             "gate.opening_plies = {}: only {} openings for {} pairs: of {different} different ones {in_training} are in the \
              datasets to avoid and {unbalanced} favor a side by more than {BALANCE_DISCS} discs\nraise gate.opening_plies, or \
              lower gate.games",
-            self.config.opening_plies,
+            self.task.config.opening_plies,
             self.found.len(),
-            self.config.games / 2,
+            self.task.config.games / 2,
         )
     }
 
     /// A game of uniformly random legal moves, as long as an opening unless it ends before.
     fn random_game(&self, number: u64) -> Game {
-        let mut rng = stream(self.seed, Stream::GateOpening(self.generation, number));
+        let mut rng = stream(self.task.seed, Stream::GateOpening(self.task.generation, number));
         let mut game = Game::default();
-        while !game.is_over() && game.moves().count() < usize::from(self.config.opening_plies) {
+        while !game.is_over() && game.moves().count() < usize::from(self.task.config.opening_plies) {
             let square = rng.pick(Squares(game.to_move().position.legal_moves()));
             game.play(square.expect("the side to move has a move")).expect("the move is legal");
         }
@@ -156,6 +152,7 @@ impl<'a> Openings<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::avoided::Avoided;
+    use super::super::task::GateConfig;
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
     use crate::pipeline::fixtures::context;

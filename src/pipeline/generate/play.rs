@@ -3,9 +3,7 @@
 use super::openings::Openings;
 use super::task::{EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice, TABLE_BITS};
 use crate::artifact::{GameRow, Model, PositionRow};
-use crate::engine::{
-    ColoredPosition, Depth, Game, Limits, Ply, Position, Score, SearchResult, Searcher, Square, Squares, Stopped,
-};
+use crate::engine::{Depth, Game, Limits, Ply, Position, Score, SearchResult, Searcher, Square, Squares, Stopped};
 use crate::pipeline::keys::Checked;
 use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};
@@ -73,7 +71,17 @@ impl<'a> Player<'a> {
                 self.choose(current.position, label.as_ref(), &mut rng)?
             };
             if let Some(label) = label {
-                positions.push(self.row(game_id, game.ply(), current, &label, &choice));
+                positions.push(PositionRow {
+                    game_id,
+                    score: Some(label.score),
+                    static_score: Some(self.model.evaluation.static_value(current.position)),
+                    depth: Some(label.depth.0),
+                    exact: Some(label.exact),
+                    best_move: label.best_move.map(Square::number),
+                    played_move: Some(choice.square.number()),
+                    random_move: Some(choice.random),
+                    ..PositionRow::unlabeled(current, game.ply())
+                });
             }
             game.play(choice.square).expect("the search and the stream choose legal moves");
         }
@@ -149,27 +157,6 @@ impl<'a> Player<'a> {
         let result = self.searcher.search(position, limits).unless_stopped()?;
         self.nodes += result.nodes;
         Ok(result)
-    }
-
-    fn row(
-        &self,
-        game_id: u64,
-        ply: Ply,
-        current: ColoredPosition,
-        label: &SearchResult,
-        choice: &Choice,
-    ) -> PositionRow {
-        PositionRow {
-            game_id,
-            score: Some(label.score),
-            static_score: Some(self.model.evaluation.static_value(current.position)),
-            depth: Some(label.depth.0),
-            exact: Some(label.exact),
-            best_move: label.best_move.map(Square::number),
-            played_move: Some(choice.square.number()),
-            random_move: Some(choice.random),
-            ..PositionRow::unlabeled(current, ply)
-        }
     }
 }
 

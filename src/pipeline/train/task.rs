@@ -49,7 +49,7 @@ const LAMBDA_EXPECTED: &str = "a list such as [[60, 0.8, 1.0]]: the most empty s
 
 /// λ by empty squares, from the most empty squares down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<LambdaRange>", into = "Vec<LambdaRange>")]
+#[serde(try_from = "Vec<LambdaRange>")]
 pub struct Lambda(Vec<LambdaRange>);
 
 /// λ for a range of empty squares, which begins at the most for which it holds and ends where the next range begins.
@@ -89,12 +89,6 @@ impl TryFrom<Vec<LambdaRange>> for Lambda {
             return Ok(Self(ranges));
         }
         Err(format!("expected {LAMBDA_EXPECTED}"))
-    }
-}
-
-impl From<Lambda> for Vec<LambdaRange> {
-    fn from(Lambda(ranges): Lambda) -> Self {
-        ranges
     }
 }
 
