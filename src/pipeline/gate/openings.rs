@@ -155,15 +155,13 @@ mod tests {
     use super::super::task::GateConfig;
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
-    use crate::pipeline::fixtures::context;
-    use crate::pipeline::keys::Checked;
+    use crate::pipeline::fixtures::{context, default_table};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
-        let defaults: toml::Table = toml::from_str(include_str!("../../../configs/default.toml")).unwrap();
-        let config: Checked<GateConfig> = defaults["gate"].clone().try_into().unwrap();
+        let config = default_table::<GateConfig>();
         let model = &LoadedModel::builtin(Builtin::DiscCount);
         let task = GateTask {
             config: &config,

@@ -147,14 +147,16 @@ mod tests {
     use super::*;
     use crate::artifact::Registry;
     use crate::engine::{Number, Pattern, PatternKind, PatternSet};
-    use crate::pipeline::keys::Checked;
+    use crate::pipeline::fixtures::default_table;
     use std::sync::Arc;
 
     /// Asks for something of the checkpoints of a training with two epochs.
     fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
         let task = TrainTask {
-            config: &Checked::new(TrainConfig { epochs: 2, ..TrainConfig::source() }).unwrap(),
+            config: &default_table::<TrainConfig>()
+                .with(|config| (config.epochs, config.fraction_bits) = (2, 0))
+                .unwrap(),
             seed: 1,
             features: Arc::new(PatternSet::new("test", vec![parity], vec![60]).unwrap()),
             datasets: Vec::new(),

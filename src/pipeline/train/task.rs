@@ -146,31 +146,6 @@ impl TrainConfig {
     pub(super) fn ratio_in(&self, epoch: u32) -> f64 {
         (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
     }
-
-    /// The source's form: every row once, in order, from zero weights.
-    #[cfg(test)]
-    pub(super) fn source() -> Self {
-        Self {
-            rule: Rule::Delta,
-            ratio: 0.003,
-            ratio_decay: 1.0,
-            epochs: 1,
-            clip: 20_000,
-            batch: 1,
-            fraction_bits: 0,
-            quantum: 1,
-            target: Target::Result {},
-            weight_scale: 0.0,
-            start: Start::Zero,
-            shuffle: false,
-            validation: 0.0,
-            empties_min: 0,
-            empties_max: EMPTIES_MAX,
-            overlap: 0,
-            wide_overlap: 0,
-            learning_curve: false,
-        }
-    }
 }
 
 impl ConfigTable for TrainConfig {
