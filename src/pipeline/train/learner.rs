@@ -129,32 +129,24 @@ impl Learner<'_> {
         let shuffle = self.task.config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
+        let mut learn = |rows: &[TrainingRow]| -> Result<u64, StageError> {
+            let mut errors = 0;
+            for rows in rows.chunks(ROWS_BETWEEN_CHECKS) {
+                check()?;
+                errors += rule.learn(weights, rows, ratio, visits);
+                self.context.progress.advance(rows.len() as u64);
+            }
+            Ok(errors)
+        };
         let (mut rows, mut next, mut errors) = (Vec::new(), Vec::new(), 0);
         order.read(self.rows, &part.empties, 0, &mut rows, check)?;
         for next_group in 1..=order.groups.len() {
             // A thread that has nothing else to do reads the next group.
-            let (learned, read) = rayon::join(
-                || self.learn_rows(&rows, |rows| rule.learn(weights, rows, ratio, visits)),
-                || order.read(self.rows, &part.empties, next_group, &mut next, check),
-            );
+            let (learned, read) =
+                rayon::join(|| learn(&rows), || order.read(self.rows, &part.empties, next_group, &mut next, check));
             errors += learned?;
             read?;
             std::mem::swap(&mut rows, &mut next);
-        }
-        Ok(errors)
-    }
-
-    /// Learns rows; the sum of their errors.
-    fn learn_rows(
-        &self,
-        rows: &[TrainingRow],
-        mut learn: impl FnMut(&[TrainingRow]) -> u64,
-    ) -> Result<u64, StageError> {
-        let mut errors = 0;
-        for rows in rows.chunks(ROWS_BETWEEN_CHECKS) {
-            self.context.check()?;
-            errors += learn(rows);
-            self.context.progress.advance(rows.len() as u64);
         }
         Ok(errors)
     }

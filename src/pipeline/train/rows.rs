@@ -255,12 +255,8 @@ impl PartRows {
                 let (score, result, exact) = (row.score, result(row), row.exact == Some(true));
                 self.validation.push(JudgedRow { position, target, score, result, exact });
             } else {
-                self.training.push(TrainingRow {
-                    position,
-                    target,
-                    weight: weight(target, config.weight_scale),
-                    place: 0,
-                });
+                let weight = weight(target, config.weight_scale);
+                self.training.push(TrainingRow { weight, ..TrainingRow::new(position, target) });
             }
         }
         for (&share, rows) in curve_shares(config).iter().zip(&mut self.curve) {
