@@ -15,17 +15,14 @@ use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 /// The statistics, and the samples with the scores they come from.
 pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<DepthFit>, Vec<Sample>), StageError> {
     let no_table = MpcTable::empty();
-    let games: Result<Vec<Vec<Sample>>, StageError> = (0..task.config.games)
-        .into_par_iter()
-        .map_init(
-            || Sampler::new(task, &no_table, context.stop),
-            |sampler, game| {
-                context.check()?;
-                context.progress.advance(1);
-                Ok(sampler.positions(game)?)
-            },
-        )
-        .collect();
+    let sampler = || Sampler::new(task, &no_table, context.stop);
+    let positions = |sampler: &mut Sampler<'_>, game| {
+        context.check()?;
+        context.progress.advance(1);
+        Ok(sampler.positions(game)?)
+    };
+    let games: Result<Vec<Vec<Sample>>, StageError> =
+        (0..task.config.games).into_par_iter().map_init(sampler, positions).collect();
     let mut samples: Vec<Sample> = games?.into_iter().flatten().collect();
     let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
     let level = task.config.level();

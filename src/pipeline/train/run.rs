@@ -60,7 +60,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
 }
 
-pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
+fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     let path = made.place_name().join("model.json");
     let document = made.document.expect("a version has a document");
     let metrics = serde_json::from_value(document.origin.metrics)
@@ -68,7 +68,7 @@ pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
-pub(super) fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
+fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
     let manifest = dataset.manifest();
     DatasetEntry {
         generation: manifest.generation,
@@ -104,7 +104,7 @@ pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Res
 }
 
 /// As [`fit`], resuming after what a checkpoint contains and keeping it up to date.
-pub(super) fn fit_from(
+fn fit_from(
     task: &TrainTask<'_>,
     set: &TrainingSet,
     checkpoint: Option<&Checkpoint>,

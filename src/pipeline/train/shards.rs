@@ -19,9 +19,8 @@ use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many parts of a training are wide, which come first, and how many there are. Those of a round can be learned in any
-/// order, once the wide ones are finished. Those of a learning curve are not among them: [`train`](super::run::train) learns
-/// them.
+/// How many parts of a training are wide, and how many parts it has. Wide ones come first; once they are finished, the others
+/// can be learned in any order. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
 #[must_use]
 pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
     let plan = Plan::new(&task.features, task.config);
