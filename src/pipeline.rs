@@ -196,10 +196,6 @@ impl From<Stopped> for StageError {
 
 impl Context<'_> {
     /// A pool of the worker threads.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn pool(&self) -> Result<rayon::ThreadPool, StageError> {
         Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads.max(1)).build()?)
     }

@@ -439,7 +439,7 @@ fn samples_that_no_search_can_have_found_are_named() {
         ("a window", |rows, _| rows[0].alpha = Some(Score(7)), "not that of depth 0"),
         ("a sample", |rows, _| rows.retain(|row| row.sample_id != 13 * GAME_SAMPLES + 1), "in the place of sample"),
         ("the last sample", |rows, _| rows.retain(|row| row.game_id < 23), " samples, "),
-        ("an exact score", |rows, _| solved(rows).score += Score(1), "is not a whole number of discs"),
+        ("an exact score", |rows, _| solved(rows).score.0 += 1, "is not a whole number of discs"),
         ("a footer", |_, footer| drop(footer.insert("renma.seed".into(), "7".into())), "renma.seed = 7"),
     ];
     for (what, change, word) in changes {

@@ -43,7 +43,7 @@ fn final_discs(mut position: Position, line: &[Square]) -> Discs {
         (position, sign) = (position.play(square).unwrap(), -sign);
     }
     assert!(position.is_over());
-    position.final_discs() * sign
+    Discs(position.final_discs().0 * sign)
 }
 
 #[test]

@@ -267,7 +267,7 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
     }
     let part = workspace.path("samples/samples/part-00001.parquet");
     let sound = std::fs::read(&part).unwrap();
-    falsify(&MPC_SAMPLES, &part, |row: &mut MpcSampleRow| row.score += Score::DISC);
+    falsify(&MPC_SAMPLES, &part, |row: &mut MpcSampleRow| row.score.0 += Score::DISC.0);
     // The second part has games 2 and 3 of 7, of which four are searched again.
     let meets = |seed: &u64| ItemSample::new(*seed, 7, 4).among(2..4).next().is_some();
     let seed = (0..).find(meets).unwrap();

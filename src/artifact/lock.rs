@@ -59,10 +59,6 @@ impl FolderLock {
     }
 
     /// Whether a living process holds the lock; nothing is created.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn is_held(folder: &Path, name: &str) -> Result<bool, ArtifactError> {
         let path = folder.join(name);
         if !exists(&path)? {

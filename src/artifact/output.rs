@@ -109,10 +109,6 @@ pub fn stream(
 }
 
 /// The first bytes of a file, at most `count`.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn first_bytes(path: &Path, count: u64) -> Result<Vec<u8>, ArtifactError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(count).read_to_end(&mut bytes));

@@ -44,10 +44,6 @@ pub fn publish_checked(
 }
 
 /// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the result is `false`.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn publish_new_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -99,10 +95,6 @@ fn publish_repeatable(
 }
 
 /// Lets everybody run a file.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn make_executable(path: &Path) -> Result<(), ArtifactError> {
     set_mode(path, 0o755).map_err(|source| ArtifactError::io("write", path, source))
 }
@@ -116,10 +108,6 @@ pub struct PendingFolder {
 
 impl PendingFolder {
     /// An empty folder in `parent`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn new(parent: &Path) -> Result<Self, ArtifactError> {
         create_folder(parent)?;
         let folder = TemporaryFolder::new(parent).map_err(|source| ArtifactError::io("create", parent, source))?;
@@ -133,10 +121,6 @@ impl PendingFolder {
     }
 
     /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
     pub fn publish(&mut self, name: impl AsRef<Path>) -> Result<bool, ArtifactError> {
         let path = self.parent.join(name);
@@ -160,10 +144,6 @@ impl PendingFolder {
 }
 
 /// Creates a folder and those above it.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
     fs::create_dir_all(path).map_err(|source| ArtifactError::io("create", path, source))
 }
@@ -187,10 +167,6 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
 }
 
 /// Removes a file, if it is there.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
     match fs::remove_file(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(ArtifactError::io("remove", path, source)),
@@ -200,10 +176,6 @@ pub fn remove_file(path: &Path) -> Result<(), ArtifactError> {
 
 /// Appends a line to a side file, which is not an artifact. Lines of concurrent calls stay whole, and a line that was cut off when
 /// the machine stopped does not spoil the next one.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn append_line(path: &Path, line: &str) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
     create_folder(parent(path))?;
@@ -332,10 +304,6 @@ pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
 }
 
 /// Bytes of all files below a folder; 0 if it does not exist.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
     let failed = |source| ArtifactError::io("read", folder, source);
     if !is_folder(folder)? {

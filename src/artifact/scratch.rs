@@ -17,20 +17,12 @@ pub struct ScratchFile {
 
 impl ScratchFile {
     /// An empty file on the disk of `folder`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn new(folder: &Path) -> Result<Self, ArtifactError> {
         let file = tempfile::tempfile_in(folder).map_err(|source| ArtifactError::io("create", folder, source))?;
         Ok(Self { folder: folder.to_owned(), file, size: 0 })
     }
 
     /// Appends bytes; returns where they begin.
-    ///
-    /// # Errors
-    ///
-    /// A full disk, or whatever else the system refuses.
     pub fn append(&mut self, bytes: &[u8]) -> Result<u64, ArtifactError> {
         let begin = self.size;
         self.file.write_all(bytes).map_err(|source| ArtifactError::io("write", &self.folder, source))?;
@@ -39,10 +31,6 @@ impl ScratchFile {
     }
 
     /// Fills `bytes` with those that begin at `begin`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn read(&self, begin: u64, bytes: &mut [u8]) -> Result<(), ArtifactError> {
         self.file.read_exact_at(bytes, begin).map_err(|source| ArtifactError::io("read", &self.folder, source))
     }

@@ -219,10 +219,6 @@ impl Table {
     }
 
     /// Encodes batches of rows with the layout of this table.
-    ///
-    /// # Errors
-    ///
-    /// Whatever `output` refuses.
     pub fn writer<W: Write + Send>(&self, output: W, footer: &Footer) -> parquet::errors::Result<ArrowWriter<W>> {
         ArrowWriter::try_new(output, self.schema(), Some(self.properties(footer)))
     }

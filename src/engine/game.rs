@@ -24,6 +24,7 @@ pub struct Ply(pub u8);
 ///
 /// A pass that the rules force may be played as a ply, or left out: then the next move plays it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Game {
     /// The first one is the start, so there is at least one.
     positions: Vec<ColoredPosition>,
@@ -76,7 +77,6 @@ impl Default for Game {
 
 impl Game {
     /// A game before its first move.
-    #[must_use]
     pub fn new(start: ColoredPosition) -> Self {
         Self { positions: vec![start], plies: Vec::new(), undone: Vec::new() }
     }
@@ -135,19 +135,16 @@ impl Game {
     }
 
     /// The position in which the game began.
-    #[must_use]
     pub fn start(&self) -> ColoredPosition {
         self.positions[0]
     }
 
     /// The position after the last ply, whose side to move may have to pass.
-    #[must_use]
     pub fn latest(&self) -> ColoredPosition {
         self.positions[self.plies.len()]
     }
 
     /// The position of the next move: the latest, or the one after the pass that the rules force.
-    #[must_use]
     pub fn to_move(&self) -> ColoredPosition {
         let latest = self.latest();
         if self.must_pass() { passed(latest) } else { latest }
@@ -173,7 +170,6 @@ impl Game {
     }
 
     /// The difference for black if the game ended now.
-    #[must_use]
     pub fn black_discs(&self) -> Discs {
         let ColoredPosition { position, black_to_move } = self.latest();
         if black_to_move { position.final_discs() } else { -position.final_discs() }

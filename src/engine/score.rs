@@ -1,6 +1,6 @@
 //! Scores in millidiscs and in discs, as separate types.
 
-use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+use std::ops::{Add, Neg, Sub};
 
 /// A score in millidiscs from the side to move.
 ///
@@ -19,6 +19,7 @@ use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 /// let score: Score = Discs(3);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Score(pub i32);
 
 /// A difference in discs from the side to move, empty squares counted for the winner.
@@ -34,6 +35,7 @@ pub struct Score(pub i32);
 /// let margin: Discs = Score(2_600);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Discs(pub i32);
 
 impl Score {
@@ -45,7 +47,6 @@ impl Score {
     pub const MIN: Self = Self(-Self::MAX.0);
 
     /// The size of the score, whoever it favors.
-    #[must_use]
     pub const fn abs(self) -> Self {
         Self(self.0.abs())
     }
@@ -94,13 +95,11 @@ impl Discs {
     pub const MIN: Self = Self(-64);
 
     /// The nearest whole number of discs; halves are rounded away from zero.
-    #[must_use]
     pub const fn rounded(score: Score) -> Self {
         Self((score.0 + score.0.signum() * Score::DISC.0 / 2) / Score::DISC.0)
     }
 
     /// The whole discs of a score; the fraction is dropped.
-    #[must_use]
     #[inline]
     pub const fn truncated(score: Score) -> Self {
         Self(score.0 / Score::DISC.0)
@@ -134,28 +133,12 @@ macro_rules! arithmetic {
             }
         }
 
-        impl AddAssign for $type {
-            #[inline]
-            fn add_assign(&mut self, other: Self) {
-                self.0 += other.0;
-            }
-        }
-
         impl Sub for $type {
             type Output = Self;
 
             #[inline]
             fn sub(self, other: Self) -> Self {
                 Self(self.0 - other.0)
-            }
-        }
-
-        impl Mul<i32> for $type {
-            type Output = Self;
-
-            #[inline]
-            fn mul(self, factor: i32) -> Self {
-                Self(self.0 * factor)
             }
         }
     };

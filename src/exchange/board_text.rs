@@ -11,10 +11,6 @@ use crate::engine::{Discs, Ply, Score};
 use std::path::Path;
 
 /// Reads the positions of a file, each as a separate game; one without a legal move has no row.
-///
-/// # Errors
-///
-/// A file that cannot be read.
 pub fn read_board_text(path: &Path) -> Result<Records, ArtifactError> {
     lines(path, read_line)
 }

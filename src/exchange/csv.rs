@@ -102,19 +102,11 @@ fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
 }
 
 /// Writes the names of the columns.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn write_csv_head(writer: &mut (impl Write + ?Sized)) -> io::Result<()> {
     writer.write_all(head().as_bytes())
 }
 
 /// Writes a row.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn write_csv_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
     writeln!(writer, "{}", row.texts().join(","))
 }

@@ -18,7 +18,7 @@ pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
     } else if is_transcript(uncommented) {
         Game::from_transcript(uncommented).map(Some)
     } else {
-        parse_obf(uncommented).map(|position| position.map(|position| Game::new(position.colored)))
+        parse_obf(uncommented).map(|position| position.map(Game::new))
     };
     game.map_err(|error| NotationError { byte: line.len() - text.len() + error.byte, ..error })
 }

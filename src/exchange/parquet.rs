@@ -143,10 +143,6 @@ impl ParquetWriter {
     }
 
     /// Adds rows; what is encoded of them goes to `output`.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn write(&mut self, rows: &[PositionRow], output: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.writer
             .write(&self.kind.table(&POSITIONS).batch(PositionRow::to_columns(rows)))
@@ -155,10 +151,6 @@ impl ParquetWriter {
     }
 
     /// Ends the file.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn finish(self, output: &mut (impl Write + ?Sized)) -> io::Result<()> {
         output.write_all(&self.writer.into_inner().map_err(io::Error::other)?)
     }

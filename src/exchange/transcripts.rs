@@ -6,10 +6,6 @@ use crate::engine::Game;
 use std::path::Path;
 
 /// Reads the games of a file; one that does not reach its end has no result.
-///
-/// # Errors
-///
-/// A file that cannot be read.
 pub fn read_transcripts(path: &Path) -> Result<Records, ArtifactError> {
     lines(path, read_line)
 }

@@ -31,10 +31,6 @@ impl Form {
 }
 
 /// Writes a level.
-///
-/// # Errors
-///
-/// Those of the serializer.
 pub fn serialize<S: Serializer>(level: &MpcLevel, serializer: S) -> Result<S::Ok, S::Error> {
     level.percent().map_or_else(|| Form::Sigmas { t: level.t() }, Form::Percent).serialize(serializer)
 }
@@ -50,10 +46,6 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MpcLeve
 }
 
 /// A level on the command line: `87` or `t=1.4`.
-///
-/// # Errors
-///
-/// What is expected.
 pub fn parse(text: &str) -> Result<MpcLevel, String> {
     let form = match text.split_once('=') {
         Some((key, t)) if key.trim() == "t" => t.trim().parse().ok().map(|t| Form::Sigmas { t }),

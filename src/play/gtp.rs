@@ -46,10 +46,6 @@ const SECONDS_MAX: f64 = 365.0 * 24.0 * 3600.0;
 const GAME: &str = "Othello";
 
 /// Answers commands until they end, one of them is `quit`, or `stop` is raised.
-///
-/// # Errors
-///
-/// An output that cannot be written.
 pub fn serve(
     model: &Model,
     settings: impl Into<SearchSettings>,

@@ -19,10 +19,6 @@ use std::time::Instant;
 const NAME: &str = "renma";
 
 /// Plays until the commands end or `stop` is raised. `set depth` changes the depth of the settings.
-///
-/// # Errors
-///
-/// An output that cannot be written.
 pub fn serve(
     model: &Model,
     settings: impl Into<SearchSettings>,

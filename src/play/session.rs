@@ -185,10 +185,6 @@ impl<'m> Session<'m> {
     }
 
     /// The values of all legal moves within limits, best first, with the nodes that they took; see [`move_values`](crate::engine::search::searcher::Searcher::move_values).
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn move_values(&mut self, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let (searcher, _) = self.team.members();
         let values = searcher.move_values(self.game.latest().position, limits);

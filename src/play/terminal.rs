@@ -31,10 +31,6 @@ const GAME_FILE: FileKind = FileKind {
 
 /// Plays until the lines end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
 /// line.
-///
-/// # Errors
-///
-/// An output that cannot be written.
 pub fn play(
     model: &Model,
     level: Level,

@@ -77,19 +77,11 @@ pub fn datasets_beside(registry: &Path) -> PathBuf {
 }
 
 /// The generations with a dataset, ascending.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<Vec<u32>, ArtifactError> {
     generations_in(&datasets.join(folder.into().name()))
 }
 
 /// The generations with a folder in one that has a folder for each, ascending; none if there is no such folder.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
     if !is_folder(folder)? {
         return Ok(Vec::new());

@@ -138,10 +138,6 @@ impl<'a> Lineage<'a> {
     }
 
     /// Writes the record and the snapshots of its configs. The caller holds the lock of the run.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn write(&self) -> Result<(), StageError> {
         let folder = self.registry.folder();
         for entry in &self.file.configs {
@@ -205,10 +201,6 @@ impl<'a> Lineage<'a> {
     }
 
     /// Whether any stage has worked on a generation.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn has_begun(&self, generation: u32) -> Result<bool, ArtifactError> {
         let mut begun = self.file.player_of(generation).is_some();
         for folder in DatasetFolder::all() {
@@ -218,10 +210,6 @@ impl<'a> Lineage<'a> {
     }
 
     /// The datasets that the training of a generation reads, oldest first: its own and those before it, `window` in all.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn training_folders(&self, generation: u32, window: u32) -> Result<Vec<PathBuf>, ArtifactError> {
         let mut folders = Vec::new();
         for older in (generation + 1).saturating_sub(window).max(1)..=generation {

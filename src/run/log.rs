@@ -62,10 +62,6 @@ pub fn utc(unix_seconds: u64) -> String {
 
 /// Adds a call to a log.
 ///
-/// # Errors
-///
-/// Whatever the system refuses.
-///
 /// # Panics
 ///
 /// If the record has no JSON form, which would be our own mistake.
@@ -74,10 +70,6 @@ pub fn append_call(path: &Path, record: &CallRecord) -> Result<(), ArtifactError
 }
 
 /// The calls of a log, oldest first; none if there is no log. Lines that are not records are skipped.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn read_calls(path: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     let bytes = match read_bounded(path, SIZE_MAX) {
         Err(ArtifactError::Missing { .. }) => return Ok(Vec::new()),

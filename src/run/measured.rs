@@ -56,10 +56,6 @@ pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Vec<Generati
 }
 
 /// The same, and keeps what was measured for the next time.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn measured_once(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
     let kept = ExactErrors::read(registry);
     let measured: Vec<_> = lines.into_par_iter().map(|line| kept.measure(line, registry)).collect();

@@ -57,10 +57,6 @@ struct RunRecord<'a> {
 
 /// Replaces the record of a run.
 ///
-/// # Errors
-///
-/// Whatever the system refuses.
-///
 /// # Panics
 ///
 /// If the record has no JSON form, which would be our own mistake.

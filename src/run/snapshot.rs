@@ -21,10 +21,6 @@ pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
 }
 
 /// Writes the snapshot of the config of an entry; files that are already the same are not written.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Result<(), StageError> {
     let path = path(registry, &loaded.name, entry.from);
     let folder = path.parent().unwrap_or(registry);
@@ -37,20 +33,12 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
 }
 
 /// Rewrites the config of a snapshot after a change of keys on which no step depends.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
     let path = path(registry, run, entry.from);
     if exists(&path)? { Ok(put(&path, text(run, entry).as_bytes())?) } else { Ok(()) }
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn keep_only(registry: &Path, froms: &[u32]) -> Result<(), ArtifactError> {
     for from in generations_in(&registry.join(CONFIG))?.into_iter().filter(|from| !froms.contains(from)) {
         remove_folder(&in_generation(&registry.join(CONFIG), from))?;

@@ -49,10 +49,6 @@ pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactEr
 
 /// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write
 /// stays.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn sweep_dataset(folder: &Path, tables: &[&Table]) -> Result<(), ArtifactError> {
     sweep_own(parent(folder))?;
     sweep_own(folder)?;

@@ -13,10 +13,6 @@ use std::path::{Path, PathBuf};
 const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
 /// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none or no folder.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     for entry in sorted_entries(folder)? {
         let name = entry.file_name().to_string_lossy().into_owned();

@@ -169,10 +169,6 @@ fn text(number: Option<impl ToString>) -> String {
 
 /// Files in the tables' folders that do not belong to the dataset. Hidden files are ignored: they are locks, temporary
 /// files or the file manager's.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in TABLE_NAMES {

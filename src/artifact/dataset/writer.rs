@@ -109,10 +109,6 @@ impl DatasetWriter {
     }
 
     /// Adds a game, numbered after those before it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn push(&mut self, game: ImportedGame) -> Result<(), ArtifactError> {
         self.waiting_rows += game.rows.len();
         self.waiting.push(game);

@@ -92,10 +92,6 @@ impl Archive {
     }
 
     /// Writes the archive.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         let mut builder = Builder::new(writer);
         for (name, bytes) in &self.files {

@@ -48,10 +48,6 @@ impl ChampionFile {
     }
 
     /// Replaces the file of a registry, atomically.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
         write_sealed(&registry.join("champion.json"), self)
     }

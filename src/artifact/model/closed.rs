@@ -83,10 +83,6 @@ impl ClosedFile {
     }
 
     /// Replaces the file of a registry, atomically.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn write(&self, registry: &Path) -> Result<(), ArtifactError> {
         write_sealed(&Self::path(registry), self)
     }

@@ -72,10 +72,6 @@ impl Model {
     }
 
     /// Writes the files of a version into an empty folder.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn write(&self, folder: &Path, id: VersionId, origin: &Origin) -> Result<(), ArtifactError> {
         publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);

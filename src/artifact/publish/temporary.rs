@@ -21,10 +21,6 @@ const OWN_PREFIX: &str = ".tmp-renma-";
 const FOLDER_SUFFIX: &str = ".d";
 
 /// A new temporary file, locked; it is removed when dropped, unless it has been renamed.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
         let file = Builder::new().prefix(OWN_PREFIX).tempfile_in(folder)?;

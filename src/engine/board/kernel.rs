@@ -193,34 +193,34 @@ impl fmt::Debug for KernelChoice {
     }
 }
 
-/// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`; a second
-/// type parameter, if there is one, is passed on.
+/// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`; more
+/// type parameters are passed on.
 macro_rules! kernel_entry {
-    ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$policy:ident: $bound:path>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
+    ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$($parameter:ident: $bound:path),+>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
         $(#[$meta])*
         #[inline(always)]
-        $visibility fn $name<K: $crate::engine::board::kernel::Kernel $(, $policy: $bound)?>($($argument: $type),*) -> $result {
+        $visibility fn $name<K: $crate::engine::board::kernel::Kernel $($(, $parameter: $bound)+)?>($($argument: $type),*) -> $result {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-            fn avx2$(<$policy: $bound>)?($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Avx2 $(, $policy)?>($($argument),*)
+            fn avx2$(<$($parameter: $bound),+>)?($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Avx2 $($(, $parameter)+)?>($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512vl,avx512cd")]
-            fn avx512$(<$policy: $bound>)?($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Avx512 $(, $policy)?>($($argument),*)
+            fn avx512$(<$($parameter: $bound),+>)?($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Avx512 $($(, $parameter)+)?>($($argument),*)
             }
-            fn portable$(<$policy: $bound>)?($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Portable $(, $policy)?>($($argument),*)
+            fn portable$(<$($parameter: $bound),+>)?($($argument: $type),*) -> $result {
+                $body::<$crate::engine::board::kernel::Portable $($(, $parameter)+)?>($($argument),*)
             }
             match K::INSTRUCTIONS {
-                $crate::engine::board::kernel::Instructions::Any => portable$(::<$policy>)?($($argument),*),
+                $crate::engine::board::kernel::Instructions::Any => portable$(::<$($parameter),+>)?($($argument),*),
                 // SAFETY: `Avx2` is used only where `KernelChoice` found that the machine runs it.
                 #[cfg(target_arch = "x86_64")]
-                $crate::engine::board::kernel::Instructions::Avx2 => unsafe { avx2$(::<$policy>)?($($argument),*) },
+                $crate::engine::board::kernel::Instructions::Avx2 => unsafe { avx2$(::<$($parameter),+>)?($($argument),*) },
                 // SAFETY: `Avx512` is used only where `KernelChoice` found that the machine runs it.
                 #[cfg(target_arch = "x86_64")]
-                $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512$(::<$policy>)?($($argument),*) },
+                $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512$(::<$($parameter),+>)?($($argument),*) },
             }
         }
     };

@@ -1,4 +1,4 @@
-//! Legal moves and flips on raw sets of discs, behind the run-time choice of a kernel; [`Position`] is the way to them.
+//! Legal moves and flips on raw sets of discs, one file per instruction set; [`Position`] is the way to them.
 //!
 //! [`Position`]: super::position::Position
 
@@ -7,37 +7,6 @@ pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
 pub(super) mod portable;
-
-use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
-use super::square::Square;
-
-#[inline]
-pub(super) fn legal_moves(player: u64, opponent: u64) -> u64 {
-    with_kernel!(KernelChoice::detect(), legal_moves_entry(player, opponent))
-}
-
-#[inline]
-pub(super) fn flips(player: u64, opponent: u64, square: Square) -> u64 {
-    with_kernel!(KernelChoice::detect(), flips_entry(player, opponent, square))
-}
-
-kernel_entry! {
-    fn legal_moves_entry(player: u64, opponent: u64) -> u64 = legal_moves_body
-}
-
-#[inline(always)]
-fn legal_moves_body<K: Kernel>(player: u64, opponent: u64) -> u64 {
-    K::legal_moves(player, opponent)
-}
-
-kernel_entry! {
-    fn flips_entry(player: u64, opponent: u64, square: Square) -> u64 = flips_body
-}
-
-#[inline(always)]
-fn flips_body<K: Kernel>(player: u64, opponent: u64, square: Square) -> u64 {
-    K::flips(player, opponent, square.index())
-}
 
 #[cfg(test)]
 mod tests {

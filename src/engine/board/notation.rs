@@ -2,7 +2,6 @@
 
 use super::position::{Opponent, Player, Position};
 use super::square::{Square, SquareError};
-use crate::engine::score::Discs;
 
 /// The black discs, as a set of squares: bit 0 is a1, bit 63 is h8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +13,7 @@ pub struct White(pub u64);
 
 /// A position with the color of the side to move, as files and people write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct ColoredPosition {
     /// The discs, seen by the side to move.
     pub position: Position,
@@ -70,31 +70,12 @@ impl ColoredPosition {
     }
 }
 
-/// A move with its score as an OBF line lists them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScoredMove {
-    /// The move; `None` for a pass.
-    pub square: Option<Square>,
-    /// Its score, from the side to move.
-    pub discs: Discs,
-}
-
-/// A line of an OBF file: a position and the moves scored on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObfLine {
-    #[expect(missing_docs, reason = "the type says it")]
-    pub colored: ColoredPosition,
-    /// The moves listed after it, possibly none.
-    pub moves: Vec<ScoredMove>,
-}
-
 /// Why a line is not a position; `byte` counts from 0 within the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {byte}: {reason}")]
+#[expect(missing_docs, reason = "the names say it")]
 pub struct NotationError {
-    #[expect(missing_docs, reason = "the name says it")]
     pub byte: usize,
-    #[expect(missing_docs, reason = "the name says it")]
     pub reason: String,
 }
 
@@ -110,12 +91,13 @@ pub fn is_transcript(line: &str) -> bool {
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
 }
 
-/// Reads a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`).
+/// Reads the position of a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`). The
+/// moves with scores that may follow the position are checked.
 ///
 /// # Errors
 ///
 /// The byte and the reason, where the line is something else.
-pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
+pub fn parse_obf(line: &str) -> Result<Option<ColoredPosition>, NotationError> {
     let text = line.trim_end();
     if text.is_empty() || text.starts_with(['%', '#']) {
         return Ok(None);
@@ -124,15 +106,13 @@ pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
     let head = fields.next().unwrap_or_default();
     let colored = parse_board(head)?;
     let mut byte = head.len() + 1;
-    let mut moves = Vec::new();
     for field in fields {
-        let field_text = field.trim();
-        if !field_text.is_empty() {
-            moves.push(parse_scored_move(field_text).map_err(|reason| error(byte, reason))?);
+        if !field.trim().is_empty() {
+            check_scored_move(field.trim()).map_err(|reason| error(byte, reason))?;
         }
         byte += field.len() + 1;
     }
-    Ok(Some(ObfLine { colored, moves }))
+    Ok(Some(colored))
 }
 
 /// Reads `64 characters`, blanks and the side to move.
@@ -167,15 +147,13 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
-fn parse_scored_move(text: &str) -> Result<ScoredMove, String> {
+/// Fails unless the text is a move or a pass, with or without a score in discs: `g8:+18`.
+fn check_scored_move(text: &str) -> Result<(), String> {
     let (name, discs) = text.split_once(':').unwrap_or((text, "0"));
-    let square = parse_move(name).map_err(|error| error.to_string())?;
+    parse_move(name).map_err(|error| error.to_string())?;
     let discs = discs.trim().trim_start_matches('+');
     let discs: i32 = discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?;
-    if !(-64..=64).contains(&discs) {
-        return Err(format!("{discs} discs is beyond ±64"));
-    }
-    Ok(ScoredMove { square, discs: Discs(discs) })
+    if (-64..=64).contains(&discs) { Ok(()) } else { Err(format!("{discs} discs is beyond ±64")) }
 }
 
 /// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`, `f5/1.20/0.50`, `F5//6`.
@@ -222,11 +200,8 @@ mod tests {
     #[test]
     fn a_board_survives_text() {
         let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18; pa:-2;";
-        let obf = parse_obf(line).unwrap().unwrap();
-        assert_eq!(obf.colored.board_text(), line[..64]);
-        assert_eq!(obf.colored.side_text(), "X");
-        assert_eq!(obf.moves[0].discs, Discs(18));
-        assert_eq!(obf.moves[1].square, None);
+        let colored = parse_obf(line).unwrap().unwrap();
+        assert_eq!((colored.board_text(), colored.side_text()), (line[..64].to_owned(), "X"));
         assert_eq!(parse_obf("  "), Ok(None));
     }
 

@@ -39,7 +39,8 @@ kernel_entry! {
 fn paths_body<K: Kernel>(position: Position, depth: u8) -> u64 {
     let moves = position.legal_moves_by::<K>();
     if moves == 0 {
-        return passed_paths::<K>(position, depth);
+        let over = position.pass().legal_moves_by::<K>() == 0;
+        return if over || depth == 1 { 1 } else { paths::<K>(position.pass(), depth - 1) };
     }
     if depth == 1 {
         return u64::from(moves.count_ones());
@@ -56,13 +57,6 @@ fn paths_body<K: Kernel>(position: Position, depth: u8) -> u64 {
         }
     }
     count
-}
-
-#[inline(always)]
-fn passed_paths<K: Kernel>(position: Position, depth: u8) -> u64 {
-    let passed = position.pass();
-    let over = passed.legal_moves_by::<K>() == 0;
-    if over || depth == 1 { 1 } else { paths::<K>(passed, depth - 1) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A position, seen by the side to move.
 
-use super::kernel::Kernel;
-use super::moves;
+use super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use super::square::{Square, Squares};
 use super::stability::stable_discs;
 use super::symmetry::Symmetry;
@@ -79,14 +78,14 @@ impl Position {
     #[must_use]
     #[inline]
     pub fn legal_moves(self) -> u64 {
-        moves::legal_moves(self.player, self.opponent)
+        with_kernel!(KernelChoice::detect(), legal_moves(self))
     }
 
     /// The discs that a move on `square` turns over; none if it is not legal on an empty square.
     #[must_use]
     #[inline]
     pub fn flips(self, square: Square) -> u64 {
-        moves::flips(self.player, self.opponent, square)
+        with_kernel!(KernelChoice::detect(), flips(self, square))
     }
 
     /// The position after a move, seen by the opponent; `None` if the move is illegal.
@@ -145,7 +144,6 @@ impl Position {
     }
 
     /// The final difference for the side to move.
-    #[must_use]
     #[inline]
     pub const fn final_discs(self) -> Discs {
         let player = self.player.count_ones() as i32;
@@ -171,6 +169,24 @@ impl Position {
     pub fn children(self) -> impl Iterator<Item = (Square, Self)> {
         Squares(self.legal_moves()).map(move |square| (square, self.play_unchecked(square, self.flips(square))))
     }
+}
+
+kernel_entry! {
+    fn legal_moves(position: Position) -> u64 = legal_moves_body
+}
+
+#[inline(always)]
+fn legal_moves_body<K: Kernel>(position: Position) -> u64 {
+    position.legal_moves_by::<K>()
+}
+
+kernel_entry! {
+    fn flips(position: Position, square: Square) -> u64 = flips_body
+}
+
+#[inline(always)]
+fn flips_body<K: Kernel>(position: Position, square: Square) -> u64 {
+    position.flips_by::<K>(square)
 }
 
 #[cfg(test)]

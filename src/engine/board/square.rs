@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 /// One of the 64 squares: a1 = 0, b1 = 1, …, h8 = 63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Square(u8);
 
 impl Square {

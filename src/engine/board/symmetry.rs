@@ -7,17 +7,12 @@ use super::square::Square;
 pub struct Symmetry(u8);
 
 impl Symmetry {
-    /// Leaves every square where it is.
-    pub const IDENTITY: Self = Self(0);
-
     /// All eight, the identity first.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..8).map(Self)
     }
 
     /// The image of a square.
-    #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "a symmetry maps one square to one square")]
     pub fn square(self, square: Square) -> Square {
         let image = self.set(square.bit());
         Square::lowest(image).expect("a symmetry maps one square to one square")
@@ -27,7 +22,7 @@ impl Symmetry {
     #[must_use]
     pub fn set(self, mut set: u64) -> u64 {
         if self.0 & 1 != 0 {
-            set = mirror_columns(set);
+            set = set.reverse_bits().swap_bytes();
         }
         if self.0 & 2 != 0 {
             set = set.swap_bytes();
@@ -37,10 +32,6 @@ impl Symmetry {
         }
         set
     }
-}
-
-fn mirror_columns(set: u64) -> u64 {
-    set.reverse_bits().swap_bytes()
 }
 
 /// Swaps rows and columns by three rounds of block exchanges (Warren, "Hacker's Delight", 2002, section 7-3).

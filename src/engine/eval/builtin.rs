@@ -13,7 +13,6 @@ const SQUARE_WEIGHTS: [i32; 16] = [120, -20, 20, 5, -20, -40, -5, -5, 20, -5, 15
 const SQUARE_WEIGHT_UNIT: i32 = 50;
 
 /// Own minus opponent's square weights, times 50 millidiscs.
-#[must_use]
 pub fn square_weights() -> Evaluation {
     square_sums("square-weights", |square| {
         let fold = |place: u8| usize::from(place.min(7 - place));
@@ -23,7 +22,6 @@ pub fn square_weights() -> Evaluation {
 }
 
 /// The disc difference, in millidiscs.
-#[must_use]
 pub fn disc_count() -> Evaluation {
     square_sums("disc-count", |_| Score::DISC.0)
 }

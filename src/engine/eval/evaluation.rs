@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 /// Weights for every feature of every phase, mirrors equal.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Evaluation {
     set: Arc<PatternSet>,
     weights: Vec<i16>, // [phase][feature]
-    incremental: Arc<Incremental>,
+    /// The same weights, laid out for the search.
+    pub(in crate::engine) incremental: Arc<Incremental>,
 }
 
 /// Why weights do not fit a pattern set.
@@ -59,7 +61,6 @@ impl Evaluation {
     }
 
     /// Every weight zero.
-    #[must_use]
     pub fn zero(set: Arc<PatternSet>) -> Self {
         let weights = vec![0; set.phase_count() * set.feature_count()];
         let incremental = Arc::new(Incremental::new(&set, &weights));
@@ -78,12 +79,6 @@ impl Evaluation {
         &self.weights
     }
 
-    /// The same weights, laid out for the search.
-    #[inline]
-    pub(in crate::engine) fn incremental(&self) -> &Incremental {
-        &self.incremental
-    }
-
     /// The weights of the phase of a position with this many empty squares.
     #[must_use]
     #[inline]
@@ -93,7 +88,6 @@ impl Evaluation {
     }
 
     /// The plain sum of the weights of a position's features, not clamped.
-    #[must_use]
     pub fn static_value(&self, position: Position) -> Score {
         let weights = self.phase_weights(position.empties());
         Score(features(&self.set, position).map(|feature| i32::from(weights[feature])).sum())

@@ -2,12 +2,11 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-mod backend;
 mod portable;
 
 use super::number::Side;
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternSet};
-use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
+use crate::engine::board::kernel::{Instructions, Kernel, KernelChoice, kernel_entry, with_kernel};
 use crate::engine::board::position::Position;
 
 /// Squares whose steps are added between two checks for the last one: the end of a loop is hard to predict.
@@ -33,7 +32,7 @@ macro_rules! with_blocks {
 const _: () = assert!(INSTANCES_MAX == 8 * LANES);
 
 /// The configuration index of every instance, in the order of [`PatternSet::instances`], then padding: sums of
-/// [`PatternSet::steps`], twice for the discs of the opponent.
+/// `PatternSet::steps`, twice for the discs of the opponent.
 #[inline(always)]
 fn indices<const BLOCKS: usize>(set: &PatternSet, position: Position) -> [[u16; LANES]; BLOCKS] {
     let mut sums = [[0; LANES]; BLOCKS];
@@ -46,7 +45,7 @@ fn indices<const BLOCKS: usize>(set: &PatternSet, position: Position) -> [[u16; 
 /// Adds the steps of a set of squares. Beyond its last square there is one that adds nothing.
 #[inline(always)]
 fn add_steps<const BLOCKS: usize>(set: &PatternSet, mut squares: u64, sums: &mut [[u16; LANES]; BLOCKS]) {
-    let steps = set.steps::<BLOCKS>();
+    let steps: &[[_; BLOCKS]; 65] = set.steps.as_chunks().0.try_into().expect("every square has one step per block");
     while squares != 0 {
         for _ in 0..SQUARES_TOGETHER {
             let steps = &steps[squares.trailing_zeros() as usize];
@@ -120,8 +119,24 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
         let indices = indices::<BLOCKS>(set, position);
         // SAFETY: no square has two discs, so an index is below the number of configurations of its pattern, and `map` has
         // an element for each; padding names the first element.
-        unsafe { backend::map::<K>(indices.as_flattened(), set.lane_offsets(), map, instances) };
+        unsafe { map_instances::<K>(indices.as_flattened(), &set.lane_offsets, map, instances) };
         numbers.iter_mut().zip(number_features(set, position)).for_each(|(mapped, feature)| *mapped = map[feature]);
+    }
+}
+
+/// Writes `map[offset + index]` of each lane, for as many lanes as `mapped` has elements.
+///
+/// # Safety
+///
+/// `offset + index` is below the number of elements of `map` in every lane.
+#[inline(always)]
+unsafe fn map_instances<K: Kernel>(indices: &[u16], offsets: &[u32], map: &[u32], mapped: &mut [u32]) {
+    match K::INSTRUCTIONS {
+        Instructions::Any => portable::map(indices, offsets, map, mapped),
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it; the caller answers for the
+        // lanes.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::map(indices, offsets, map, mapped) },
     }
 }
 

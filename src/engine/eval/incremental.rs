@@ -5,13 +5,12 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-mod backend;
 mod block;
 mod portable;
 
 use super::number::{Number, Side};
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
-use crate::engine::board::kernel::{Kernel, kernel_entry};
+use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
@@ -52,33 +51,27 @@ pub(in crate::engine) struct Incremental {
 impl Incremental {
     /// Lays out weights `[phase][feature]` of a set.
     pub(in crate::engine) fn new(set: &PatternSet, weights: &[i16]) -> Self {
-        let (begins, phase_size) = table_begins(set);
-        let numbers = set.patterns().iter().zip(&begins).filter_map(|(pattern, &begin)| match pattern.kind {
-            PatternKind::Number(number) if number != Number::Parity => Some((number, begin)),
-            _ => None,
-        });
-        let block_count = set.instances().len().div_ceil(LANES).max(1);
+        let block_count = set.block_count();
+        let phase_size = set.feature_count() + 1;
+        let counts = set.numbers().iter().filter(|(number, _)| *number != Number::Parity);
         let mut this = Self {
             block_count,
             start: vec![Block::ZERO; block_count],
             swap: vec![Block::ZERO; block_count],
-            steps: vec![Block::ZERO; block_count * 64],
+            steps: set.steps[..64 * block_count].iter().map(|&steps| Block(steps)).collect(),
             tables: vec![Tables([0; LANES]); block_count],
-            weights: pack_weights(set, weights, &begins, phase_size),
+            weights: pack_weights(set, weights, phase_size),
             phase_size,
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
-            numbers: numbers.collect(),
+            numbers: counts.map(|&(number, offset)| (number, 1 + offset)).collect(),
         };
         for (index, instance) in set.instances().iter().enumerate() {
             let (block, lane) = (index / LANES, index % LANES);
             let last = 3_u32.pow(instance.squares.len() as u32) - 1;
             this.start[block].0[lane] = (last / 2) as u16;
             this.swap[block].0[lane] = last as u16;
-            this.tables[block].0[lane] = begins[instance.pattern] as u32;
-            for (power, square) in instance.squares.iter().rev().enumerate() {
-                this.steps[square.index() * block_count + block].0[lane] = 3_u16.pow(power as u32);
-            }
+            this.tables[block].0[lane] = 1 + instance.offset as u32;
         }
         this
     }
@@ -136,7 +129,7 @@ impl Incremental {
             flipped: Squares(flips).map(|square| self.steps_of::<BLOCKS>(square, begin)),
         };
         let after = after.blocks[begin..].first_chunk_mut().expect("an accumulator has every block");
-        backend::play::<K, BLOCKS>(change, after);
+        play_by::<K, BLOCKS>(change, after);
     }
 
     #[inline(always)]
@@ -164,7 +157,7 @@ impl Incremental {
         let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
         // SAFETY: tables begin within a phase, which is followed by as many weights as an index may name.
-        let mut sum = unsafe { backend::sum::<K>(blocks, weights) };
+        let mut sum = unsafe { sum_by::<K>(blocks, weights) };
         if !self.numbers.is_empty() {
             sum += numbers_sum::<K>(&self.numbers, weights, position, moves);
         }
@@ -196,33 +189,19 @@ fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
     blocks.first_chunk().expect("every part of an accumulator has `block_count` blocks")
 }
 
-/// Where each pattern's table begins within a phase, and the size of a phase.
-fn table_begins(set: &PatternSet) -> (Vec<usize>, usize) {
-    let mut size = 1;
-    let begins = set.patterns().iter().map(|pattern| {
-        let begin = size;
-        size += pattern.configuration_count();
-        begin
+/// The weights of each phase after a zero, those of a pattern of squares by their renumbered configurations.
+fn pack_weights(set: &PatternSet, weights: &[i16], phase_size: usize) -> Vec<i16> {
+    let places = set.patterns().iter().enumerate().flat_map(|(index, pattern)| {
+        let begin = 1 + set.offset(index);
+        (0..pattern.configuration_count()).map(move |configuration| match &pattern.kind {
+            PatternKind::Squares(squares) => begin + renumber(configuration, squares.len()),
+            PatternKind::Number(_) => begin + configuration,
+        })
     });
-    (begins.collect(), size)
-}
-
-fn pack_weights(set: &PatternSet, weights: &[i16], begins: &[usize], phase_size: usize) -> Vec<i16> {
+    let places: Vec<usize> = places.collect();
     let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
-    for (index, (pattern, begin)) in set.patterns().iter().zip(begins).enumerate() {
-        let configurations = 0..pattern.configuration_count();
-        let places: Vec<usize> = match &pattern.kind {
-            PatternKind::Squares(squares) => {
-                configurations.map(|configuration| renumber(configuration, squares.len())).collect()
-            }
-            PatternKind::Number(_) => configurations.collect(),
-        };
-        for (phase, weights) in weights.chunks_exact(set.feature_count()).enumerate() {
-            let table = &mut packed[phase * phase_size + begin..];
-            for (&place, &weight) in places.iter().zip(&weights[set.offset(index)..]) {
-                table[place] = weight;
-            }
-        }
+    for (packed, weights) in packed.chunks_exact_mut(phase_size).zip(weights.chunks_exact(set.feature_count())) {
+        places.iter().zip(weights).for_each(|(&place, &weight)| packed[place] = weight);
     }
     packed
 }
@@ -243,6 +222,36 @@ fn parity_sum(set: &PatternSet, weights: &[i16], empties: u8) -> i32 {
     let weights = &weights[set.phase(empties) * set.feature_count()..];
     let parities = set.numbers().iter().filter(|(number, _)| *number == Number::Parity);
     parities.map(|(_, offset)| i32::from(weights[offset + parity])).sum()
+}
+
+/// Writes to `after` what `change` makes of its blocks.
+#[inline(always)]
+fn play_by<'a, K: Kernel, const BLOCKS: usize>(
+    change: Change<'a, BLOCKS, impl Iterator<Item = &'a [Block; BLOCKS]>>,
+    after: &mut [Block; BLOCKS],
+) {
+    match K::INSTRUCTIONS {
+        Instructions::Any => portable::play(change, after),
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::play(change, after) },
+    }
+}
+
+/// The sum of the weights that the indices name.
+///
+/// # Safety
+///
+/// `weights` has 65,537 elements from the beginning of every table on.
+#[inline(always)]
+unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, weights: &[i16]) -> i32 {
+    match K::INSTRUCTIONS {
+        Instructions::Any => portable::sum(blocks, weights),
+        // SAFETY: a kernel is used only where `KernelChoice` found that the machine runs it; the caller answers for
+        // `weights`.
+        #[cfg(target_arch = "x86_64")]
+        Instructions::Avx2 | Instructions::Avx512 => unsafe { avx2::sum(blocks, weights) },
+    }
 }
 
 #[cfg(test)]
@@ -308,7 +317,7 @@ mod tests {
     }
 
     fn compare_game_body<K: Kernel>(evaluation: &Evaluation, seed: u64) -> usize {
-        let incremental = evaluation.incremental();
+        let incremental = &evaluation.incremental;
         let mut next = numbers(seed);
         let mut position = Position::START;
         let mut accumulator = incremental.accumulator(position);
@@ -353,7 +362,7 @@ mod tests {
     fn a_set_of_many_blocks_equals_the_walk() {
         let uneven = ["a1 b3", "a1 c4 d4", "b1 c3 d5", "b1 d3", "c1 e5 f4", "c1 e3", "d1 a3 c2"];
         let evaluation = evaluation(&[LISTS.as_slice(), &uneven].concat(), vec![60, 44, 31, 14], 1);
-        assert!(5 < evaluation.incremental().block_count);
+        assert!(5 < evaluation.incremental.block_count);
         for kernel in KernelChoice::all() {
             assert!((0..10).map(|seed| with_kernel!(kernel, compare_game(&evaluation, seed))).sum::<usize>() > 500);
         }

@@ -11,10 +11,9 @@ pub enum Number {
     /// Whether the number of empty squares is odd (1) or even (0).
     Parity,
     /// A count for one side, or `cap` if the count is larger.
+    #[expect(missing_docs, reason = "the types say it")]
     Count {
-        #[expect(missing_docs, reason = "the type says it")]
         counted: Counted,
-        #[expect(missing_docs, reason = "the type says it")]
         side: Side,
         /// From 1 to [`CAP_MAX`].
         cap: u8,

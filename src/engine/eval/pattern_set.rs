@@ -35,10 +35,9 @@ pub enum PatternKind {
 
 /// A named pattern, as a features file lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "names and types say it")]
 pub struct Pattern {
-    #[expect(missing_docs, reason = "the name says it")]
     pub name: String,
-    #[expect(missing_docs, reason = "the type says it")]
     pub kind: PatternKind,
 }
 
@@ -75,11 +74,13 @@ pub struct PatternSet {
     offsets: Vec<usize>,
     instances: Vec<Instance>,
     numbers: Vec<(Number, usize)>, // with the feature of index 0
-    feature_count: usize,
-    canonical: Vec<u32>,        // [feature] -> the smallest mirror of it
-    phase_of_empties: [u8; 65], // [empties] -> phase
-    steps: Vec<[u16; LANES]>, // [square][block] -> what a disc of the side to move adds to each index; a square more adds nothing
-    lane_offsets: Vec<u32>,   // [instance] -> the feature of its configuration 0, then padding
+    canonical: Vec<u32>,           // [feature] -> the smallest mirror of it
+    phase_of_empties: [u8; 65],    // [empties] -> phase
+    /// What a disc of the side to move on each square adds to each instance's index; a disc of the opponent adds twice as much. A
+    /// last square, beyond those of the board, adds nothing.
+    pub(in crate::engine) steps: Vec<[u16; LANES]>, // [square][block]
+    /// The feature of configuration 0 of each instance, then padding up to a whole number of blocks.
+    pub(in crate::engine) lane_offsets: Vec<u32>,
 }
 
 /// Why a list of patterns is not a pattern set.
@@ -133,14 +134,10 @@ impl PatternSet {
             offsets.push(offset);
             match &pattern.kind {
                 PatternKind::Squares(squares) => {
-                    instances.extend(images(squares).into_iter().map(|squares| Instance {
-                        pattern: index,
-                        squares,
-                        offset,
-                    }));
-                    canonical.extend(
-                        canonical_configurations(squares).iter().map(|configuration| offset as u32 + configuration),
-                    );
+                    let images = images(squares).into_iter();
+                    instances.extend(images.map(|squares| Instance { pattern: index, squares, offset }));
+                    let smallest = canonical_configurations(squares).into_iter();
+                    canonical.extend(smallest.map(|configuration| offset as u32 + configuration));
                 }
                 PatternKind::Number(number) => {
                     numbers.push((*number, offset));
@@ -154,17 +151,19 @@ impl PatternSet {
         if NUMBERS_MAX < numbers.len() {
             return Err(PatternSetError::Numbers(numbers.len()));
         }
+        let steps = square_steps(&instances);
+        let mut lane_offsets: Vec<u32> = instances.iter().map(|instance| instance.offset as u32).collect();
+        lane_offsets.resize(steps.len() / 65 * LANES, 0);
         Ok(Self {
             name: name.to_owned(),
             patterns,
             phase_of_empties: phases_by_empties(&phase_empties_max),
             phase_empties_max,
             offsets,
-            steps: square_steps(&instances),
-            lane_offsets: lane_offsets(&instances),
+            steps,
+            lane_offsets,
             instances,
             numbers,
-            feature_count: canonical.len(),
             canonical,
         })
     }
@@ -219,7 +218,7 @@ impl PatternSet {
     /// The number of features of one phase, mirrors counted separately.
     #[must_use]
     pub const fn feature_count(&self) -> usize {
-        self.feature_count
+        self.canonical.len()
     }
 
     #[expect(missing_docs, reason = "the name says it")]
@@ -247,23 +246,6 @@ impl PatternSet {
         &self.canonical
     }
 
-    /// What a disc of the side to move on each square adds to each instance's index, in blocks of [`LANES`]; a disc of the
-    /// opponent adds twice as much. A last square, beyond those of the board, adds nothing.
-    ///
-    /// # Panics
-    ///
-    /// If `BLOCKS` is not the set's number of blocks.
-    #[inline(always)]
-    pub(in crate::engine) fn steps<const BLOCKS: usize>(&self) -> &[[[u16; LANES]; BLOCKS]; 65] {
-        self.steps.as_chunks().0.try_into().expect("every square has one step per block")
-    }
-
-    /// The feature of configuration 0 of each instance, then padding up to a whole number of blocks.
-    #[inline(always)]
-    pub(in crate::engine) fn lane_offsets(&self) -> &[u32] {
-        &self.lane_offsets
-    }
-
     /// The number of blocks of [`LANES`] that hold the index of every instance, at least one.
     #[must_use]
     #[inline]
@@ -281,23 +263,23 @@ fn check_patterns(patterns: &[Pattern]) -> Result<(), PatternSetError> {
         if !names.insert(name) {
             return Err(PatternSetError::RepeatedName(name.clone()));
         }
-        let squares = match kind {
-            PatternKind::Squares(squares) => squares,
+        match kind {
             PatternKind::Number(number) => {
                 let cap = number.index_max();
                 if !(1..=CAP_MAX).contains(&cap) {
                     return Err(PatternSetError::Cap { name: name.clone(), cap });
                 }
-                continue;
             }
-        };
-        let count = squares.len();
-        if !(1..=PATTERN_SQUARES_MAX).contains(&count) {
-            return Err(PatternSetError::SquareCount { name: name.clone(), count });
-        }
-        let mut seen = BTreeSet::new();
-        if let Some(&square) = squares.iter().find(|&&square| !seen.insert(square)) {
-            return Err(PatternSetError::RepeatedSquare { name: name.clone(), square });
+            PatternKind::Squares(squares) => {
+                let count = squares.len();
+                if !(1..=PATTERN_SQUARES_MAX).contains(&count) {
+                    return Err(PatternSetError::SquareCount { name: name.clone(), count });
+                }
+                let mut seen = BTreeSet::new();
+                if let Some(&square) = squares.iter().find(|&&square| !seen.insert(square)) {
+                    return Err(PatternSetError::RepeatedSquare { name: name.clone(), square });
+                }
+            }
         }
     }
     Ok(())
@@ -329,25 +311,18 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
             squares.iter().map(place).collect()
         })
         .collect();
-    let configuration_count = 3_u32.pow(squares.len() as u32);
-    (0..configuration_count)
+    (0..3_u32.pow(squares.len() as u32))
         .map(|configuration| {
-            let digits = digits(configuration, squares.len());
+            let (mut digits, mut rest) = (vec![0; squares.len()], configuration);
+            for digit in digits.iter_mut().rev() {
+                *digit = rest % 3;
+                rest /= 3;
+            }
             let mirror =
                 |permutation: &Vec<usize>| permutation.iter().fold(0, |index, &place| index * 3 + digits[place]);
             permutations.iter().map(mirror).min().expect("the identity is a symmetry")
         })
         .collect()
-}
-
-/// The base-3 digits of a configuration, most significant first.
-fn digits(mut configuration: u32, count: usize) -> Vec<u32> {
-    let mut digits = vec![0; count];
-    for digit in digits.iter_mut().rev() {
-        *digit = configuration % 3;
-        configuration /= 3;
-    }
-    digits
 }
 
 /// Boards with more empty squares than a game begins with belong to the first phase.
@@ -367,12 +342,6 @@ fn square_steps(instances: &[Instance]) -> Vec<[u16; LANES]> {
         }
     }
     steps
-}
-
-fn lane_offsets(instances: &[Instance]) -> Vec<u32> {
-    let mut offsets: Vec<u32> = instances.iter().map(|instance| instance.offset as u32).collect();
-    offsets.resize(instances.len().div_ceil(LANES).max(1) * LANES, 0);
-    offsets
 }
 
 #[cfg(test)]

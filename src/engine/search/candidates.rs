@@ -11,15 +11,10 @@ pub(super) const CANDIDATES_MAX: usize = 36;
 
 /// A static value that an ordering may have computed: 4 bytes instead of the 8 of an `Option`.
 #[derive(Clone, Copy)]
-pub(super) struct StaticValue(Score);
+pub(super) struct StaticValue(pub(super) Score);
 
 impl StaticValue {
     pub(super) const UNKNOWN: Self = Self(Score(i32::MIN));
-
-    #[inline(always)]
-    pub(super) const fn known(value: Score) -> Self {
-        Self(value)
-    }
 
     #[inline(always)]
     pub(super) fn get(self) -> Option<Score> {
@@ -75,84 +70,55 @@ const FIRST: i32 = i32::MAX;
 const PUT_OFF: i32 = i32::MIN;
 
 /// The moves of a node, at most `ROOM`.
-pub(super) struct Candidates<const ROOM: usize = CANDIDATES_MAX>(ArrayVec<Candidate, ROOM>);
+pub(super) type Candidates<const ROOM: usize = CANDIDATES_MAX> = ArrayVec<Candidate, ROOM>;
 
-impl<const ROOM: usize> Candidates<ROOM> {
-    /// No move yet.
-    #[inline(always)]
-    pub(super) const fn empty() -> Self {
-        Self(ArrayVec::new_const())
+/// The moves in `moves`, not ordered yet.
+#[inline(always)]
+pub(super) fn unordered_candidates<K: Kernel>(position: Position, moves: u64) -> Candidates {
+    let mut candidates = Candidates::new_const();
+    for square in Squares(moves) {
+        candidates.push(Candidate::new::<K>(position, square));
     }
+    candidates
+}
 
-    /// The moves in `moves`, not ordered yet.
-    #[inline(always)]
-    pub(super) fn new<K: Kernel>(position: Position, moves: u64) -> Self {
-        let mut this = Self::empty();
-        for square in Squares(moves) {
-            this.push(Candidate::new::<K>(position, square));
+/// Puts the move on `square` before all others, if it is one of them; the number of moves whose place is now known.
+#[inline(always)]
+pub(super) fn put_first(candidates: &mut [Candidate], square: Option<Square>) -> usize {
+    let first = candidates.iter_mut().find(|candidate| Some(candidate.square) == square);
+    first.map_or(0, |candidate| {
+        candidate.order = FIRST;
+        1
+    })
+}
+
+/// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to the lower square.
+#[inline(always)]
+pub(super) fn pick(candidates: &mut [Candidate], from: usize) -> Candidate {
+    // One number to compare, so that the choice needs no branch.
+    let rank = |candidate: &Candidate| i64::from(candidate.order) << 6 | i64::from(63 - candidate.square.number());
+    let (mut best, mut best_rank) = (from, rank(&candidates[from]));
+    for (index, candidate) in candidates.iter().enumerate().skip(from + 1) {
+        let rank = rank(candidate);
+        (best, best_rank) = if best_rank < rank { (index, rank) } else { (best, best_rank) };
+    }
+    candidates.swap(from, best);
+    candidates[from]
+}
+
+/// As [`pick`], but moves that are busy come after all others.
+pub(super) fn pick_free(candidates: &mut [Candidate], from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
+    loop {
+        let candidate = pick(candidates, from);
+        if candidate.order == PUT_OFF {
+            let free = (from..candidates.len()).find(|&index| !is_busy(&candidates[index])).unwrap_or(from);
+            candidates.swap(from, free);
+            return candidates[from];
         }
-        this
-    }
-
-    /// Adds a move; there is room for every legal one.
-    #[inline(always)]
-    pub(super) fn push(&mut self, candidate: Candidate) {
-        self.0.push(candidate);
-    }
-
-    #[inline(always)]
-    pub(super) fn as_slice(&self) -> &[Candidate] {
-        &self.0
-    }
-
-    #[inline(always)]
-    pub(super) fn as_mut_slice(&mut self) -> &mut [Candidate] {
-        &mut self.0
-    }
-
-    /// Puts the move on `square` before all others, if it is one of them; the number of moves whose place is now known.
-    #[inline(always)]
-    pub(super) fn put_first(&mut self, square: Option<Square>) -> usize {
-        let first = self.0.iter_mut().find(|candidate| Some(candidate.square) == square);
-        first.map_or(0, |candidate| {
-            candidate.order = FIRST;
-            1
-        })
-    }
-
-    /// Moves the candidate of the highest order at or after `from` to `from` and returns it; ties go to the lower square.
-    #[inline(always)]
-    pub(super) fn pick(&mut self, from: usize) -> Candidate {
-        // One number to compare, so that the choice needs no branch.
-        let rank = |candidate: &Candidate| i64::from(candidate.order) << 6 | i64::from(63 - candidate.square.number());
-        let (mut best, mut best_rank) = (from, rank(&self.0[from]));
-        for (index, candidate) in self.0.iter().enumerate().skip(from + 1) {
-            let rank = rank(candidate);
-            (best, best_rank) = if best_rank < rank { (index, rank) } else { (best, best_rank) };
+        if !is_busy(&candidate) {
+            return candidate;
         }
-        self.0.swap(from, best);
-        self.0[from]
-    }
-
-    /// As [`Candidates::pick`], but moves that are busy come after all others.
-    pub(super) fn pick_free(&mut self, from: usize, is_busy: impl Fn(&Candidate) -> bool) -> Candidate {
-        loop {
-            let candidate = self.pick(from);
-            if candidate.order == PUT_OFF {
-                let free = (from..self.0.len()).find(|&index| !is_busy(&self.0[index])).unwrap_or(from);
-                self.0.swap(from, free);
-                return self.0[from];
-            }
-            if !is_busy(&candidate) {
-                return candidate;
-            }
-            self.0[from].order = PUT_OFF;
-        }
-    }
-
-    #[inline(always)]
-    pub(super) const fn len(&self) -> usize {
-        self.0.len()
+        candidates[from].order = PUT_OFF;
     }
 }
 

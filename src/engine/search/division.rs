@@ -1,7 +1,7 @@
 //! How a team divides a tree: which nodes its members mark, which moves they put off, and when they leave a node.
 
 use super::depth::Depth;
-use super::membership::{Marked, Membership, OpenNode, Settled};
+use super::membership::{OpenNode, Settled};
 use super::result::Iteration;
 use super::run::{LookedUp, Run};
 use super::table::Key;
@@ -11,13 +11,7 @@ use crate::engine::score::Score;
 /// No move is put off.
 const NOT_DIVIDED: usize = usize::MAX;
 
-impl<'r> Run<'r> {
-    /// From now on the search is one of a team's.
-    pub(super) fn join(&mut self, member: &'r mut Membership) {
-        self.member = Some(member);
-        self.marked = Marked::OF_TEAM;
-    }
-
+impl Run<'_> {
     /// Marks a node; `null_alpha` is `None` in an open window.
     pub(super) fn enter(&mut self, key: Key, depth: Depth, null_alpha: Option<Score>) {
         if let Some(member) = &self.member {
@@ -71,20 +65,16 @@ impl<'r> Run<'r> {
         let Some(member) = &self.member else { return };
         if member.is_step_over() {
             self.stopped = true;
-        } else {
-            self.settled = self.first_settled();
-            self.stopped = self.settled.is_some();
+            return;
         }
-    }
-
-    fn first_settled(&self) -> Option<Settled> {
-        self.open_nodes.iter().enumerate().find_map(|(place, node)| {
+        self.settled = self.open_nodes.iter().enumerate().find_map(|(place, node)| {
             let window = NullWindow::above(node.null_alpha?);
             match self.look_up(&self.table.get(node.key)?, node.depth, window) {
                 LookedUp::Answer(value) => Some(Settled { place, value }),
                 LookedUp::Window(_) => None,
             }
-        })
+        });
+        self.stopped = self.settled.is_some();
     }
 
     /// A root search: of this member, or of the one of its team that was faster. `None` if it was stopped.

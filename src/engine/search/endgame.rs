@@ -3,10 +3,9 @@
 mod cuts;
 mod last;
 pub(super) mod node;
-mod order;
-mod shallow;
+pub(super) mod order;
 
-use super::candidates::{Candidate, Candidates, weighted_mobility};
+use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates, weighted_mobility};
 use super::midgame;
 use super::run::{LookedUp, Run};
 use super::table::{Key, Known, Sureness};
@@ -15,9 +14,9 @@ use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
 use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
+use last::{SHALLOW_EMPTIES_MAX, shallow};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
-use order::{fast_order, guided_order, order_by_mobility};
-use shallow::SHALLOW_EMPTIES_MAX;
+use order::{fast_order, order};
 
 /// Open windows become a staircase of null windows at this many empty squares.
 const STAIRCASE_EMPTIES_MAX: u32 = 8;
@@ -30,37 +29,12 @@ const FAST_ROOM: usize = GUIDED_EMPTIES_MIN as usize;
 
 kernel_entry! {
     /// The fail-soft value, with moves ordered by the evaluation.
-    fn guided_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = guided_null_window_body
+    fn guided<W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs = guided_body
 }
 
 kernel_entry! {
     /// The fail-soft value without the evaluation: fastest first.
     fn fast_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body
-}
-
-kernel_entry! {
-    /// The fail-soft value against an open window.
-    fn open_window(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs = open_window_body
-}
-
-#[inline(always)]
-fn guided_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs {
-    inner::<K, NullWindow<Discs>>(run, node, window)
-}
-
-#[inline(always)]
-fn open_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs {
-    if STAIRCASE_EMPTIES_MAX < node.empties {
-        return inner::<K, OpenWindow<Discs>>(run, node, window);
-    }
-    let mut rest = window;
-    loop {
-        let value = search::<K, NullWindow<Discs>>(run, node, rest.null());
-        if !rest.contains(value) {
-            return value;
-        }
-        rest = rest.raised_to(value);
-    }
 }
 
 /// The value of a node, without the answers of the table, and the move that has it.
@@ -72,7 +46,7 @@ pub(super) fn root_window<K: Kernel>(
     first: Option<Square>,
 ) -> (Discs, Option<Square>) {
     run.nodes += 1;
-    let mut candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     let (value, best) = best_child::<K, OpenWindow<Discs>>(run, node, &mut candidates, first, window);
     if !run.stopped {
         let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
@@ -81,33 +55,35 @@ pub(super) fn root_window<K: Kernel>(
     (value, best)
 }
 
-/// Orders moves by the means that the number of empty squares calls for.
+/// Searches a node by the means that its window and its number of empty squares call for.
 #[inline(always)]
-pub(super) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
-    if GUIDED_EMPTIES_MIN <= node.empties {
-        guided_order::<K>(run, node, candidates);
+fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
+    if W::OPEN && node.empties <= STAIRCASE_EMPTIES_MAX {
+        staircase::<K>(run, node, window.open())
+    } else if !W::OPEN && node.empties <= SHALLOW_EMPTIES_MAX {
+        shallow::<K>(run, node.position, window.null(), node.parity)
+    } else if !W::OPEN && node.empties < GUIDED_EMPTIES_MIN {
+        fast_null_window::<K>(run, node, window.null())
     } else {
-        order_by_mobility(node, candidates);
+        guided::<K, W>(run, node, window)
     }
 }
 
-/// Searches a node by the means that its number of empty squares calls for.
 #[inline(always)]
-fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
-    if W::OPEN {
-        open_window::<K>(run, node, window.open())
-    } else if node.empties <= SHALLOW_EMPTIES_MAX {
-        shallow::value::<K>(run, node.position, window.null(), node.parity)
-    } else if node.empties < GUIDED_EMPTIES_MIN {
-        fast_null_window::<K>(run, node, window.null())
-    } else {
-        guided_null_window::<K>(run, node, window.null())
+fn staircase<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: OpenWindow<Discs>) -> Discs {
+    let mut rest = window;
+    loop {
+        let value = search::<K, NullWindow<Discs>>(run, node, rest.null());
+        if !rest.contains(value) {
+            return value;
+        }
+        rest = rest.raised_to(value);
     }
 }
 
 /// A node with accumulators kept for an ordering by the evaluation.
 #[inline(always)]
-fn inner<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
+fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
     if node.moves == 0 {
         return passed::<K, W, true>(run, node, window);
     }
@@ -155,7 +131,7 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
     {
         return value;
     }
-    let mut candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     if !W::OPEN
         && TRANSPOSITION_EMPTIES_MIN <= node.empties
         && let Some(value) = transposition_cut(run, node, &candidates, window.null())
@@ -175,24 +151,24 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
 fn best_child<K: Kernel, W: Window<Unit = Discs>>(
     run: &mut Run<'_>,
     node: &EndNode,
-    candidates: &mut Candidates,
+    candidates: &mut [Candidate],
     first: Option<Square>,
     window: W,
 ) -> (Discs, Option<Square>) {
     let (mut best_value, mut best) = (Discs::NOTHING, None);
-    let mut ordered = candidates.put_first(first);
+    let mut ordered = put_first(candidates, first);
     let divided_from = run.divided_from(node.depth(), run.marked.to_end);
-    if divided_from < ordered && is_busy(run, node, &candidates.pick(0)) {
+    if divided_from < ordered && is_busy(run, node, &pick(candidates, 0)) {
         ordered = 0;
     }
     for turn in 0..candidates.len() {
         if turn == ordered {
-            order::<K>(run, node, &mut candidates.as_mut_slice()[turn..]);
+            order::<K>(run, node, &mut candidates[turn..]);
         }
         let candidate = if divided_from <= turn {
-            candidates.pick_free(turn, |candidate| is_busy(run, node, candidate))
+            pick_free(candidates, turn, |candidate| is_busy(run, node, candidate))
         } else {
-            candidates.pick(turn)
+            pick(candidates, turn)
         };
         let rest = window.raised_to(best_value);
         let next = node.after(&candidate);
@@ -291,7 +267,7 @@ fn fastest_first<K: Kernel>(
 ) -> (Discs, Option<Square>) {
     let (mut best_value, mut best) = (Discs::NOTHING, None);
     let mut rest = node.moves;
-    let mut candidates = Candidates::<FAST_ROOM>::empty();
+    let mut candidates = Candidates::<FAST_ROOM>::new_const();
     if let Some(square) = first {
         let candidate = Candidate::new::<K>(node.position, square);
         (best_value, best) =
@@ -331,7 +307,7 @@ fn fastest_first<K: Kernel>(
         }
     }
     for turn in 0..candidates.len() {
-        let candidate = candidates.pick(turn);
+        let candidate = pick(&mut candidates, turn);
         let value = -search::<K, NullWindow<Discs>>(run, &node.after(&candidate), window.for_opponent());
         if run.stopped {
             return (window.alpha(), None);

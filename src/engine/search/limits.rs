@@ -6,6 +6,7 @@ use super::selective::Selective;
 
 /// What a search may spend, in units that give the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct Limits {
     /// Depth 0 is the static value.
     pub depth: Depth,
@@ -23,7 +24,6 @@ pub struct Limits {
 
 impl Limits {
     /// A full-width search of this depth, without an endgame solver.
-    #[must_use]
     pub const fn full_width(depth: Depth) -> Self {
         let (mpc, selective) = (MpcLevel::FullWidth, Selective::NONE);
         Self { depth, exact_empties: 0, wld_empties: 0, nodes: None, mpc, selective }

@@ -46,21 +46,12 @@ impl Board {
 
 /// What one member knows of its team.
 pub(super) struct Membership {
-    board: Arc<Board>,
+    pub(super) board: Arc<Board>,
     /// The root searches of this search that are over.
-    step: usize,
+    pub(super) step: usize,
 }
 
 impl Membership {
-    pub(super) const fn new(board: Arc<Board>) -> Self {
-        Self { board, step: 0 }
-    }
-
-    /// Begins a search.
-    pub(super) const fn begin(&mut self) {
-        self.step = 0;
-    }
-
     pub(super) fn mark(&self, key: Key, depth: Depth) {
         let (place, mark) = self.board.place(key, depth);
         place.store(mark, Ordering::Relaxed);

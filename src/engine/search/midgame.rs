@@ -1,13 +1,16 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
-use super::candidates::{CORNERS, Candidate, Candidates, NEXT_TO_CORNERS, StaticValue, weighted_mobility};
+use super::candidates::{
+    CORNERS, Candidate, NEXT_TO_CORNERS, StaticValue, pick, pick_free, put_first, unordered_candidates,
+    weighted_mobility,
+};
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
 use super::node::Node;
 use super::run::{LookedUp, Plain, Policy, Run};
 use super::selective::EXTENSION_PLIES;
 use super::table::Key;
-use super::window::{NullWindow, OpenWindow, Unit, Window};
+use super::window::{Alpha, Beta, NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
@@ -28,27 +31,12 @@ const SQUARE_CLASSES: [u64; 3] = [CORNERS, !(CORNERS | NEXT_TO_CORNERS), NEXT_TO
 const PROBE_DEPTH_MIN: Depth = Depth(3);
 
 kernel_entry! {
-    /// The fail-soft value of a node with a legal move against a null window.
-    pub(super) fn null_window<P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindow, depth: Depth) -> Score = null_window_body
-}
-
-kernel_entry! {
-    /// The fail-soft value of a node with a legal move against an open window.
-    pub(super) fn open_window<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = open_window_body
+    /// The fail-soft value of a node with a legal move.
+    pub(super) fn search<W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body
 }
 
 #[inline(always)]
-fn null_window_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindow, depth: Depth) -> Score {
-    inner::<K, NullWindow, P>(run, node, window, depth)
-}
-
-#[inline(always)]
-fn open_window_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score {
-    inner::<K, OpenWindow, P>(run, node, window, depth)
-}
-
-#[inline(always)]
-fn inner<K: Kernel, W: Window<Unit = Score>, P: Policy>(
+fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
     window: W,
@@ -113,7 +101,7 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     {
         return value;
     }
-    let mut candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     if !W::OPEN
         && TRANSPOSITION_DEPTH_MIN <= depth
         && let Some(value) = transposition_cut(run, node, &candidates, window.null(), depth)
@@ -133,12 +121,12 @@ fn searched<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 fn transposition_cut(
     run: &Run<'_>,
     node: &Node,
-    candidates: &Candidates,
+    candidates: &[Candidate],
     window: NullWindow,
     depth: Depth,
 ) -> Option<Score> {
     let window = window.for_opponent();
-    for candidate in candidates.as_slice() {
+    for candidate in candidates {
         let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
         if let LookedUp::Answer(value) = run.look_up(&known, depth - 1, window)
             && value <= window.alpha()
@@ -155,26 +143,26 @@ fn transposition_cut(
 pub(super) fn best_child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     run: &mut Run<'_>,
     node: &Node,
-    candidates: &mut Candidates,
+    candidates: &mut [Candidate],
     first: Option<Square>,
     window: W,
     depth: Depth,
 ) -> (Score, Option<Square>) {
     let (mut best_value, mut best) = (Score::NOTHING, None);
     let node_value = P::HAS_EXTRAS.then(|| static_value::<K>(run, node));
-    let mut ordered = candidates.put_first(first);
+    let mut ordered = put_first(candidates, first);
     let divided_from = if P::HAS_EXTRAS { usize::MAX } else { run.divided_from(depth, run.marked.by_depth) };
-    if divided_from < ordered && is_busy(run, node, &candidates.pick(0), depth) {
+    if divided_from < ordered && is_busy(run, node, &pick(candidates, 0), depth) {
         ordered = 0;
     }
     for turn in 0..candidates.len() {
-        if turn == ordered && order::<K, W>(run, node, &mut candidates.as_mut_slice()[turn..], window, depth) {
+        if turn == ordered && order::<K, W>(run, node, &mut candidates[turn..], window, depth) {
             return (window.beta(), None);
         }
         let candidate = if divided_from <= turn {
-            candidates.pick_free(turn, |candidate| is_busy(run, node, candidate, depth))
+            pick_free(candidates, turn, |candidate| is_busy(run, node, candidate, depth))
         } else {
-            candidates.pick(turn)
+            pick(candidates, turn)
         };
         if node_value.is_some_and(|value| is_pruned::<K>(run, node, &candidate, turn, value)) {
             continue;
@@ -233,7 +221,7 @@ fn begin_extension(run: &mut Run<'_>, node: &Node, flips: u64, value: Score, bet
 #[inline(always)]
 fn end_extension(run: &mut Run<'_>) {
     if let Some(extras) = run.extras.as_mut() {
-        extras.pruner.end_extension();
+        extras.pruner.extending = false;
     }
 }
 
@@ -270,7 +258,7 @@ pub(super) fn value_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: 
 fn static_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &mut Candidate) -> Score {
     let value = value_after::<K>(run, node, candidate, Depth(0));
     if candidate.replies != 0 {
-        candidate.value = StaticValue::known(-value);
+        candidate.value = StaticValue(-value);
     }
     value
 }
@@ -295,11 +283,7 @@ fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
     if next.moves == 0 {
         return passed::<K, P>(run, &next, window.open(), depth);
     }
-    if W::OPEN {
-        open_window::<K, P>(run, &next, window.open(), depth)
-    } else {
-        null_window::<K, P>(run, &next, window.null(), depth)
-    }
+    search::<K, W, P>(run, &next, window, depth)
 }
 
 kernel_entry! {
@@ -319,9 +303,9 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: Ope
     if P::HAS_EXTRAS
         && let Some(extras) = run.extras.as_mut()
     {
-        extras.pruner.pass(node.ply + 1);
+        extras.pruner.lost_value[node.ply + 1] = 0;
     }
-    -open_window::<K, P>(run, &node.passed(moves), window.for_opponent(), depth)
+    -search::<K, OpenWindow, P>(run, &node.passed(moves), window.for_opponent(), depth)
 }
 
 /// Depth 1: the static value after every move, by the class of its square.
@@ -334,7 +318,7 @@ fn frontier<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, beta: Score) -
             let candidate = Candidate::new::<K>(node.position, square);
             let mut value = value_after::<K>(run, node, &candidate, Depth(0));
             if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, beta, Depth(1)) {
-                let window = OpenWindow::above(-beta);
+                let window = OpenWindow::new(Alpha(-beta), Beta(Score::MAX.max(Score(1) - beta)));
                 value = -child::<K, OpenWindow, P>(run, node, &candidate, window, Depth(EXTENSION_PLIES));
                 end_extension(run);
             }
@@ -434,11 +418,11 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
         }
         let Cuts { low, high } = entry.cuts(window, run.margin.sigmas(&entry.quantiles));
         let below_high = NullWindow::above(high - Score(1));
-        if try_high && high <= Score::MAX && high <= null_window::<K, P>(run, node, below_high, entry.shallow) {
+        if try_high && high <= Score::MAX && high <= search::<K, NullWindow, P>(run, node, below_high, entry.shallow) {
             return Some(window.beta());
         }
         let above_low = NullWindow::above(low);
-        if try_low && Score::MIN <= low && null_window::<K, P>(run, node, above_low, entry.shallow) <= low {
+        if try_low && Score::MIN <= low && search::<K, NullWindow, P>(run, node, above_low, entry.shallow) <= low {
             return Some(window.alpha());
         }
     }

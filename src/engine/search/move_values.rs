@@ -3,7 +3,9 @@
 use super::depth::Depth;
 use super::limits::Limits;
 use super::result::Stopped;
+use super::root::root_orders;
 use super::searcher::Searcher;
+use crate::engine::board::kernel::with_kernel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;
@@ -28,13 +30,12 @@ impl Searcher<'_> {
     /// Moves are searched as [`Searcher::search`] would search the position, one ply of `limits.depth` being the move
     /// itself, but none is pruned and nodes are not limited: by full width the greatest value is that of the position. At
     /// depth 0 they are static values after the moves, and not clamped.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn move_values(&mut self, position: Position, limits: Limits) -> Result<(Vec<MoveValue>, u64), Stopped> {
         let is_exact = position.empties() <= limits.exact_empties;
-        let (orders, mut nodes) = self.move_orders(position, limits.depth, is_exact);
+        let mut run = self.run();
+        let depth = limits.depth.min(Depth(position.empties()));
+        let orders = with_kernel!(run.kernel, root_orders(&mut run, position, depth, is_exact));
+        let mut nodes = run.nodes;
         let mut values = Vec::with_capacity(orders.len());
         for (square, order) in orders {
             let Some(next) = position.play(square) else { continue };
@@ -58,9 +59,9 @@ impl Searcher<'_> {
     /// A static value where there is a move, passes being free; else the final score.
     fn static_value(&self, position: Position) -> Score {
         if position.legal_moves() != 0 {
-            self.evaluation().static_value(position)
+            self.evaluation.static_value(position)
         } else if position.pass().legal_moves() != 0 {
-            -self.evaluation().static_value(position.pass())
+            -self.evaluation.static_value(position.pass())
         } else {
             position.final_discs().into()
         }

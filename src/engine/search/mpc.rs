@@ -21,6 +21,7 @@ pub const PROBE_MARGIN: f64 = 2.0;
 
 /// One relation: deep ≈ slope · v + offset for a shallow value v, with the deviation sigma + growth · |v|.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[must_use]
 pub struct MpcEntry {
     /// The fewest empty squares that it holds for.
     pub empties_min: u8,
@@ -47,7 +48,6 @@ const SLOPE_SHARE_MIN: f64 = 0.1;
 
 impl MpcEntry {
     /// An entry in the source's form: slope 1, one normal deviation, from `deep` empty squares on.
-    #[must_use]
     pub const fn source(deep: Depth, shallow: Depth, offset: Score, sigma: Score) -> Self {
         Self {
             empties_min: deep.0,
@@ -138,6 +138,7 @@ pub enum MpcTableError {
 
 /// The statistics of one model, found by empty squares and depth.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct MpcTable {
     entries: Vec<MpcEntry>, // the fitted ones, then those of deeper searches
     fitted: usize,
@@ -185,7 +186,6 @@ impl MpcTable {
     }
 
     /// A table without statistics: every search is full width.
-    #[must_use]
     pub fn empty() -> Self {
         Self { entries: Vec::new(), fitted: 0, order: Vec::new(), cells: vec![(0, 0); SIDE * SIDE] }
     }

@@ -14,17 +14,7 @@ pub const NORMAL_QUANTILES: Quantiles = [1.1031, 1.5141, 1.9600, 2.3263, 2.5758]
 /// A cut uses one side of the margin, so it is wrong for half of the other positions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MpcLevel {
-    /// 73 %.
-    P73,
-    /// 87 %.
-    P87,
-    /// 95 %.
-    P95,
-    /// 98 %.
-    P98,
-    /// 99 %.
-    P99,
-    /// Another percentage from [`PERCENT_MIN`]: a margin between those of the named levels around it.
+    /// A percentage from [`PERCENT_MIN`] to 99: between two of [`LEVELS`] the margin lies between theirs.
     Percent(u8),
     /// A margin given in sigmas, finite and not negative, whatever share of positions that is.
     Sigmas(f64),
@@ -47,17 +37,19 @@ fn normal_margin(share: f64) -> f64 {
 }
 
 impl MpcLevel {
+    /// 73 %.
+    pub const P73: Self = Self::Percent(73);
+    /// 87 %.
+    pub const P87: Self = Self::Percent(87);
+    /// 95 %.
+    pub const P95: Self = Self::Percent(95);
+
     /// The level of a percentage from [`PERCENT_MIN`]; 100 is full width.
     #[must_use]
     pub const fn from_percent(percent: u8) -> Option<Self> {
         match percent {
-            73 => Some(Self::P73),
-            87 => Some(Self::P87),
-            95 => Some(Self::P95),
-            98 => Some(Self::P98),
-            99 => Some(Self::P99),
-            100 => Some(Self::FullWidth),
             PERCENT_MIN..100 => Some(Self::Percent(percent)),
+            100 => Some(Self::FullWidth),
             _ => None,
         }
     }
@@ -66,11 +58,6 @@ impl MpcLevel {
     #[must_use]
     pub const fn percent(self) -> Option<u8> {
         match self {
-            Self::P73 => Some(73),
-            Self::P87 => Some(87),
-            Self::P95 => Some(95),
-            Self::P98 => Some(98),
-            Self::P99 => Some(99),
             Self::Percent(percent) => Some(percent),
             Self::Sigmas(_) => None,
             Self::FullWidth => Some(100),
@@ -84,12 +71,10 @@ impl MpcLevel {
         match self {
             Self::Sigmas(t) => t,
             Self::FullWidth => f64::INFINITY,
-            Self::Percent(percent) => normal_margin(f64::from(percent) / 100.0),
-            Self::P73 => NORMAL_QUANTILES[0],
-            Self::P87 => NORMAL_QUANTILES[1],
-            Self::P95 => NORMAL_QUANTILES[2],
-            Self::P98 => NORMAL_QUANTILES[3],
-            Self::P99 => NORMAL_QUANTILES[4],
+            Self::Percent(percent) => LEVELS
+                .iter()
+                .position(|&level| level == percent)
+                .map_or_else(|| normal_margin(f64::from(percent) / 100.0), |level| NORMAL_QUANTILES[level]),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! What a search found.
 
 use super::depth::Depth;
-use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
 use crate::engine::score::Score;
 
@@ -35,25 +34,7 @@ pub(super) struct Iteration {
 }
 
 impl SearchResult {
-    /// The result of a game that is over.
-    pub(super) fn of_finished_game(position: Position) -> Self {
-        Self {
-            score: position.final_discs().into(),
-            best_move: None,
-            depth: Depth(position.empties()),
-            exact: true,
-            nodes: 1,
-            line: Vec::new(),
-            complete: true,
-            stopped: false,
-        }
-    }
-
     /// The result, unless the stop flag ended the search: how far it got by then depends on the time.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn unless_stopped(self) -> Result<Self, Stopped> {
         if self.stopped { Err(Stopped) } else { Ok(self) }
     }

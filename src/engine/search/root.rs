@@ -1,10 +1,10 @@
 //! The root: one iteration after another, and the moves to choose from.
 
-use super::candidates::{Candidates, StaticValue};
+use super::candidates::{StaticValue, unordered_candidates};
 use super::depth::Depth;
 use super::endgame;
 use super::endgame::node::EndNode;
-use super::midgame::{best_child, open_window, order, passed, static_value};
+use super::midgame::{best_child, order, passed, search, static_value};
 use super::node::Node;
 use super::result::Iteration;
 use super::run::{Policy, Run};
@@ -28,6 +28,9 @@ const ASPIRATION_DEPTH_MIN: Depth = Depth(4);
 /// Half the width of the first exact window; odd, so that no score lies on its edge.
 const SOLVE_ASPIRATION: Discs = Discs(3);
 
+/// The width of the exact windows after it.
+const SOLVE_WIDTH: Discs = Discs(6);
+
 /// Selective searches with different windows may contradict each other. If the value has changed sides more often than this, the
 /// whole window is searched.
 const SIDE_CHANGES_MAX: u32 = 8;
@@ -46,9 +49,9 @@ fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Positi
         passed::<K, P>(run, &node, OpenWindow::full(), depth)
     } else {
         for depth in steps_to(depth).filter(|&step| step < depth) {
-            open_window::<K, P>(run, &node, OpenWindow::full(), depth);
+            let _ = search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth);
         }
-        open_window::<K, P>(run, &node, OpenWindow::full(), depth)
+        search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth)
     };
     (!run.stopped).then_some(value)
 }
@@ -124,13 +127,13 @@ fn root_orders_body<K: Kernel>(
     is_exact: bool,
 ) -> Vec<(Square, i32)> {
     let node = root_node::<K>(run, position);
-    let mut candidates: Candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     if is_exact {
-        endgame::order::<K>(run, &EndNode::root::<K>(position), candidates.as_mut_slice());
+        endgame::order::order::<K>(run, &EndNode::root::<K>(position), &mut candidates);
     } else {
-        order::<K, OpenWindow>(run, &node, candidates.as_mut_slice(), OpenWindow::full(), depth);
+        order::<K, OpenWindow>(run, &node, &mut candidates, OpenWindow::full(), depth);
     }
-    candidates.as_slice().iter().map(|candidate| (candidate.square, candidate.order)).collect()
+    candidates.iter().map(|candidate| (candidate.square, candidate.order)).collect()
 }
 
 fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
@@ -152,7 +155,7 @@ fn root_search_body<K: Kernel, P: Policy>(
     first: Option<Square>,
 ) -> Option<Iteration> {
     run.nodes += 1;
-    let mut candidates = Candidates::new::<K>(node.position, node.moves);
+    let mut candidates = unordered_candidates::<K>(node.position, node.moves);
     let (value, best) = best_child::<K, OpenWindow, P>(run, node, &mut candidates, first, window, depth);
     if run.stopped {
         return None;
@@ -231,9 +234,9 @@ impl Aspiration {
         (self.low, self.high) = if SIDE_CHANGES_MAX < self.side_changes {
             (alpha, beta)
         } else if is_below {
-            ((value - SOLVE_ASPIRATION * 2).max(alpha), value + Discs(1))
+            ((value - SOLVE_WIDTH).max(alpha), value + Discs(1))
         } else {
-            (value - Discs(1), (value + SOLVE_ASPIRATION * 2).min(beta))
+            (value - Discs(1), (value + SOLVE_WIDTH).min(beta))
         };
         true
     }

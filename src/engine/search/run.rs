@@ -9,6 +9,7 @@ use super::sampling::NodeSampler;
 use super::selective::Pruner;
 use super::table::{Known, Sureness, Table};
 use super::window::Window;
+use crate::engine::board::kernel::KernelChoice;
 use crate::engine::board::square::Square;
 use crate::engine::eval::incremental::{Accumulator, Incremental};
 use crate::engine::score::Score;
@@ -54,6 +55,7 @@ pub(super) struct Extras {
 
 /// The state of a search and what it may use.
 pub(super) struct Run<'r> {
+    pub(super) kernel: KernelChoice,
     pub(super) incremental: &'r Incremental,
     pub(super) mpc: &'r MpcTable,
     pub(super) table: &'r Table,
@@ -62,12 +64,11 @@ pub(super) struct Run<'r> {
     pub(super) hits: Hits,
     pub(super) nodes: u64,
     pub(super) stopped: bool,
-    level: MpcLevel,
     pub(super) margin: Margin,
     pub(super) sureness: Sureness,
-    nodes_max: u64,
+    pub(super) nodes_max: u64,
     pub(super) next_check: u64,
-    stops: [&'r AtomicBool; 2],
+    pub(super) stops: [&'r AtomicBool; 2],
     /// `None` if the searcher is alone.
     pub(super) member: Option<&'r mut Membership>,
     pub(super) marked: Marked,
@@ -78,45 +79,10 @@ pub(super) struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    pub(super) fn new(
-        incremental: &'r Incremental,
-        mpc: &'r MpcTable,
-        table: &'r Table,
-        local: &'r Table,
-        accumulators: &'r mut [Accumulator; PLIES],
-        stops: [&'r AtomicBool; 2],
-    ) -> Self {
-        Self {
-            incremental,
-            mpc,
-            table,
-            local,
-            accumulators,
-            hits: Hits::AtLeast,
-            nodes: 0,
-            stopped: false,
-            level: MpcLevel::FullWidth,
-            margin: Margin::new(MpcLevel::FullWidth),
-            sureness: Sureness::FULL,
-            nodes_max: u64::MAX,
-            next_check: u64::MAX,
-            stops,
-            member: None,
-            marked: Marked::NONE,
-            open_nodes: ArrayVec::new(),
-            settled: None,
-            extras: None,
-        }
-    }
-
-    pub(super) const fn level(&self) -> MpcLevel {
-        self.level
-    }
-
     pub(super) fn set_level(&mut self, level: MpcLevel) {
-        self.level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
-        self.margin = Margin::new(self.level);
-        self.sureness = Sureness::new(self.level);
+        let level = if self.mpc.is_empty() { MpcLevel::FullWidth } else { level };
+        self.margin = Margin::new(level);
+        self.sureness = Sureness::new(level);
     }
 
     /// From now on the search prunes and extends as `extras` say, so that its results answer no other search.

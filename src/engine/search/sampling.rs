@@ -25,15 +25,12 @@ pub struct SampledNode {
 
 /// Finds the node that a request asks for.
 pub(super) struct NodeSampler {
-    request: NodeRequest,
-    least: Option<(u64, SampledNode)>,
+    pub(super) request: NodeRequest,
+    /// The node of the least hash so far.
+    pub(super) least: Option<(u64, SampledNode)>,
 }
 
 impl NodeSampler {
-    pub(super) const fn new(request: NodeRequest) -> Self {
-        Self { request, least: None }
-    }
-
     /// Considers a null-window node.
     pub(super) fn visit(&mut self, node: &Node, alpha: Score, depth: Depth) {
         if depth != self.request.depth {
@@ -44,11 +41,6 @@ impl NodeSampler {
         if self.least.is_none_or(|(least, _)| hash < least) {
             self.least = Some((hash, SampledNode { position, alpha }));
         }
-    }
-
-    /// The node found, if any had the depth asked for.
-    pub(super) fn sample(&self) -> Option<SampledNode> {
-        self.least.map(|(_, node)| node)
     }
 }
 

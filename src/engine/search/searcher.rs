@@ -2,24 +2,23 @@
 
 use super::depth::Depth;
 use super::limits::Limits;
-use super::membership::Membership;
+use super::membership::{Marked, Membership};
 use super::mpc::MpcTable;
-use super::mpc_level::MpcLevel;
+use super::mpc_level::{Margin, MpcLevel};
 use super::node::PLIES;
 use super::result::{SearchResult, Stopped};
-use super::root::{iterate, root_orders, solve, value_at_depth};
+use super::root::{iterate, solve, value_at_depth};
 use super::run::{Extras, Hits, Plain, Run, WithExtras};
 use super::sampling::{NodeRequest, NodeSampler, SampledNode};
 use super::selective::{Pruner, Selective};
-use super::table::Table;
-use super::to_end::{exact_result, proven_result, result, selective_result};
+use super::table::{Sureness, Table};
 use super::window::OpenWindow;
 use crate::engine::board::kernel::{KernelChoice, with_kernel};
 use crate::engine::board::position::Position;
-use crate::engine::board::square::Square;
 use crate::engine::eval::evaluation::Evaluation;
 use crate::engine::eval::incremental::Accumulator;
 use crate::engine::score::Score;
+use arrayvec::ArrayVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,16 +26,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Searches positions with one model; its table is kept from one search to the next until it is cleared.
+#[must_use]
 pub struct Searcher<'m> {
-    evaluation: &'m Evaluation,
+    pub(super) evaluation: &'m Evaluation,
     mpc: &'m MpcTable,
     kernel: KernelChoice,
-    table: Arc<Table>,
-    local: Table,
+    pub(super) table: Arc<Table>,
+    /// What is not shared with a team.
+    pub(super) local: Table,
     accumulators: Box<[Accumulator; PLIES]>,
     stop: &'m AtomicBool,
     alarm: Arc<AtomicBool>,
-    membership: Option<Membership>,
+    pub(super) membership: Option<Membership>,
 }
 
 /// From this depth on a selective search to the end is one to final scores; nearer to the end cuts save nothing.
@@ -47,22 +48,19 @@ const LOCAL_TABLE_BITS: u8 = 13;
 
 impl<'m> Searcher<'m> {
     /// A searcher with an empty table of 2^`table_bits` entries, 16 bytes each.
-    #[must_use]
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8) -> Self {
         Self::with_kernel(evaluation, mpc, table_bits, KernelChoice::detect())
     }
 
     /// As [`Searcher::new`], with the given kernel; results and node counts do not depend on it.
-    #[must_use]
     pub fn with_kernel(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, kernel: KernelChoice) -> Self {
-        let accumulators = Box::new([Accumulator::ZERO; PLIES]);
         Self {
             evaluation,
             mpc,
             kernel,
             table: Arc::new(Table::new(table_bits)),
             local: Table::new(LOCAL_TABLE_BITS),
-            accumulators,
+            accumulators: Box::new([Accumulator::ZERO; PLIES]),
             stop: &NEVER,
             alarm: Arc::default(),
             membership: None,
@@ -81,50 +79,22 @@ impl<'m> Searcher<'m> {
         }
     }
 
-    /// Begins a search of the whole team.
-    pub(super) fn begin_together(&mut self) {
-        if let Some(membership) = &mut self.membership {
-            membership.begin();
-        }
-    }
-
     /// The same searcher, whose searches end soon after `stop` is raised: they check it every few thousand nodes. A flag
     /// that is not raised changes nothing.
-    #[must_use]
     pub const fn stopped_by(mut self, stop: &'m AtomicBool) -> Self {
         self.stop = stop;
         self
     }
 
     /// The same searcher, whose searches end soon after either flag is raised: that of [`Searcher::stopped_by`], or this one.
-    #[must_use]
     pub fn alarmed_by(mut self, alarm: &Arc<AtomicBool>) -> Self {
         self.alarm = Arc::clone(alarm);
         self
     }
 
-    /// Changes the size of the table to 2^`table_bits` entries, and returns whether it had another. The new one is empty.
-    pub(super) fn set_table_bits(&mut self, table_bits: u8) -> bool {
-        let changes = self.table.bits() != table_bits;
-        if changes {
-            self.table = Arc::new(Table::new(table_bits));
-        }
-        changes
-    }
-
-    /// Takes the table of another searcher.
-    pub(super) fn share_table(&mut self, other: &Self) {
-        self.table = Arc::clone(&other.table);
-    }
-
     /// Forgets all earlier searches, so that results are those of a new searcher.
     pub fn clear(&mut self) {
         self.table.clear();
-        self.clear_local();
-    }
-
-    /// Forgets what the searcher does not share with its team.
-    pub(super) fn clear_local(&mut self) {
         self.local.clear();
     }
 
@@ -142,7 +112,9 @@ impl<'m> Searcher<'m> {
         if position.legal_moves() == 0 {
             let passed = position.pass();
             if passed.legal_moves() == 0 {
-                return SearchResult::of_finished_game(position);
+                let (score, depth) = (position.final_discs().into(), Depth(position.empties()));
+                let (exact, complete, line) = (true, true, Vec::new());
+                return SearchResult { score, best_move: None, depth, exact, nodes: 1, line, complete, stopped: false };
             }
             let result = self.search(passed, limits);
             return SearchResult { score: -result.score, best_move: None, nodes: result.nodes + 1, ..result };
@@ -156,50 +128,41 @@ impl<'m> Searcher<'m> {
 
     /// Searches a position with a legal move.
     fn search_moves(&mut self, position: Position, limits: Limits) -> SearchResult {
-        let kernel = self.kernel;
         let prunes = limits.selective != Selective::NONE;
         let mut extras = prunes.then(|| Extras { pruner: Pruner::new(limits.selective), sampler: None });
         let mut run = self.run();
         if position.empties() <= limits.exact_empties {
-            return exact_result(&mut run, kernel, position, limits.nodes);
+            return run.exact_result(position, limits.nodes);
         }
         run.set_level(limits.mpc);
         let end = Depth(position.empties());
         let depth = limits.depth.min(end);
-        let to_end = depth == end && END_DEPTH_MIN <= depth && run.level() != MpcLevel::FullWidth;
+        let to_end = depth == end && END_DEPTH_MIN <= depth && run.margin.is_finite();
         let found = if let Some(extras) = &mut extras {
             run.use_extras(extras);
-            let iteration = with_kernel!(kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
-            SearchResult { complete: !run.stopped, exact: false, ..result(&run, position, iteration) }
+            let iteration = with_kernel!(run.kernel, iterate::<WithExtras>(&mut run, position, depth, limits.nodes));
+            SearchResult { exact: false, ..run.result(position, iteration) }
         } else if to_end {
-            selective_result(&mut run, kernel, position, limits.nodes)
+            run.selective_result(position, limits.nodes)
         } else {
-            let iteration = with_kernel!(kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
-            SearchResult { complete: !run.stopped, ..result(&run, position, iteration) }
+            let iteration = with_kernel!(run.kernel, iterate::<Plain>(&mut run, position, depth, limits.nodes));
+            run.result(position, iteration)
         };
         if run.stopped || found.exact || limits.wld_empties < position.empties() {
             return found;
         }
-        proven_result(&mut run, kernel, position, found)
+        run.proven_result(position, found)
     }
 
     /// The value of a full-window search of exactly this depth, and its nodes; never switches to the endgame solver.
     ///
     /// With [`MpcLevel::FullWidth`] it is the minimax value of the static values `depth` moves ahead, clamped to
     /// ±64,000, or of the final results of games that end sooner.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn score_at_depth(&mut self, position: Position, depth: Depth, mpc: MpcLevel) -> Result<(Score, u64), Stopped> {
         self.selective_score_at_depth(position, depth, mpc, Selective::NONE)
     }
 
     /// As [`Searcher::score_at_depth`], with forward pruning and extensions.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn selective_score_at_depth(
         &mut self,
         position: Position,
@@ -207,41 +170,35 @@ impl<'m> Searcher<'m> {
         mpc: MpcLevel,
         selective: Selective,
     ) -> Result<(Score, u64), Stopped> {
-        let kernel = self.kernel;
         let mut extras = Extras { pruner: Pruner::new(selective), sampler: None };
         let mut run = self.run();
         run.set_level(mpc);
         run.hits = Hits::Exactly;
         let value = if selective == Selective::NONE {
-            with_kernel!(kernel, value_at_depth::<Plain>(&mut run, position, depth))
+            with_kernel!(run.kernel, value_at_depth::<Plain>(&mut run, position, depth))
         } else {
             run.use_extras(&mut extras);
-            with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth))
+            with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth))
         };
         value.map(|value| (value, run.nodes)).ok_or(Stopped)
     }
 
     /// A null-window node of the tree that a full-width search of this depth visits; `None` if no such node has the depth
     /// asked for. It depends on the arguments and the model alone if the table is cleared before.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn sample_node(
         &mut self,
         position: Position,
         depth: Depth,
         request: NodeRequest,
     ) -> Result<Option<SampledNode>, Stopped> {
-        let kernel = self.kernel;
-        let sampler = Some(NodeSampler::new(request));
+        let sampler = Some(NodeSampler { request, least: None });
         let mut extras = Extras { pruner: Pruner::new(Selective::NONE), sampler };
         let mut run = self.run();
         run.extras = Some(&mut extras);
         run.hits = Hits::Exactly;
-        let value = with_kernel!(kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
-        value.ok_or(Stopped)?;
-        Ok(extras.sampler.and_then(|sampler| sampler.sample()))
+        let value = with_kernel!(run.kernel, value_at_depth::<WithExtras>(&mut run, position, depth));
+        let _ = value.ok_or(Stopped)?;
+        Ok(extras.sampler.and_then(|sampler| Some(sampler.least?.1)))
     }
 
     /// The exact score with the best move and a line to the end of the game, unless the stop flag is raised.
@@ -250,14 +207,13 @@ impl<'m> Searcher<'m> {
         if result.stopped {
             return result;
         }
-        let kernel = self.kernel;
         let mut run = self.run();
         run.allow_stop(None);
         result.line.clear();
         let mut current = if result.best_move.is_none() { position.pass() } else { position };
         let mut score = if result.best_move.is_none() { -result.score } else { result.score };
         while current.legal_moves() != 0 {
-            let solved = with_kernel!(kernel, solve(&mut run, current, OpenWindow::full(), score));
+            let solved = with_kernel!(run.kernel, solve(&mut run, current, OpenWindow::full(), score));
             let Some((best, next)) = solved.and_then(|solved| Some((solved.best, current.play(solved.best)?))) else {
                 break;
             };
@@ -270,37 +226,28 @@ impl<'m> Searcher<'m> {
         result
     }
 
-    pub(super) const fn evaluation(&self) -> &Evaluation {
-        self.evaluation
-    }
-
-    /// The legal moves with their order in a search of this depth or an exact one, and the nodes that ordering took.
-    pub(super) fn move_orders(
-        &mut self,
-        position: Position,
-        depth: Depth,
-        is_exact: bool,
-    ) -> (Vec<(Square, i32)>, u64) {
-        let kernel = self.kernel;
-        let mut run = self.run();
-        let depth = depth.min(Depth(position.empties()));
-        let orders = with_kernel!(kernel, root_orders(&mut run, position, depth, is_exact));
-        (orders, run.nodes)
-    }
-
-    fn run(&mut self) -> Run<'_> {
-        let mut run = Run::new(
-            self.evaluation.incremental(),
-            self.mpc,
-            &self.table,
-            &self.local,
-            &mut self.accumulators,
-            [self.stop, &self.alarm],
-        );
-        if let Some(membership) = &mut self.membership {
-            run.join(membership);
+    pub(super) fn run(&mut self) -> Run<'_> {
+        Run {
+            kernel: self.kernel,
+            incremental: &self.evaluation.incremental,
+            mpc: self.mpc,
+            table: &self.table,
+            local: &self.local,
+            accumulators: &mut self.accumulators,
+            hits: Hits::AtLeast,
+            nodes: 0,
+            stopped: false,
+            margin: Margin::new(MpcLevel::FullWidth),
+            sureness: Sureness::FULL,
+            nodes_max: u64::MAX,
+            next_check: u64::MAX,
+            stops: [self.stop, &self.alarm],
+            marked: if self.membership.is_some() { Marked::OF_TEAM } else { Marked::NONE },
+            member: self.membership.as_mut(),
+            open_nodes: ArrayVec::new(),
+            settled: None,
+            extras: None,
         }
-        run
     }
 }
 

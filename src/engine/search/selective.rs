@@ -35,32 +35,17 @@ impl Selective {
     pub const NONE: Self = Self { threshold: None, rank: None, extension: None };
 }
 
-/// A move on the way to a node.
-#[derive(Clone, Copy)]
-struct LastMove {
-    disc: u64,
-    lost_value: bool,
-}
-
-impl LastMove {
-    const PASS: Self = Self { disc: 0, lost_value: false };
-}
-
 /// Decides what to prune and what to extend on the current line.
 pub(super) struct Pruner {
     selective: Selective,
-    last_moves: [LastMove; PLIES], // [ply]
-    extending: bool,
+    /// The disc of the move that led to each ply, if it lost static value.
+    pub(super) lost_value: [u64; PLIES], // [ply]
+    pub(super) extending: bool,
 }
 
 impl Pruner {
     pub(super) const fn new(selective: Selective) -> Self {
-        Self { selective, last_moves: [LastMove::PASS; PLIES], extending: false }
-    }
-
-    /// A pass leads to `ply`.
-    pub(super) const fn pass(&mut self, ply: usize) {
-        self.last_moves[ply] = LastMove::PASS;
+        Self { selective, lost_value: [0; PLIES], extending: false }
     }
 
     /// Whether the rank alone skips the move searched as number `turn`, from 0.
@@ -89,12 +74,12 @@ impl Pruner {
         if turn != 0 && self.selective.threshold.is_some_and(|threshold| value < node_value - threshold) {
             return true;
         }
-        self.last_moves[node.ply + 1] = LastMove { disc: candidate.square.bit(), lost_value: value < node_value };
+        self.lost_value[node.ply + 1] = if value < node_value { candidate.square.bit() } else { 0 };
         false
     }
 
-    /// Whether a reply with this value in a node with `depth` plies left calls for an extension, which then lasts until
-    /// [`Pruner::end_extension`].
+    /// Whether a reply with this value in a node with `depth` plies left calls for an extension, which then lasts as long
+    /// as `extending`.
     #[inline(always)]
     pub(super) fn begin_extension(&mut self, node: &Node, flips: u64, value: Score, beta: Score, depth: Depth) -> bool {
         let here = match self.selective.extension {
@@ -102,18 +87,12 @@ impl Pruner {
             Some(Extension::Horizon) => depth == Depth(1),
             Some(Extension::EveryDepth) => true,
         };
-        let last = self.last_moves[node.ply];
         let begins = here
             && !self.extending
-            && last.lost_value
-            && flips & last.disc != 0
+            && flips & self.lost_value[node.ply] != 0
             && value <= beta
             && depth + EXTENSION_PLIES <= Depth(node.empties());
         self.extending |= begins;
         begins
-    }
-
-    pub(super) const fn end_extension(&mut self) {
-        self.extending = false;
     }
 }

@@ -9,63 +9,58 @@ use super::membership::{Board, Membership};
 use super::mpc::MpcTable;
 use super::result::SearchResult;
 use super::searcher::Searcher;
+use super::table::Table;
 use crate::engine::eval::evaluation::Evaluation;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Searchers of one position with a common table.
+#[must_use]
 pub struct Team<'m> {
-    first: Searcher<'m>,
-    others: Vec<Searcher<'m>>,
+    members: Vec<Searcher<'m>>, // at least one
     board: Arc<Board>,
 }
 
 impl<'m> Team<'m> {
     /// A team of `size` searchers, at least one, with an empty table of 2^`table_bits` entries, 16 bytes each.
-    #[must_use]
     pub fn new(evaluation: &'m Evaluation, mpc: &'m MpcTable, table_bits: u8, size: usize) -> Self {
         let board = Arc::new(Board::new());
-        let membership = || Membership::new(Arc::clone(&board));
         let alone = Searcher::new(evaluation, mpc, table_bits);
-        let others: Vec<_> = (1..size).map(|_| alone.member(membership())).collect();
-        let first = if others.is_empty() { alone } else { alone.member(membership()) };
-        Self { first, others, board }
+        let member = |_| alone.member(Membership { board: Arc::clone(&board), step: 0 });
+        let members = if 1 < size { (0..size).map(member).collect() } else { vec![alone] };
+        Self { members, board }
     }
 
     /// The same team, whose searches end soon after `stop` is raised.
-    #[must_use]
     pub fn stopped_by(self, stop: &'m AtomicBool) -> Self {
-        let others = self.others.into_iter().map(|member| member.stopped_by(stop)).collect();
-        Self { first: self.first.stopped_by(stop), others, board: self.board }
+        Self { members: self.members.into_iter().map(|member| member.stopped_by(stop)).collect(), ..self }
     }
 
     /// As [`Searcher::alarmed_by`].
-    #[must_use]
     pub fn alarmed_by(self, alarm: &Arc<AtomicBool>) -> Self {
-        let others = self.others.into_iter().map(|member| member.alarmed_by(alarm)).collect();
-        Self { first: self.first.alarmed_by(alarm), others, board: self.board }
+        Self { members: self.members.into_iter().map(|member| member.alarmed_by(alarm)).collect(), ..self }
     }
 
     /// The first member and the others, ready for one search: each calls the same method with the same arguments in its own
     /// thread. A limit of nodes holds for each of them.
     pub fn members(&mut self) -> (&mut Searcher<'m>, &mut [Searcher<'m>]) {
         self.board.wipe();
-        self.first.begin_together();
-        self.others.iter_mut().for_each(Searcher::begin_together);
-        (&mut self.first, &mut self.others)
+        self.members.iter_mut().filter_map(|member| member.membership.as_mut()).for_each(|member| member.step = 0);
+        self.members.split_first_mut().expect("a team has a member")
     }
 
     /// Changes the size of the table to 2^`table_bits` entries; a table of another size is empty.
     pub fn set_table_bits(&mut self, table_bits: u8) {
-        if self.first.set_table_bits(table_bits) {
-            self.others.iter_mut().for_each(|other| other.share_table(&self.first));
+        if self.members[0].table.bits() != table_bits {
+            let table = Arc::new(Table::new(table_bits));
+            self.members.iter_mut().for_each(|member| member.table = Arc::clone(&table));
         }
     }
 
     /// Forgets all earlier searches, so that results are those of a new team.
     pub fn clear(&mut self) {
-        self.first.clear();
-        self.others.iter_mut().for_each(Searcher::clear_local);
+        self.members[0].table.clear();
+        self.members.iter().for_each(|member| member.local.clear());
     }
 }
 

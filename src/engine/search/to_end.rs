@@ -7,7 +7,7 @@ use super::root::{iterate, solve};
 use super::run::{Plain, Run};
 use super::table::Key;
 use super::window::{Alpha, Beta, OpenWindow};
-use crate::engine::board::kernel::{KernelChoice, with_kernel};
+use crate::engine::board::kernel::with_kernel;
 use crate::engine::board::position::Position;
 use crate::engine::score::{Discs, Score};
 
@@ -28,83 +28,68 @@ const fn preview_level(empties: u8) -> MpcLevel {
     if empties < SURE_EMPTIES_MIN { MpcLevel::P73 } else { MpcLevel::P95 }
 }
 
-/// The depth of the search before one to the end.
-fn preview_depth(empties: u8) -> Depth {
-    Depth(empties.saturating_sub(PREVIEW_DISTANCE).max(1))
-}
+impl Run<'_> {
+    /// Solves a position, each search with the window and the moves that a cheaper one found.
+    pub(super) fn exact_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
+        let empties = position.empties();
+        self.set_level(preview_level(empties));
+        let preview = self.preview(position, nodes_max);
+        let mut guess = preview.value;
+        if SELECTIVE_EMPTIES_MIN <= empties && self.margin.is_finite() {
+            let selective = with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), guess));
+            guess = selective.map_or(guess, |selective| selective.value);
+        }
+        self.set_level(MpcLevel::FullWidth);
+        match with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), guess)) {
+            Some(solved) => self.result(position, solved),
+            None => SearchResult { exact: false, ..self.result(position, preview) },
+        }
+    }
 
-/// Solves a position, each search with the window and the moves that a cheaper one found.
-pub(super) fn exact_result(
-    run: &mut Run<'_>,
-    kernel: KernelChoice,
-    position: Position,
-    nodes_max: Option<u64>,
-) -> SearchResult {
-    let empties = position.empties();
-    run.set_level(preview_level(empties));
-    let preview = with_kernel!(kernel, iterate::<Plain>(run, position, preview_depth(empties), nodes_max));
-    let mut guess = preview.value;
-    if SELECTIVE_EMPTIES_MIN <= empties && run.level() != MpcLevel::FullWidth {
-        let selective = with_kernel!(kernel, solve(run, position, OpenWindow::full(), guess));
-        guess = selective.map_or(guess, |selective| selective.value);
+    /// Final scores with selective cuts, which make them uncertain.
+    pub(super) fn selective_result(&mut self, position: Position, nodes_max: Option<u64>) -> SearchResult {
+        let preview = self.preview(position, nodes_max);
+        let found = with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), preview.value));
+        self.result(position, found.unwrap_or(preview))
     }
-    run.set_level(MpcLevel::FullWidth);
-    match with_kernel!(kernel, solve(run, position, OpenWindow::full(), guess)) {
-        Some(solved) => result(run, position, solved),
-        None => SearchResult { complete: false, exact: false, ..result(run, position, preview) },
-    }
-}
 
-/// Final scores with selective cuts, which make them uncertain.
-pub(super) fn selective_result(
-    run: &mut Run<'_>,
-    kernel: KernelChoice,
-    position: Position,
-    nodes_max: Option<u64>,
-) -> SearchResult {
-    let depth = preview_depth(position.empties());
-    let preview = with_kernel!(kernel, iterate::<Plain>(run, position, depth, nodes_max));
-    match with_kernel!(kernel, solve(run, position, OpenWindow::full(), preview.value)) {
-        Some(found) => result(run, position, found),
-        None => SearchResult { complete: false, ..result(run, position, preview) },
+    /// The search by depth before one to the end.
+    fn preview(&mut self, position: Position, nodes_max: Option<u64>) -> Iteration {
+        let depth = Depth(position.empties().saturating_sub(PREVIEW_DISTANCE).max(1));
+        with_kernel!(self.kernel, iterate::<Plain>(self, position, depth, nodes_max))
     }
-}
 
-/// Gives the result of a search by depth the sign that a proof of who wins finds.
-pub(super) fn proven_result(
-    run: &mut Run<'_>,
-    kernel: KernelChoice,
-    position: Position,
-    by_depth: SearchResult,
-) -> SearchResult {
-    run.set_level(MpcLevel::FullWidth);
-    let draw = OpenWindow::new(Alpha(Discs(-1)), Beta(Discs(1)));
-    let Some(proof) = with_kernel!(kernel, solve(run, position, draw, by_depth.score)) else {
-        return SearchResult { complete: false, nodes: run.nodes, ..by_depth };
-    };
-    let proven = result(run, position, proof);
-    if proof.value == Score(0) {
-        proven
-    } else if Score(0) < proof.value {
-        SearchResult { score: by_depth.score.max(WIN_MIN), exact: false, depth: by_depth.depth, ..proven }
-    } else {
-        SearchResult { score: by_depth.score.min(-WIN_MIN), nodes: run.nodes, ..by_depth }
+    /// Gives the result of a search by depth the sign that a proof of who wins finds.
+    pub(super) fn proven_result(&mut self, position: Position, by_depth: SearchResult) -> SearchResult {
+        self.set_level(MpcLevel::FullWidth);
+        let draw = OpenWindow::new(Alpha(Discs(-1)), Beta(Discs(1)));
+        let Some(proof) = with_kernel!(self.kernel, solve(self, position, draw, by_depth.score)) else {
+            return SearchResult { complete: false, nodes: self.nodes, ..by_depth };
+        };
+        let proven = self.result(position, proof);
+        if proof.value == Score(0) {
+            proven
+        } else if Score(0) < proof.value {
+            SearchResult { score: by_depth.score.max(WIN_MIN), exact: false, depth: by_depth.depth, ..proven }
+        } else {
+            SearchResult { score: by_depth.score.min(-WIN_MIN), nodes: self.nodes, ..by_depth }
+        }
     }
-}
 
-/// The result of a finished iteration, with the line that the table holds.
-pub(super) fn result(run: &Run<'_>, position: Position, iteration: Iteration) -> SearchResult {
-    let Iteration { value: score, best, depth } = iteration;
-    let mut line = vec![best];
-    let mut current = position.play(best);
-    while let Some(position) = current {
-        let to_move = if position.legal_moves() == 0 { position.pass() } else { position };
-        let best = run.table.get(Key::new(to_move)).and_then(|known| known.best);
-        let next = best.and_then(|best| to_move.play(best));
-        line.extend(best.filter(|_| next.is_some()));
-        current = next;
+    /// The result of a finished iteration, the last one if the search was stopped, with the line that the table holds.
+    pub(super) fn result(&self, position: Position, iteration: Iteration) -> SearchResult {
+        let Iteration { value: score, best, depth } = iteration;
+        let mut line = vec![best];
+        let mut current = position.play(best);
+        while let Some(position) = current {
+            let to_move = if position.legal_moves() == 0 { position.pass() } else { position };
+            let best = self.table.get(Key::new(to_move)).and_then(|known| known.best);
+            let next = best.and_then(|best| to_move.play(best));
+            line.extend(best.filter(|_| next.is_some()));
+            current = next;
+        }
+        let exact = depth == Depth(position.empties()) && !self.margin.is_finite();
+        let (best_move, nodes, complete) = (Some(best), self.nodes, !self.stopped);
+        SearchResult { score, best_move, depth, exact, nodes, line, complete, stopped: false }
     }
-    let exact = depth == Depth(position.empties()) && run.level() == MpcLevel::FullWidth;
-    let (best_move, nodes) = (Some(best), run.nodes);
-    SearchResult { score, best_move, depth, exact, nodes, line, complete: true, stopped: false }
 }

@@ -62,15 +62,12 @@ pub trait Window: Copy {
     fn beta(self) -> Self::Unit;
 
     /// The same question about a move to this node, asked of the opponent.
-    #[must_use]
     fn for_opponent(self) -> Self;
 
     /// What is left to ask when the value is known to lie from `lower` to `upper`, which decides nothing.
-    #[must_use]
     fn narrowed_to(self, lower: Self::Unit, upper: Self::Unit) -> Self;
 
     /// What is left to ask when a move worth `value`, which is less than beta, has been found.
-    #[must_use]
     fn raised_to(self, value: Self::Unit) -> Self;
 
     /// Whether a value lies between the bounds.
@@ -81,14 +78,12 @@ pub trait Window: Copy {
     }
 
     /// The window without values between its bounds that has the same lower bound.
-    #[must_use]
     #[inline(always)]
     fn null(self) -> NullWindow<Self::Unit> {
         NullWindow::above(self.alpha())
     }
 
     /// The same bounds as an open window.
-    #[must_use]
     #[inline(always)]
     fn open(self) -> OpenWindow<Self::Unit> {
         OpenWindow { alpha: self.alpha(), beta: self.beta() }
@@ -97,13 +92,13 @@ pub trait Window: Copy {
 
 /// Whether a value is greater than `alpha`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct NullWindow<U = Score> {
     alpha: U,
 }
 
 impl<U: Unit> NullWindow<U> {
     /// Asks whether a value is greater than `alpha`.
-    #[must_use]
     #[inline(always)]
     pub const fn above(alpha: U) -> Self {
         Self { alpha }
@@ -167,6 +162,7 @@ impl<U: Unit> Window for NullWindow<U> {
 /// assert_eq!(window.for_opponent().alpha(), Score(-2_000));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct OpenWindow<U = Score> {
     alpha: U,
     beta: U,
@@ -174,7 +170,6 @@ pub struct OpenWindow<U = Score> {
 
 impl<U: Unit> OpenWindow<U> {
     /// A window between two bounds.
-    #[must_use]
     #[inline(always)]
     pub fn new(Alpha(alpha): Alpha<U>, Beta(beta): Beta<U>) -> Self {
         debug_assert!(alpha < beta, "alpha is less than beta");
@@ -182,17 +177,9 @@ impl<U: Unit> OpenWindow<U> {
     }
 
     /// The window that every value lies in.
-    #[must_use]
     #[inline(always)]
     pub fn full() -> Self {
         Self { alpha: -U::MAX, beta: U::MAX }
-    }
-
-    /// The window of every value greater than `alpha`.
-    #[must_use]
-    #[inline(always)]
-    pub fn above(alpha: U) -> Self {
-        Self { alpha, beta: U::MAX.max(alpha.successor()) }
     }
 }
 

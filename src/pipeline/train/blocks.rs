@@ -71,10 +71,6 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// Adds rows.
-    ///
-    /// # Errors
-    ///
-    /// A full disk, or whatever else the system refuses.
     pub fn extend(&mut self, rows: &[R]) -> Result<(), ArtifactError> {
         for &(mut row) in rows {
             if self.keeps(clamped_empties(&row)) {
@@ -155,10 +151,6 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// Appends the rows of a block with a number of empty squares in a range, fewest first.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub fn read(&self, block: usize, empties: &RangeInclusive<u8>, rows: &mut Vec<R>) -> Result<(), ArtifactError> {
         let (begin, end) = self.places(block, empties);
         let Some((scratch, places)) = &self.scratch else {

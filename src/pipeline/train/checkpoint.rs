@@ -45,30 +45,18 @@ impl Checkpoint {
     }
 
     /// What a part of `count` slots has learned so far; `None` without a sound checkpoint of this step.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn read(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let finished = self.finished(part, count)?;
         if finished.is_some() { Ok(finished) } else { self.find(part, &self.begun_path(part), count) }
     }
 
     /// What a part of `count` slots has learned in all epochs; `None` without a sound checkpoint of this step.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let learned = self.find(part, &self.path(part), count)?;
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
     }
 
     /// Replaces the checkpoint of a part.
-    ///
-    /// # Errors
-    ///
-    /// A full disk, or whatever else the system refuses.
     pub(super) fn write(&self, part: u32, learned: &Learned) -> Result<(), ArtifactError> {
         create_folder(&self.folder)?;
         let mut bytes = (learned.errors.len() as u32).to_le_bytes().to_vec();
@@ -84,10 +72,6 @@ impl Checkpoint {
     }
 
     /// Removes all of them, and those of other steps: the model is published.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system refuses.
     pub(super) fn remove(&self) -> Result<(), ArtifactError> {
         let all = self.folder.parent().unwrap_or(&self.folder);
         if exists(all)? { remove_folder(all) } else { Ok(()) }

@@ -80,10 +80,6 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 }
 
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
-///
-/// # Errors
-///
-/// Whatever the system refuses.
 pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
     let parts = trainings * Plan::new(&task.features, task.config).parts().len();

@@ -29,10 +29,6 @@ pub struct Hint {
 
 impl Session<'_> {
     /// The best moves, at most `count`. Only a single one has a line, and may end at a node limit.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn hints(&mut self, count: usize, limits: Limits) -> Result<Hints, Stopped> {
         let position = self.game().latest().position;
         if count <= 1 || position.legal_moves() == 0 {

@@ -41,10 +41,6 @@ impl ReviewedMove {
 
 impl Session<'_> {
     /// All moves of the game in order, passes left out. The limits must allow a depth of one ply at least.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn review(&mut self) -> Result<Vec<ReviewedMove>, Stopped> {
         let plies = 0..self.game.plies().len();
         plies.filter_map(|ply| self.review_move(ply).transpose()).collect()
@@ -52,10 +48,6 @@ impl Session<'_> {
 
     /// The move after `ply` plies; `None` for a pass, and where there was no move yet. It depends on the game, the model and
     /// the limits alone.
-    ///
-    /// # Errors
-    ///
-    /// [`Stopped`].
     pub fn review_move(&mut self, ply: usize) -> Result<Option<ReviewedMove>, Stopped> {
         let Some(&Some(square)) = self.game.plies().get(ply) else { return Ok(None) };
         let ColoredPosition { position, black_to_move } = self.game.positions()[ply];

@@ -3,7 +3,7 @@
 use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
 use crate::engine::score::{Discs, Score};
-use crate::engine::search::candidates::Candidates;
+use crate::engine::search::candidates::Candidate;
 use crate::engine::search::midgame;
 use crate::engine::search::run::{Plain, Run};
 use crate::engine::search::table::{Key, Table};
@@ -67,11 +67,11 @@ pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWi
 pub(super) fn transposition_cut(
     run: &Run<'_>,
     node: &EndNode,
-    candidates: &Candidates,
+    candidates: &[Candidate],
     window: NullWindow<Discs>,
 ) -> Option<Discs> {
     let beta = Score::from(window.for_opponent().beta());
-    for candidate in candidates.as_slice() {
+    for candidate in candidates {
         let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
         let deep = node.depth() <= known.depth + 1 && run.sureness <= known.sureness;
         if deep && known.upper < beta {

@@ -1,16 +1,24 @@
-//! The last four empty squares, with separate code for each number of them.
+//! The last empty squares: no table, and no ordering but by parity; separate code for each number of them up to four.
 
 use super::node::Parity;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
-use crate::engine::board::square::Square;
+use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
 use crate::engine::search::run::Run;
 use crate::engine::search::window::{NullWindow, Unit, Window};
 
+/// With this many empty squares or fewer a table costs more than it saves.
+pub(super) const SHALLOW_EMPTIES_MAX: u32 = 5;
+
+kernel_entry! {
+    /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by parity.
+    pub(super) fn shallow(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body
+}
+
 kernel_entry! {
     /// The fail-soft value with at most four empty squares.
-    pub(super) fn last_four(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body
+    fn last_four(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body
 }
 
 kernel_entry! {
@@ -19,6 +27,40 @@ kernel_entry! {
 
 kernel_entry! {
     fn last_two(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 2]) -> Discs = last_two_body
+}
+
+#[inline(always)]
+fn shallow_body<K: Kernel>(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs {
+    if position.empties() <= 4 {
+        return last_four::<K>(run, position, window, parity);
+    }
+    run.nodes += 1;
+    let moves = position.legal_moves_by::<K>();
+    if moves == 0 {
+        if position.pass().legal_moves_by::<K>() == 0 {
+            return position.final_discs();
+        }
+        return -shallow::<K>(run, position.pass(), window.for_opponent(), parity);
+    }
+    let mut best = Discs::NOTHING;
+    let odd = moves & parity.odd_squares();
+    for moves in [odd, moves & !odd] {
+        for square in Squares(moves) {
+            let next = position.play_unchecked(square, position.flips_by::<K>(square));
+            let discs = if position.empties() == 5 {
+                -last_four::<K>(run, next, window.for_opponent(), parity.toggled(square))
+            } else {
+                -shallow::<K>(run, next, window.for_opponent(), parity.toggled(square))
+            };
+            if best < discs {
+                best = discs;
+                if window.alpha() < discs {
+                    return best;
+                }
+            }
+        }
+    }
+    best
 }
 
 #[inline(always)]

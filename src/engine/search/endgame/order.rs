@@ -18,13 +18,23 @@ const CORNER_ORDER: i32 = 32;
 /// Order millidiscs per weighted reply where the evaluation guides.
 const GUIDED_REPLY_ORDER: i32 = 2_500;
 
-/// Orders without the evaluation.
+/// Orders moves by a shallow search, replies against it; without the evaluation where that would cost more than it saves.
 #[inline(always)]
-pub(super) fn order_by_mobility(node: &EndNode, candidates: &mut [Candidate]) {
-    let odd = node.parity.odd_squares();
+pub(in crate::engine::search) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
+    if node.empties < GUIDED_EMPTIES_MIN {
+        let odd = node.parity.odd_squares();
+        for candidate in candidates {
+            let next = node.after(candidate);
+            candidate.order = fast_order(&next, candidate, odd, weighted_mobility(candidate.replies));
+        }
+        return;
+    }
+    let steps = GUIDE_DEPTH_EMPTIES.iter().filter(|&&empties| empties <= node.empties).count();
+    let depth = Depth((steps - 1) as u8);
+    let parent = node.midgame();
     for candidate in candidates {
-        let next = node.after(candidate);
-        candidate.order = fast_order(&next, candidate, odd, weighted_mobility(candidate.replies));
+        let value = midgame::value_after::<K>(run, &parent, candidate, depth);
+        candidate.order = value.0 - weighted_mobility(candidate.replies) * GUIDED_REPLY_ORDER;
     }
 }
 
@@ -36,16 +46,4 @@ pub(super) fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64, mobili
     let parity = if odd & bit != 0 { PARITY_ORDER } else { 0 };
     let corner = if CORNERS & bit != 0 { CORNER_ORDER } else { 0 };
     parity + corner - mobility * REPLY_ORDER - prospects * POTENTIAL_ORDER
-}
-
-/// Orders by a shallow search, replies against it.
-#[inline(always)]
-pub(super) fn guided_order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
-    let steps = GUIDE_DEPTH_EMPTIES.iter().filter(|&&empties| empties <= node.empties).count();
-    let depth = Depth((steps - 1) as u8);
-    let parent = node.midgame();
-    for candidate in candidates {
-        let value = midgame::value_after::<K>(run, &parent, candidate, depth);
-        candidate.order = value.0 - weighted_mobility(candidate.replies) * GUIDED_REPLY_ORDER;
-    }
 }
