@@ -1,14 +1,13 @@
 //! A stage cut into shards that any machines make in any order; the bytes are those of one machine. Which machines they are
 //! is known to the runners only, and nothing but the numbers of shards travels to them.
 
-pub mod check;
 pub mod command;
 pub mod dask;
 pub mod divide;
 pub mod drive;
 pub mod elsewhere;
-pub mod estimate;
+mod inputs;
 pub mod plan;
 pub mod progress;
 pub mod runs;
-pub mod stage;
+mod stage;

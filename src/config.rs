@@ -24,7 +24,7 @@ use serde_json::{Map, Value};
 use setting::Setting;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A larger file is not a config.
@@ -113,12 +113,6 @@ pub enum ConfigError {
     /// It cannot be read.
     #[error(transparent)]
     Unreadable(ArtifactError),
-    /// It does not exist.
-    #[error("cannot read {}: it does not exist\nwrite it, or name a config of the program: {}", path.display(), builtin::names())]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
     /// Its text is not a config.
     #[error("{place}: {reason}")]
     Invalid {
@@ -149,7 +143,7 @@ impl ConfigError {
                 exit_code::BAD_INPUT => exit_code::USAGE,
                 code => code,
             },
-            Self::Invalid { .. } | Self::Missing { .. } => exit_code::USAGE,
+            Self::Invalid { .. } => exit_code::USAGE,
         }
     }
 }
@@ -303,7 +297,10 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     }
     let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source));
     let bytes = file.and_then(|file| read_stream(file, path, SIZE_MAX)).map_err(|error| match error {
-        ArtifactError::Missing { path } => ConfigError::Missing { path },
+        ArtifactError::Missing { path } => {
+            let remedy = format!("write it, or name a config of the program: {}", builtin::names());
+            ConfigError::Unreadable(ArtifactError::refused("read", &path, format!("it does not exist\n{remedy}")))
+        }
         error => ConfigError::Unreadable(error),
     })?;
     String::from_utf8(bytes).map_err(|error| {

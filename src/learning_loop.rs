@@ -10,17 +10,17 @@ mod stages;
 
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
-use crate::cluster::check::Checked;
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
-use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::fit_mpc::run::fit_mpc;
+use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
-use crate::pipeline::generate::task::GenerateTask;
+use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::promote::{PromoteReport, promote};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
-use crate::pipeline::train::task::TrainTask;
+use crate::pipeline::train::run::train;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::Invocation;
 use crate::run::claim::make_way;
@@ -28,12 +28,11 @@ use crate::run::folders::{DatasetFolder, generation_folder};
 use crate::run::forecast::{Forecast, recent_seconds};
 use crate::run::gc::{GcPlan, collect};
 use crate::run::lineage::{Change, Lineage};
-use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::log::read_calls;
 use crate::run::next::{Generations, Next};
 use crate::run::restart::Loss;
 use journal::{CallEnd, Journal};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Duration;
 
 /// The lock of a run, in its registry.
@@ -41,9 +40,6 @@ const RUN_LOCK_NAME: &str = ".run.lock";
 
 /// The pairs of a drift match.
 const DRIFT_PAIRS: u64 = 100;
-
-/// Bytes of memory for the rows of a training; beyond them they go to a scratch file.
-const TRAIN_MEMORY: u64 = 4 << 30;
 
 /// A run, and what is to be done to it.
 #[derive(Clone, Copy, Debug)]
@@ -78,10 +74,10 @@ pub enum Event<'a> {
     /// A generation begins; the seconds are those that the run is expected to take from here.
     Generation {
         next: &'a Next,
-        seconds_left: Option<f64>,
+        seconds_left: f64,
     },
     /// Parts of shards were made again.
-    Checked(Checked),
+    Checked(MadeAgain),
     Made {
         task: &'a StageTask<'a>,
         report: &'a StageReport,
@@ -103,13 +99,26 @@ pub const fn code_of(verdict: Option<Verdict>) -> u8 {
     }
 }
 
+/// What training makes: a version without MPC statistics.
+struct Draft(LoadedModel);
+
+/// What fitting MPC statistics makes of a draft.
+struct Candidate(LoadedModel);
+
+/// A candidate that its gate has accepted.
+struct Accepted {
+    candidate: LoadedModel,
+    verdict: VerdictFile,
+}
+
 /// A run at work. It holds the run's lock.
 struct Run<'a> {
     task: RunTask<'a>,
     context: Context<'a>,
     journal: &'a Journal<'a>,
     tell: &'a dyn Fn(Event<'_>),
-    expected: Option<f64>,
+    /// What the run was expected to take, in seconds.
+    seconds: f64,
 }
 
 /// Makes the generations that a run lacks; gives the verdict of the last one.
@@ -119,25 +128,20 @@ struct Run<'a> {
 /// A run that cannot continue with its config, a run at work, and the errors of the stages. What was finished is kept, and the same
 /// call resumes.
 pub fn run(task: RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<Verdict>, StageError> {
-    let expected = forecast(&task, tell, context)?;
+    let forecast = plan::forecast(&task, context)?;
+    if 0 < forecast.generations {
+        tell(Event::Forecast(&forecast));
+    }
+    forecast.check_disk(task.datasets)?;
     let _lock = FolderLock::take_named(task.registry.folder(), RUN_LOCK_NAME)?;
     let journal = Journal::new(&task, context);
-    let result = journal.keep(|| Run { task, context, journal: &journal, tell, expected }.generations());
+    let result =
+        journal.keep(|| Run { task, context, journal: &journal, tell, seconds: forecast.seconds }.generations());
     journal.end(match &result {
         Ok(verdict) => code_of(*verdict),
         Err(error) => error.exit_code(),
     });
     result
-}
-
-/// Says what the run will take, and refuses one whose next generation does not fit on the disk; gives the seconds.
-fn forecast(task: &RunTask<'_>, tell: &dyn Fn(Event<'_>), context: Context<'_>) -> Result<Option<f64>, StageError> {
-    let forecast = plan::forecast(task, context)?;
-    if 0 < forecast.generations {
-        tell(Event::Forecast(&forecast));
-    }
-    forecast.check_disk(task.datasets)?;
-    Ok(Some(forecast.seconds))
 }
 
 impl Run<'_> {
@@ -160,75 +164,56 @@ impl Run<'_> {
     }
 
     fn generation(&self, next: &Next) -> Result<(), StageError> {
-        let champion = load_model(&next.champion, self.task.registry.folder())?;
+        let champion = self.load(&next.champion)?;
         self.generate(next, &champion)?;
         let draft = self.train(next, &champion)?;
         let candidate = self.fit_mpc(next, &draft)?;
-        let judged = self.gate(next, &candidate, &champion)?;
-        self.promote(&candidate, judged.verdict())
+        match self.gate(next, candidate, &champion)? {
+            Some(accepted) => self.promote(&accepted),
+            None => Ok(()),
+        }
     }
 
     fn generate(&self, next: &Next, champion: &LoadedModel) -> Result<(), StageError> {
-        let output = self.folder(Stage::Generate, next.generation);
-        let config = &next.config;
-        let task = GenerateTask {
-            config: &config.config.generate,
-            book: config.book.as_deref(),
-            seed: config.config.run.seed,
-            generation: next.generation,
-            model: champion,
-            output: &output,
-        };
-        self.make(&StageTask::Generate(task), next).map(drop)
+        let task = StageTask::Generate(next.tasks.generate(champion));
+        self.make(&task, next, || Ok(((), task.make(self.context)?)))
     }
 
-    fn train(&self, next: &Next, champion: &LoadedModel) -> Result<LoadedModel, StageError> {
-        let task = TrainTask {
-            config: &next.config.config.train,
-            seed: next.config.config.run.seed,
-            features: Arc::clone(&next.config.features),
-            datasets: next.datasets.iter().map(PathBuf::as_path).collect(),
-            parent: Some(champion),
-            registry: self.task.registry,
-            memory: TRAIN_MEMORY,
-        };
-        self.version(&self.make(&StageTask::Train(task), next)?)
+    fn train(&self, next: &Next, champion: &LoadedModel) -> Result<Draft, StageError> {
+        let task = next.tasks.train(champion);
+        let id = self.make(&StageTask::Train(task.clone()), next, || {
+            let report = train(&task, self.context)?;
+            Ok((report.id.clone(), StageReport::Train(report.into())))
+        })?;
+        Ok(Draft(self.load(&id)?))
     }
 
-    fn fit_mpc(&self, next: &Next, draft: &LoadedModel) -> Result<LoadedModel, StageError> {
-        let output = self.folder(Stage::FitMpc, next.generation);
-        let task = FitMpcTask {
-            config: &next.config.config.fit_mpc,
-            seed: next.config.config.run.seed,
-            generation: next.generation,
-            model: draft,
-            registry: self.task.registry,
-            output: Some(&output),
-        };
-        self.version(&self.make(&StageTask::FitMpc(task), next)?)
+    fn fit_mpc(&self, next: &Next, Draft(draft): &Draft) -> Result<Candidate, StageError> {
+        let task = next.tasks.fit_mpc(draft);
+        let id = self.make(&StageTask::FitMpc(task), next, || {
+            let report = fit_mpc(task, self.context)?;
+            Ok((report.id.clone(), StageReport::FitMpc(report.into())))
+        })?;
+        Ok(Candidate(self.load(&id)?))
     }
 
-    fn gate(&self, next: &Next, candidate: &LoadedModel, champion: &LoadedModel) -> Result<StageReport, StageError> {
-        let output = self.folder(Stage::Gate, next.generation);
-        let task = GateTask {
-            config: &next.config.config.gate,
-            seed: next.config.config.run.seed,
-            generation: next.generation,
-            candidate,
-            baseline: champion,
-            avoid: &next.datasets,
-            output: &output,
-            remake: false,
-        };
-        self.make(&StageTask::Gate(task), next)
+    fn gate(
+        &self,
+        next: &Next,
+        Candidate(candidate): Candidate,
+        champion: &LoadedModel,
+    ) -> Result<Option<Accepted>, StageError> {
+        let task = next.tasks.gate(&candidate, champion);
+        let verdict = self.make(&StageTask::Gate(task), next, || {
+            let report = gate(task, self.context)?;
+            Ok((report.verdict.clone(), StageReport::Gate(report.into())))
+        })?;
+        Ok((verdict.verdict == Verdict::Accepted).then_some(Accepted { candidate, verdict }))
     }
 
-    /// Makes an accepted candidate champion; after any other verdict the champion stays.
-    fn promote(&self, candidate: &LoadedModel, verdict: Option<&VerdictFile>) -> Result<(), StageError> {
-        if verdict.is_none_or(|verdict| verdict.verdict != Verdict::Accepted) {
-            return Ok(());
-        }
-        let work = || promote(candidate, self.task.registry, verdict);
+    /// Makes an accepted candidate champion.
+    fn promote(&self, Accepted { candidate, verdict }: &Accepted) -> Result<(), StageError> {
+        let work = || promote(candidate, self.task.registry, Some(verdict));
         let report = self.journal.note("promote", None, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
             is_skipped: report.skipped,
@@ -241,26 +226,19 @@ impl Run<'_> {
     /// After some generations the champion plays a former one, so that the ladder does not drift. Whoever wins, it stays champion.
     fn drift(&self, next: &Next) -> Result<(), StageError> {
         let Some(veteran) = &next.veteran else { return Ok(()) };
-        let [champion, veteran] = [&next.champion, veteran].map(|name| load_model(name, self.task.registry.folder()));
+        let (champion, veteran) = (self.load(&next.champion)?, self.load(veteran)?);
         let generation = next.generation - 1;
-        let output = self.folder(DatasetFolder::Drift, generation);
-        let config = next.config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
-        let task = GateTask {
-            config: &config,
-            seed: next.config.config.run.seed,
-            generation,
-            candidate: &champion?,
-            baseline: &veteran?,
-            avoid: &[],
-            output: &output,
-            remake: false,
-        };
-        let task = StageTask::Gate(task);
-        make_way(&task, true, self.context)?;
+        let output = generation_folder(self.task.datasets, DatasetFolder::Drift, generation);
+        let config = next.tasks.config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
+        let gate_task = next.tasks.gate(&champion, &veteran);
+        let task = GateTask { config: &config, generation, avoid: &[], output: &output, ..gate_task };
+        make_way(&StageTask::Gate(task), true, self.context)?;
         // It is too short to be worth shards.
-        if let StageReport::Gate(report) = self.make_here(&task, generation)? {
-            (self.tell)(Event::Drifted(&report));
-        }
+        let (report, _) = self.make_here(Stage::Gate, generation, || {
+            let report = gate(task, self.context)?;
+            Ok((report.clone(), StageReport::Gate(report.into())))
+        })?;
+        (self.tell)(Event::Drifted(&report));
         Ok(())
     }
 
@@ -277,10 +255,10 @@ impl Run<'_> {
         let mut lineage = self.lineage()?;
         let next = lineage.begin_next(change, generations, |loss| (self.tell)(Event::Restart(loss)))?;
         if next.generation <= next.last {
-            let calls = read_calls(&self.task.registry.folder().join(RUN_LOG_NAME))?;
+            let calls = read_calls(self.task.registry.folder())?;
             let left = f64::from(next.last + 1 - next.generation);
             let recent = recent_seconds(&calls, next.generation).map(|seconds| seconds * left);
-            (self.tell)(Event::Generation { next: &next, seconds_left: recent.or(self.expected) });
+            (self.tell)(Event::Generation { next: &next, seconds_left: recent.unwrap_or(self.seconds) });
             self.journal.begin()?;
         }
         Ok(next)
@@ -290,12 +268,7 @@ impl Run<'_> {
         Lineage::read(self.task.config, self.task.registry, self.task.datasets)
     }
 
-    fn folder(&self, folder: impl Into<DatasetFolder>, generation: u32) -> PathBuf {
-        generation_folder(self.task.datasets, folder, generation)
-    }
-
-    /// The version that a stage has made.
-    fn version(&self, report: &StageReport) -> Result<LoadedModel, StageError> {
-        Ok(load_model(report.version().unwrap_or_default(), self.task.registry.folder())?)
+    fn load(&self, name: &str) -> Result<LoadedModel, StageError> {
+        Ok(load_model(name, self.task.registry.folder())?)
     }
 }

@@ -2,23 +2,24 @@
 //! learns, but for the trial games of a [`forecast`], and nothing that is finished is ever changed but by [`lineage::Lineage::restart`].
 
 pub mod claim;
+pub mod config_entry;
 mod defaults;
 pub mod efficiency;
-pub mod entry;
+pub mod exact_errors;
 pub mod folders;
 pub mod forecast;
 pub mod gc;
 pub mod lineage;
 pub mod log;
-pub mod measured;
 pub mod models;
 pub mod next;
-pub mod record;
 pub mod restart;
+pub mod run_json;
 pub mod snapshot;
 pub mod speed;
 pub mod standings;
 pub mod state;
-pub mod summary;
+pub mod status;
+pub mod tasks;
 pub mod workspace;
 pub mod yardstick;

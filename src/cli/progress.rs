@@ -53,8 +53,8 @@ impl Watcher {
     }
 
     /// When all of the run is expected to end.
-    pub(super) fn expect_end(&self, after: Option<Duration>) {
-        self.run().until = after.and_then(|after| Instant::now().checked_add(after));
+    pub(super) fn expect_end(&self, after: Duration) {
+        self.run().until = Instant::now().checked_add(after);
     }
 
     pub(super) fn set_budget(&self, budget: Duration) {

@@ -15,9 +15,9 @@ use crate::report::invocation::{Invocation, quoted};
 use crate::run::forecast::Forecast;
 use crate::run::lineage::Change;
 use crate::run::next::{Generations, Next};
-use crate::run::record::RUN_RECORD_NAME;
 use crate::run::restart::Loss;
-use crate::run::summary::RunStatus;
+use crate::run::run_json::RUN_RECORD_NAME;
+use crate::run::status::RunStatus;
 use std::env::{current_dir, set_current_dir};
 use std::path::{Path, PathBuf, absolute};
 use std::process::ExitCode;
@@ -100,10 +100,10 @@ fn tell(session: &Session, event: &Event<'_>) {
 }
 
 /// Says which generation begins, and when the run is expected to end.
-fn begin(session: &Session, next: &Next, seconds_left: Option<f64>) {
-    let left = seconds_left.map(|seconds| Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX));
+fn begin(session: &Session, next: &Next, seconds_left: f64) {
+    let left = Duration::try_from_secs_f64(seconds_left.max(0.0)).unwrap_or(Duration::MAX);
     let text = format!("generation {} of {} · champion {}", next.generation, next.last, next.champion);
-    say(&left.map_or_else(|| text.clone(), |left| format!("{text} · {} left", duration_text(left))));
+    say(&format!("{text} · {} left", duration_text(left)));
     session.watcher.expect_end(left);
 }
 

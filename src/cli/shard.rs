@@ -7,16 +7,14 @@ use super::command_errors::UsageError;
 use super::output::{Output, detail, finding_text, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, cores, processor_time};
 use super::{fit_mpc, gate, generate, stage, train};
-use crate::cluster::check::{Checked, check};
 use crate::cluster::dask::Scheduler;
 use crate::cluster::divide::divide;
 use crate::cluster::elsewhere::Elsewhere;
-use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
-use crate::cluster::progress::progress;
+use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan, with_plan};
 use crate::cluster::runs::log_path;
-use crate::cluster::stage::{Outline, StagePlan};
 use crate::exit_code;
 use crate::pipeline::StageError;
+use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
 use bytesize::ByteSize;
@@ -42,23 +40,27 @@ pub(super) fn run(session: &Session, command: ShardCommand) -> anyhow::Result<Ex
 }
 
 fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
-    let (path, force, shards) = (arguments.plan.clone(), arguments.force, arguments.shards);
+    let (path, force, shards, stage) = (arguments.plan.clone(), arguments.force, arguments.shards, arguments.stage);
     let write = |plan: &Plan| -> anyhow::Result<bool> {
         let output = Output::open(session.json, &path, PLAN_FILE, force)?;
         Ok(output.write(|writer| writer.write_all(plan.text().as_bytes()))?)
     };
-    let stage = planned_stage(session, arguments)?;
     let shards = shards.map(|shards| shards as usize);
-    let Some(plan) = divide(stage, &path, shards, write, session.context())? else { return Ok(()) };
-    let Outline { stage: name, weights, .. } = plan.stage.outline();
-    let pieces = thousands(weights.len() as u64);
+    let divide = |task: &StageTask<'_>| divide(task, &path, shards, write, session.context());
+    let Some(plan) = with_planned(session, arguments, divide)? else { return Ok(()) };
+    let pieces = thousands(plan.weights().len() as u64);
     let (shards, output) = (plan.shards.len(), output_name(&path).display());
-    say(&format!("shard plan: {name}, {pieces} parts in {shards} shards: {output}"));
-    session.print_json(&json!({"plan": path.to_string_lossy(), "stage": name, "shards": shards}))
+    say(&format!("shard plan: {stage}, {pieces} parts in {shards} shards: {output}"));
+    session.print_json(&json!({"plan": path.to_string_lossy(), "stage": stage, "shards": shards}))
 }
 
-/// The stage that a plan divides, by the options of that command; an error for one that the stage does not have, or lacks.
-fn planned_stage(session: &Session, arguments: PlanArguments) -> anyhow::Result<StagePlan> {
+/// Does something with the task that a plan divides, by the options of the stage's command; an error for one that it does not have,
+/// or lacks.
+fn with_planned<T>(
+    session: &Session,
+    arguments: PlanArguments,
+    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let PlanArguments { stage, run, model, generation, output, dataset, parent, .. } = arguments;
     let PlanArguments { memory, candidate, baseline, avoid, replace, .. } = arguments;
     let options: [(&str, bool, &[Stage]); 8] = [
@@ -75,22 +77,21 @@ fn planned_stage(session: &Session, arguments: PlanArguments) -> anyhow::Result<
         return Err(UsageError(format!("{option} is not an option of --stage {stage}")).into());
     }
     let needed = |option: &str| UsageError(format!("--stage {stage} needs {option}"));
-    let plan = |task: &StageTask<'_>| -> anyhow::Result<StagePlan> { Ok(StagePlan::new(task)?) };
     let work = WorkArguments { budget: None };
     match stage {
         Stage::Generate => {
             let output = output.ok_or_else(|| needed("--output"))?;
             let arguments = GenerateArguments { run, model, generation, output, replace, work };
-            generate::with_task(session, &arguments, plan)
+            generate::with_task(session, &arguments, act)
         }
         Stage::Train => {
             let memory = memory.unwrap_or(MEMORY);
-            train::with_task(&TrainArguments { run, dataset, parent, memory, work }, plan)
+            train::with_task(&TrainArguments { run, dataset, parent, memory, work }, act)
         }
         Stage::FitMpc => {
             let model = model.ok_or_else(|| needed("--model"))?;
             let arguments = FitMpcArguments { run, model, generation, output, replace, work };
-            fit_mpc::with_task(session, &arguments, plan)
+            fit_mpc::with_task(session, &arguments, act)
         }
         Stage::Gate => {
             let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
@@ -99,7 +100,7 @@ fn planned_stage(session: &Session, arguments: PlanArguments) -> anyhow::Result<
             let (pairs, remake) = (None, false);
             let run =
                 GateArguments { run, candidate, baseline, avoid, generation, pairs, output, remake, replace, work };
-            gate::with_task(session, &run, plan)
+            gate::with_task(session, &run, act)
         }
     }
 }
@@ -107,18 +108,19 @@ fn planned_stage(session: &Session, arguments: PlanArguments) -> anyhow::Result<
 fn drive(session: &Session, arguments: &DriveArguments) -> anyhow::Result<()> {
     let path = &arguments.plan;
     let place = elsewhere(&arguments.on, &arguments.workers)?;
-    let plan = LoadedPlan::read(path)?;
-    session.limit(arguments.work.budget);
-    let stopwatch = Stopwatch::start();
-    let report = place.drive(path, &plan, session.context())?;
-    let (ran, retried) = (thousands(report.ran as u64), thousands(report.retried as u64));
-    detail(&format!(
-        "shard drive: {} is ready to finish: {ran} shards in {:.1} s, {retried} retried; who ran them is in {}",
-        path.display(),
-        stopwatch.seconds(),
-        log_path(path).display()
-    ));
-    session.print_json(&report)
+    with_plan(path, |plan| {
+        session.limit(arguments.work.budget);
+        let stopwatch = Stopwatch::start();
+        let report = place.drive(plan, session.context())?;
+        let (ran, retried) = (thousands(report.ran as u64), thousands(report.retried as u64));
+        detail(&format!(
+            "shard drive: {} is ready to finish: {ran} shards in {:.1} s, {retried} retried; who ran them is in {}",
+            path.display(),
+            stopwatch.seconds(),
+            log_path(path).display()
+        ));
+        session.print_json(&report)
+    })
 }
 
 /// Where `--on` lets shards run.
@@ -128,31 +130,31 @@ pub(super) fn elsewhere(on: &str, arguments: &WorkerArguments) -> Result<Elsewhe
 }
 
 fn run_shard(session: &Session, path: &Path, shard: u32) -> anyhow::Result<()> {
-    let plan = LoadedPlan::read(path)?;
-    let parts = plan.shards().get(shard as usize).cloned().ok_or_else(|| {
-        let last = plan.shards().len().saturating_sub(1);
-        UsageError(format!("{} has no shard {shard}: choose one from 0 to {last}", path.display()))
-    })?;
-    let stopwatch = Stopwatch::start();
-    let report = plan.task().shards()?.make(parts, session.context())?;
-    if report.skipped {
-        say(&format!("shard run: shard {shard} of {} is already there", path.display()));
-    } else {
-        let word = |name: &str| name.split('_').next().unwrap_or_default().to_owned();
-        let made = report.made.iter().map(|(name, count)| format!("{} {}", thousands(*count), word(name)));
-        let made = made.collect::<Vec<_>>().join(", ");
-        say(&format!("shard run: shard {shard}: {made}, {:.1} s", stopwatch.seconds()));
-    }
-    let mut report = json!(report);
-    report["seconds"] = json!(stopwatch.seconds());
-    // From the start of the process, so that loading the model counts, too.
-    report["cpu_seconds"] = json!(processor_time().as_secs_f64());
-    session.print_json(&report)
+    with_plan(path, |LoadedPlan { plan, task, .. }| {
+        let parts = plan.shards.get(shard as usize).cloned().ok_or_else(|| {
+            let last = plan.shards.len().saturating_sub(1);
+            UsageError(format!("{} has no shard {shard}: choose one from 0 to {last}", path.display()))
+        })?;
+        let stopwatch = Stopwatch::start();
+        let report = task.shards()?.make(parts, session.context())?;
+        if report.skipped {
+            say(&format!("shard run: shard {shard} of {} is already there", path.display()));
+        } else {
+            let word = |name: &str| name.split('_').next().unwrap_or_default().to_owned();
+            let made = report.made.iter().map(|(name, count)| format!("{} {}", thousands(*count), word(name)));
+            let made = made.collect::<Vec<_>>().join(", ");
+            say(&format!("shard run: shard {shard}: {made}, {:.1} s", stopwatch.seconds()));
+        }
+        let mut report = json!(report);
+        report["seconds"] = json!(stopwatch.seconds());
+        // From the start of the process, so that loading the model counts, too.
+        report["cpu_seconds"] = json!(processor_time().as_secs_f64());
+        session.print_json(&report)
+    })
 }
 
 fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<()> {
-    let plan = LoadedPlan::read(path)?;
-    let progress = progress(&plan, ahead as usize, session.context())?;
+    let progress = with_plan(path, |plan| plan.progress(ahead as usize, session.context()))?;
     if session.json {
         return print_json(&progress);
     }
@@ -167,22 +169,23 @@ fn show_progress(session: &Session, path: &Path, ahead: u32) -> anyhow::Result<(
 }
 
 fn finish(session: &Session, path: &Path, seed: Option<u64>) -> anyhow::Result<ExitCode> {
-    let (plan, context, stopwatch) = (LoadedPlan::read(path)?, session.context(), Stopwatch::start());
-    let checked = check(path, &plan, seed, context)?;
-    tell_checked(checked);
-    let task = plan.task();
-    let report = task.make(context)?;
-    stage::tell(session, &task, &report, stopwatch.seconds());
-    if let StageReport::Generate(_) = &report {
-        let mut json = json!(report);
-        (json["games_remade"], json["sample_seed"]) = (json!(checked.count), json!(checked.seed));
-        return stage::end(session, &report, &json);
-    }
-    stage::end(session, &report, &report)
+    with_plan(path, |plan| {
+        let (context, stopwatch) = (session.context(), Stopwatch::start());
+        let checked = plan.check(seed, context)?;
+        tell_checked(checked);
+        let report = plan.task.make(context)?;
+        stage::tell(session, &plan.task, &report, stopwatch.seconds());
+        if let StageReport::Generate(_) = &report {
+            let mut json = json!(report);
+            (json["games_remade"], json["sample_seed"]) = (json!(checked.count), json!(checked.seed));
+            return stage::end(session, &report, &json);
+        }
+        stage::end(session, &report, &report)
+    })
 }
 
 /// Says what was made again.
-pub(super) fn tell_checked(Checked { unit, count, seed }: Checked) {
+pub(super) fn tell_checked(MadeAgain { unit, count, seed }: MadeAgain) {
     if 0 < count {
         let checked = thousands(count);
         let finding = finding_text(unit, count);

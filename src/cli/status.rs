@@ -11,10 +11,10 @@ use crate::pipeline::stage::Stage;
 use crate::report::REPORT_NAME;
 use crate::report::invocation::Invocation;
 use crate::run::efficiency::{Efficiency, RunEfficiency};
-use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::log::read_calls;
 use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, StageState, State};
-use crate::run::summary::RunStatus;
+use crate::run::status::RunStatus;
 use serde::Serialize;
 use std::io::stdout;
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
 pub(super) fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyhow::Result<()> {
     print(&describe(status, wide))?;
     print(&where_to_look(status, registry.folder())?)?;
-    let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+    let calls = read_calls(registry.folder())?;
     if let Some(run) = RunEfficiency::of(&calls) {
         detail(&efficiency_text(&run));
     }
@@ -62,7 +62,7 @@ struct StatusRecord {
 
 impl StatusRecord {
     fn new(status: RunStatus, registry: &Registry) -> anyhow::Result<Self> {
-        let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+        let calls = read_calls(registry.folder())?;
         let lines = status.generations.iter().map(|generation| &generation.line);
         let speeds = lines.filter_map(|line| PlaySpeed::of(&calls, line.generation, line.games?));
         Ok(Self { efficiency: RunEfficiency::of(&calls), play_speed: speeds.collect(), status })

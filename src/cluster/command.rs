@@ -1,8 +1,8 @@
 //! Runs shards by any command: one process per shard, some at once.
 
 use super::drive::{Event, Runner};
+use super::inputs::text_of;
 use super::runs::Ended;
-use super::stage::text_of;
 use crate::artifact::ArtifactError;
 use crate::pipeline::{Context, StageError};
 use rustix::process::{Pid, Signal, kill_process_group};

@@ -1,6 +1,6 @@
 //! Runs the shards of a plan, wherever a runner takes them, until the plan needs no more.
 
-use super::plan::{ShardWork, folder_of, name_of};
+use super::plan::{folder_of, name_of};
 use super::progress::PlanProgress;
 use super::runs::{Ended, log};
 use crate::artifact::{ArtifactError, FolderLock};
@@ -101,7 +101,7 @@ pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
     })
 }
 
-/// Runs shards until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches.
+/// Runs shards, each of so much work, until nothing more is needed. `progress` looks at the plan's files, and of a match wants that many undecided batches.
 ///
 /// # Errors
 ///
@@ -109,14 +109,14 @@ pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
 /// that are done stay.
 pub fn drive(
     plan: &Path,
-    work: &ShardWork,
+    work: &[u64],
     runner: &mut dyn Runner,
     mut progress: impl FnMut(usize) -> Result<PlanProgress, StageError>,
     context: Context<'_>,
 ) -> Result<DriveReport, StageError> {
     let first = progress(AHEAD_MIN)?;
-    context.progress.begin(first.stage.name(), work.of_shards.iter().sum(), work.unit);
-    context.progress.resume(first.done.iter().map(|&shard| work.of_shards[shard]).sum());
+    context.progress.begin(first.stage.name(), work.iter().sum(), first.stage.unit());
+    context.progress.resume(first.done.iter().map(|&shard| work[shard]).sum());
     let counted = first.done.iter().copied().collect();
     let mut drive = Drive { plan, work, runner, context, state: State { counted, ..State::default() } };
     let result = drive.run(first, &mut progress);
@@ -150,7 +150,7 @@ struct State {
 
 struct Drive<'a> {
     plan: &'a Path,
-    work: &'a ShardWork,
+    work: &'a [u64],
     runner: &'a mut dyn Runner,
     context: Context<'a>,
     state: State,
@@ -165,7 +165,8 @@ impl Drive<'_> {
         let mut now = first;
         loop {
             self.state.report.shards = now.shards;
-            self.show(&now);
+            // What others and earlier drives have done counts, too.
+            now.done.iter().for_each(|&shard| self.count(shard));
             if now.complete {
                 self.settle(&now)?;
                 return Ok(self.state.report);
@@ -245,8 +246,7 @@ impl Drive<'_> {
             }
             Event::Moved { shard, worker } => {
                 self.state.report.retried += 1;
-                let (host, seconds, cpu_seconds, code, stderr) = (None, None, None, None, String::new());
-                log(self.plan, &Ended { shard, worker: Some(worker), host, seconds, cpu_seconds, code, stderr })?;
+                log(self.plan, &Ended { shard, worker: Some(worker), ..Ended::default() })?;
             }
             Event::Workers { count, running } => {
                 (self.state.workers, self.state.running) = (count, running);
@@ -299,14 +299,9 @@ impl Drive<'_> {
         Err(StageError::Elsewhere { text: format!("{who} {how}{times}{stderr}"), code })
     }
 
-    /// Counts what is done, also by others and by earlier drives.
-    fn show(&mut self, now: &PlanProgress) {
-        now.done.iter().for_each(|&shard| self.count(shard));
-    }
-
     fn count(&mut self, shard: usize) {
         if self.state.counted.insert(shard) {
-            self.context.progress.advance(self.work.of_shards[shard]);
+            self.context.progress.advance(self.work[shard]);
         }
     }
 
@@ -370,8 +365,8 @@ mod tests {
         }
     }
 
-    fn work(shards: usize) -> ShardWork {
-        ShardWork { unit: "games", of_shards: vec![1; shards] }
+    fn work(shards: usize) -> Vec<u64> {
+        vec![1; shards]
     }
 
     /// The report of a drive by one worker at most, half a second per run.

@@ -4,9 +4,7 @@ use super::command::{CommandLine, CommandRunner};
 use super::dask::{DaskRunner, Scheduler};
 use super::drive::{DriveReport, Runner, drive, lock_plan};
 use super::plan::LoadedPlan;
-use super::progress::progress;
 use crate::pipeline::{Context, StageError};
-use std::path::Path;
 
 /// What `--on` calls Dask.
 pub const DASK: &str = "dask";
@@ -45,16 +43,18 @@ impl Elsewhere {
     /// # Errors
     ///
     /// As [`drive`], and a plan that another process drives.
-    pub fn drive(&self, path: &Path, plan: &LoadedPlan, context: Context<'_>) -> Result<DriveReport, StageError> {
-        let _lock = lock_plan(path)?;
-        let now = progress(plan, 1, context)?;
+    pub fn drive(&self, plan: &LoadedPlan<'_>, context: Context<'_>) -> Result<DriveReport, StageError> {
+        let _lock = lock_plan(plan.path)?;
+        let now = plan.progress(1, context)?;
         if now.complete {
             return Ok(DriveReport { shards: now.shards, ..DriveReport::default() });
         }
         let mut runner: Box<dyn Runner + '_> = match &self.place {
-            Place::Command(line) => Box::new(CommandRunner::new(line.of_plan(path)?, self.workers, context)),
-            Place::Dask(scheduler) => Box::new(DaskRunner::start(path, scheduler.as_ref(), self.workers, context)?),
+            Place::Command(line) => Box::new(CommandRunner::new(line.of_plan(plan.path)?, self.workers, context)),
+            Place::Dask(scheduler) => {
+                Box::new(DaskRunner::start(plan.path, scheduler.as_ref(), self.workers, context)?)
+            }
         };
-        drive(path, &plan.work(), &mut *runner, |ahead| progress(plan, ahead, context), context)
+        drive(plan.path, &plan.plan.shard_weights(), &mut *runner, |ahead| plan.progress(ahead, context), context)
     }
 }

@@ -1,9 +1,9 @@
 //! A plan: one stage cut into shards, with everything that determines its bytes.
 
-use super::stage::{Inputs, Outline, StagePlan};
+use super::stage::StagePlan;
 use crate::artifact::format::format_of;
 use crate::artifact::seal::{read_sealed, seal};
-use crate::artifact::{ArtifactError, FileKind, FormatVersion};
+use crate::artifact::{ArtifactError, ContentHash, FileKind, FormatVersion};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::StageTask;
@@ -32,47 +32,74 @@ pub struct Plan {
     algorithm: u32,
     /// The pieces of each shard: the first, and the one after the last.
     pub shards: Vec<Range<usize>>,
+    /// The hash of everything that determines the pieces, except their number.
+    recipe: ContentHash,
+    /// The run's seed.
+    seed: u64,
+    /// The generation, counted from 1; of a training, that of its newest dataset.
+    pub generation: u32,
     /// What is cut.
     #[serde(flatten)]
-    pub stage: StagePlan,
+    stage: StagePlan,
 }
 
-/// A plan with what it names.
+/// A plan with the task that it cuts.
 #[derive(Debug)]
-pub struct LoadedPlan {
-    plan: Plan,
-    inputs: Inputs,
-}
-
-/// How much work the shards of a plan are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShardWork {
-    /// What is counted.
-    pub unit: &'static str,
-    /// How many of them each shard makes.
-    pub of_shards: Vec<u64>,
+pub struct LoadedPlan<'a> {
+    /// Its file.
+    pub path: &'a Path,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What it cuts.
+    pub task: StageTask<'a>,
 }
 
 impl Plan {
-    /// Cuts a stage into `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
+    /// A plan of a task, without shards.
+    ///
+    /// # Errors
+    ///
+    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
+    pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
+        let (format, algorithm, shards) = (PlanFormat::CURRENT, task.stage().algorithm(), Vec::new());
+        let (seed, generation, stage) = StagePlan::new(task)?;
+        Ok(Self { format, algorithm, shards, recipe: task.recipe()?, seed, generation, stage })
+    }
+
+    /// The plan with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
     /// so that there may be more or fewer of them.
     #[must_use]
-    pub fn new(stage: StagePlan, shard_count: usize) -> Self {
-        let Outline { stage: kind, weights, rounds, .. } = stage.outline();
+    pub fn cut(self, shard_count: usize) -> Self {
+        let weights = self.weights();
         let work =
             |pieces: &Range<usize>| weights[pieces.clone()].iter().map(|&weight| u128::from(weight)).sum::<u128>();
         let all = work(&(0..weights.len())).max(1);
-        let shards = rounds.into_iter().flat_map(|round| {
+        let shards = self.stage.rounds().into_iter().flat_map(|round| {
             let count = (shard_count as u128 * work(&round)).div_ceil(all).clamp(1, round.len().max(1) as u128);
             cut(round, count as usize, |piece| weights[piece])
         });
-        let shards = shards.collect();
-        Self { format: PlanFormat::CURRENT, algorithm: kind.algorithm(), shards, stage }
+        Self { shards: shards.collect(), ..self }
+    }
+
+    /// How much work each of its pieces is, in units of the stage.
+    #[must_use]
+    pub fn weights(&self) -> Vec<u64> {
+        self.stage.weights()
+    }
+
+    /// How much work each of its shards is.
+    #[must_use]
+    pub fn shard_weights(&self) -> Vec<u64> {
+        let weights = self.weights();
+        self.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     fn check(&self) -> Result<(), String> {
         self.stage.check()?;
+        if self.generation == 0 {
+            return Err("generation is 0: generations are counted from 1".into());
+        }
         let mut next = 0;
         for (number, pieces) in self.shards.iter().enumerate() {
             if pieces.start != next || pieces.end <= pieces.start {
@@ -81,7 +108,7 @@ impl Plan {
             }
             next = pieces.end;
         }
-        let needed = self.stage.outline().weights.len();
+        let needed = self.weights().len();
         if next == needed { Ok(()) } else { Err(format!("its shards make {next} parts, and its games need {needed}")) }
     }
 
@@ -101,11 +128,11 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The plan of this very stage in a file, if there is one.
+    /// The plan in a file, if it cuts this very stage, into whichever shards.
     #[must_use]
-    pub fn found(stage: &StagePlan, path: &Path) -> Option<Self> {
+    pub fn found(&self, path: &Path) -> Option<Self> {
         // What cannot be read is not this plan; writing it says what is wrong with the path.
-        Self::read(path).ok().filter(|plan| plan.stage == *stage)
+        Self::read(path).ok().filter(|found| Self { shards: found.shards.clone(), ..self.clone() } == *found)
     }
 }
 
@@ -126,57 +153,26 @@ fn cut(pieces: Range<usize>, count: usize, weight: impl Fn(usize) -> u64) -> Vec
     ranges
 }
 
-impl LoadedPlan {
-    /// Reads a plan and what it names.
-    ///
-    /// # Errors
-    ///
-    /// A missing or damaged plan, one of another version, one that cannot be, or inputs that are not those it was made for.
-    pub fn read(path: &Path) -> Result<Self, StageError> {
-        Self::load(path, Plan::read(path)?)
-    }
-
-    /// Reads what a plan names; `path` is its file, for errors.
-    ///
-    /// # Errors
-    ///
-    /// Inputs that are not those it was made for.
-    pub fn load(path: &Path, plan: Plan) -> Result<Self, StageError> {
-        let inputs = plan.stage.load(path)?;
-        Ok(Self { plan, inputs })
-    }
-
-    /// The stage that the plan cuts.
-    #[must_use]
-    pub fn task(&self) -> StageTask<'_> {
-        self.plan.stage.task(&self.inputs)
-    }
-
-    /// That stage.
-    #[must_use]
-    pub fn stage(&self) -> Stage {
-        self.plan.stage.outline().stage
-    }
-
-    /// The generation, counted from 1.
-    #[must_use]
-    pub fn generation(&self) -> u32 {
-        self.plan.stage.outline().generation
-    }
-
-    /// How much work each shard is.
-    #[must_use]
-    pub fn work(&self) -> ShardWork {
-        let Outline { stage, weights, .. } = self.plan.stage.outline();
-        let of_shard = |pieces: &Range<usize>| weights[pieces.clone()].iter().sum();
-        ShardWork { unit: stage.unit(), of_shards: self.plan.shards.iter().map(of_shard).collect() }
-    }
-
-    /// The pieces of each shard.
-    #[must_use]
-    pub fn shards(&self) -> &[Range<usize>] {
-        &self.plan.shards
-    }
+/// Reads a plan and what it names, and does something with it.
+///
+/// # Errors
+///
+/// A missing or damaged plan, one of another version, one that cannot be, inputs that are not those it was made for, or settings
+/// that are not those that its hash was made of.
+pub fn with_plan<T, E: From<StageError>>(
+    path: &Path,
+    act: impl FnOnce(&LoadedPlan<'_>) -> Result<T, E>,
+) -> Result<T, E> {
+    let plan = &Plan::read(path).map_err(StageError::from)?;
+    let acted = plan.stage.with_task((plan.seed, plan.generation), path, |task| {
+        let (listed, made) = (plan.recipe, task.recipe()?);
+        if listed != made {
+            let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
+            return Err(StageError::from(ArtifactError::unfit(path, reason)).into());
+        }
+        act(&LoadedPlan { path, plan, task })
+    });
+    acted.map_err(StageError::from)?
 }
 
 /// The folder of a file that is named relative to the current one.

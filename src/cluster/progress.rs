@@ -1,7 +1,9 @@
-//! How far the shards of a plan are, and which are wanted now: found by looking at files.
+//! How far the shards of a plan are, which are wanted now, and whether what they made is sound: found by looking at files.
 
 use super::plan::LoadedPlan;
-use crate::pipeline::parts::PartsProgress;
+use super::runs::name_makers;
+use crate::pipeline::item_sample::fresh_seed;
+use crate::pipeline::parts::{MadeAgain, PartsProgress};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
@@ -22,14 +24,27 @@ pub struct PlanProgress {
     pub complete: bool,
 }
 
-/// Looks how far a plan is. Of a match, at most `ahead` batches that are not decided yet are wanted at once.
-///
-/// # Errors
-///
-/// Pieces of other inputs, or whatever the system refuses.
-pub fn progress(plan: &LoadedPlan, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
-    let PartsProgress { done, wanted } = plan.task().shards()?.progress(ahead, context)?;
-    Ok(PlanProgress::new(plan.stage(), plan.shards(), &done, &wanted))
+impl LoadedPlan<'_> {
+    /// Looks how far the plan is. Of a match, at most `ahead` batches that are not decided yet are wanted at once.
+    ///
+    /// # Errors
+    ///
+    /// Pieces of other inputs, or whatever the system refuses.
+    pub fn progress(&self, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
+        let PartsProgress { done, wanted } = self.task.shards()?.progress(ahead, context)?;
+        Ok(PlanProgress::new(self.task.stage(), &self.plan.shards, &done, &wanted))
+    }
+
+    /// Proves what can be proved of the parts, before the stage makes its result of them, and makes some of them again: an
+    /// unpredictable choice, unless a seed is given.
+    ///
+    /// # Errors
+    ///
+    /// A missing or false part, with who made it.
+    pub fn check(&self, seed: Option<u64>, context: Context<'_>) -> Result<MadeAgain, StageError> {
+        let seed = seed.unwrap_or_else(fresh_seed);
+        self.task.shards()?.check(seed, context).map_err(|error| name_makers(error, self.path))
+    }
 }
 
 impl PlanProgress {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const SIZE_MAX: u64 = 1 << 30;
 
 /// A run of a shard that has ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
     /// The shard.
     pub shard: usize,

@@ -1,149 +1,208 @@
 //! What a plan says of each stage, and the task that it stands for.
 
-pub mod fit_mpc;
-pub mod gate;
-pub mod generate;
-mod inputs;
-pub mod train;
-
-use crate::artifact::{ArtifactError, ContentHash, PartRange};
+use super::inputs::{PlannedDataset, PlannedModel, text_of};
+use crate::artifact::model::features_file::{features_text, parse_features};
+use crate::artifact::{ArtifactError, PartRange, Registry};
 use crate::pipeline::StageError;
-use crate::pipeline::gate::task::BATCH_PAIRS;
-use crate::pipeline::stage::Stage;
+use crate::pipeline::fit_mpc::parts::fit_mpc_shards;
+use crate::pipeline::fit_mpc::task::{FitMpcConfig, FitMpcTask};
+use crate::pipeline::gate::task::{BATCH_PAIRS, GateConfig, GateTask};
+use crate::pipeline::generate::book::Book;
+use crate::pipeline::generate::task::{GenerateConfig, GenerateTask};
+use crate::pipeline::keys::Checked;
 use crate::pipeline::stage_task::StageTask;
-use fit_mpc::{FitMpcInputs, FitMpcPlan};
-use gate::{GateInputs, GatePlan};
-use generate::{GenerateInputs, GeneratePlan};
+use crate::pipeline::train::recipe::open_datasets;
+use crate::pipeline::train::shards::{part_counts, part_weights};
+use crate::pipeline::train::task::{TrainConfig, TrainTask};
 use serde::{Deserialize, Serialize};
-use std::iter;
 use std::ops::Range;
-use std::path::Path;
-use train::{TrainInputs, TrainPlan};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// A stage with everything that determines its bytes.
+/// What a plan says of its stage, beside its recipe, seed and generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "stage", rename_all = "kebab-case")]
-pub enum StagePlan {
+#[serde(tag = "stage", rename_all = "kebab-case", deny_unknown_fields)]
+pub(super) enum StagePlan {
     /// Self-play; its pieces are parts of a dataset.
-    Generate(GeneratePlan),
+    Generate {
+        config: Checked<GenerateConfig>,
+        /// The lines of its book, if it has one.
+        book: Vec<String>,
+        /// Who plays.
+        model: PlannedModel,
+        /// The dataset folder.
+        output: PathBuf,
+    },
     /// A training; its pieces are its parts, wide ones first.
-    Train(TrainPlan),
+    Train {
+        config: Checked<TrainConfig>,
+        /// The patterns and phases, as in `features.toml`.
+        features: String,
+        /// The datasets, oldest first.
+        datasets: Vec<PlannedDataset>,
+        /// The model to improve upon, if any.
+        parent: Option<PlannedModel>,
+        /// The registry of the run, in which parts of the training are left as checkpoints.
+        registry: PathBuf,
+        /// Bytes that the rows of a shard may take in memory.
+        memory: u64,
+        /// The number of parts that are learned first.
+        wide_parts: usize,
+        /// The row visits of each part, about.
+        weights: Vec<u64>,
+    },
     /// MPC statistics; its pieces are parts of the samples.
-    FitMpc(FitMpcPlan),
+    FitMpc {
+        config: Checked<FitMpcConfig>,
+        /// The model to fit.
+        model: PlannedModel,
+        /// The registry of the run.
+        registry: PathBuf,
+        /// The dataset folder of the samples.
+        output: PathBuf,
+    },
     /// A match; its pieces are batches of pairs.
-    Gate(GatePlan),
-}
-
-/// The models and files that a plan names.
-#[derive(Debug)]
-pub(super) enum Inputs {
-    Generate(GenerateInputs),
-    Train(TrainInputs),
-    FitMpc(FitMpcInputs),
-    Gate(Box<GateInputs>),
-}
-
-/// What is asked of the plan of any stage.
-#[derive(Debug)]
-pub struct Outline {
-    /// The stage.
-    pub stage: Stage,
-    /// The hash of everything that determines the pieces, except their number.
-    pub recipe: ContentHash,
-    /// The generation, counted from 1.
-    pub generation: u32,
-    /// How much work each of the pieces is that shards divide, in units of the stage; at least 1.
-    pub weights: Vec<u64>,
-    /// The pieces that can be made at the same time, one round after another.
-    pub rounds: Vec<Range<usize>>,
+    Gate {
+        config: Checked<GateConfig>,
+        /// The model that would be champion.
+        candidate: PlannedModel,
+        /// The model that it plays.
+        baseline: PlannedModel,
+        /// Datasets whose positions must not be openings.
+        avoid: Vec<PlannedDataset>,
+        /// The dataset folder of the games.
+        output: PathBuf,
+    },
 }
 
 impl StagePlan {
-    /// What a plan says of a task.
-    ///
-    /// # Errors
-    ///
-    /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
-    pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
+    /// What a plan says of a task, and its seed and generation; of a training, the generation of the newest dataset.
+    pub(super) fn new(task: &StageTask<'_>) -> Result<(u64, u32, Self), StageError> {
         Ok(match task {
-            StageTask::Generate(task) => Self::Generate(GeneratePlan::new(*task)?),
-            StageTask::Train(task) => Self::Train(TrainPlan::new(task)?),
-            StageTask::FitMpc(task) => Self::FitMpc(FitMpcPlan::new(task)?),
-            StageTask::Gate(task) => Self::Gate(GatePlan::new(task)?),
+            StageTask::Generate(task) => {
+                let plan = Self::Generate {
+                    config: task.config.clone(),
+                    book: task.book.map_or_else(Vec::new, Book::lines),
+                    model: PlannedModel::new(task.model)?,
+                    output: text_of(task.output)?.into(),
+                };
+                (task.seed, task.generation, plan)
+            }
+            StageTask::Train(task) => {
+                let datasets = open_datasets(task)?;
+                let plan = Self::Train {
+                    config: task.config.clone(),
+                    features: features_text(&task.features),
+                    datasets: task
+                        .datasets
+                        .iter()
+                        .map(|folder| PlannedDataset::new(folder))
+                        .collect::<Result<_, _>>()?,
+                    parent: task.parent.map(PlannedModel::new).transpose()?,
+                    registry: text_of(task.registry.folder())?.into(),
+                    memory: task.memory,
+                    wide_parts: part_counts(task)[0],
+                    weights: part_weights(task, &datasets),
+                };
+                (task.seed, datasets.last().map_or(1, |dataset| dataset.manifest().generation).max(1), plan)
+            }
+            StageTask::FitMpc(task) => {
+                // A stage that cannot be cut says so now.
+                fit_mpc_shards(*task)?;
+                let plan = Self::FitMpc {
+                    config: task.config.clone(),
+                    model: PlannedModel::new(task.model)?,
+                    registry: text_of(task.registry.folder())?.into(),
+                    output: text_of(task.output.unwrap_or(Path::new("")))?.into(),
+                };
+                (task.seed, task.generation, plan)
+            }
+            StageTask::Gate(task) => {
+                let plan = Self::Gate {
+                    config: task.config.clone(),
+                    candidate: PlannedModel::new(task.candidate)?,
+                    baseline: PlannedModel::new(task.baseline)?,
+                    avoid: task.avoid.iter().map(|folder| PlannedDataset::new(folder)).collect::<Result<_, _>>()?,
+                    output: text_of(task.output)?.into(),
+                };
+                (task.seed, task.generation, plan)
+            }
         })
     }
 
-    /// What is asked of it.
-    #[must_use]
-    pub fn outline(&self) -> Outline {
-        let (stage, recipe, generation, weights) = match self {
-            Self::Generate(GeneratePlan { recipe, generation, config, .. }) => {
-                (Stage::Generate, recipe, generation, game_weights(config.games, config.part_games))
-            }
-            Self::Train(TrainPlan { recipe, generation, weights, .. }) => {
-                (Stage::Train, recipe, generation, weights.iter().map(|weight| *weight.max(&1)).collect())
-            }
-            Self::FitMpc(FitMpcPlan { recipe, generation, config, .. }) => {
-                (Stage::FitMpc, recipe, generation, game_weights(config.games, config.part_games))
-            }
-            Self::Gate(GatePlan { recipe, generation, config, .. }) => {
-                (Stage::Gate, recipe, generation, game_weights(config.games, 2 * BATCH_PAIRS))
-            }
+    /// How much work each of the pieces is that shards divide, in units of the stage; at least 1.
+    pub(super) fn weights(&self) -> Vec<u64> {
+        let (games, piece_games) = match self {
+            Self::Generate { config, .. } => (config.games, config.part_games),
+            Self::Train { weights, .. } => return weights.iter().map(|weight| *weight.max(&1)).collect(),
+            Self::FitMpc { config, .. } => (config.games, config.part_games),
+            Self::Gate { config, .. } => (config.games, 2 * BATCH_PAIRS),
         };
-        let rounds = if let Self::Train(plan) = self { plan.rounds() } else { iter::once(0..weights.len()).collect() };
-        Outline { stage, recipe: *recipe, generation: *generation, weights, rounds }
+        PartRange::all(games, piece_games).iter().map(|range| range.count).collect()
+    }
+
+    /// The pieces that can be made at the same time, one round after another.
+    pub(super) fn rounds(&self) -> Vec<Range<usize>> {
+        let (first, count) =
+            (if let Self::Train { wide_parts, .. } = self { *wide_parts } else { 0 }, self.weights().len());
+        [0..first, first..count].into_iter().filter(|round| !round.is_empty()).collect()
     }
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     pub(super) fn check(&self) -> Result<(), String> {
-        if matches!(self, Self::Generate(plan) if plan.config.openings.book().is_some() == plan.book.is_empty()) {
-            return Err("its book is not the one that its config asks for".into());
-        }
-        if self.outline().generation == 0 {
-            Err("generation is 0: generations are counted from 1".into())
-        } else {
-            Ok(())
+        match self {
+            Self::Generate { config, book, .. } if config.openings.book().is_some() == book.is_empty() => {
+                Err("its book is not the one that its config asks for".into())
+            }
+            _ => Ok(()),
         }
     }
 
-    /// Reads what the plan in the file `path` names; an error unless its settings are those that its hash was made of.
-    pub(super) fn load(&self, path: &Path) -> Result<Inputs, StageError> {
-        let inputs = match self {
-            Self::Generate(plan) => Inputs::Generate(plan.load(path)?),
-            Self::Train(plan) => Inputs::Train(plan.load(path)?),
-            Self::FitMpc(plan) => Inputs::FitMpc(plan.load(path)?),
-            Self::Gate(plan) => Inputs::Gate(Box::new(plan.load(path)?)),
-        };
-        let (listed, made) = (self.outline().recipe, self.task(&inputs).recipe()?);
-        if listed != made {
-            let reason = format!("its recipe is {}, and its settings make {}", listed.short(), made.short());
-            return Err(ArtifactError::unfit(path, reason).into());
-        }
-        Ok(inputs)
+    /// Does something with the task, after reading what the plan in the file `path` names.
+    pub(super) fn with_task<T>(
+        &self,
+        (seed, generation): (u64, u32),
+        path: &Path,
+        act: impl FnOnce(StageTask<'_>) -> T,
+    ) -> Result<T, ArtifactError> {
+        let unfit = |reason: String| ArtifactError::unfit(path, reason);
+        Ok(match self {
+            Self::Generate { config, book, model, output } => {
+                let model = &model.load(path)?;
+                let book = if book.is_empty() { None } else { Some(Book::new(book).map_err(unfit)?) };
+                let book = book.as_ref();
+                act(StageTask::Generate(GenerateTask { config, book, seed, generation, model, output }))
+            }
+            Self::Train { config, features, datasets, parent, registry, memory, wide_parts, weights } => {
+                datasets.iter().try_for_each(|dataset| dataset.check(path))?;
+                let parent = parent.as_ref().map(|parent| parent.load(path)).transpose()?;
+                let task = TrainTask {
+                    config,
+                    seed,
+                    features: Arc::new(parse_features(features).map_err(unfit)?),
+                    datasets: datasets.iter().map(|dataset| dataset.folder.as_path()).collect(),
+                    parent: parent.as_ref(),
+                    registry: &Registry::new(registry),
+                    memory: *memory,
+                };
+                let ([wide, all], parts) = (part_counts(&task), weights.len());
+                if (wide, all) != (*wide_parts, parts) {
+                    let reason = format!("its training has {all} parts, {wide} of them wide");
+                    return Err(unfit(format!("{reason}; the plan says {parts} and {wide_parts}")));
+                }
+                act(StageTask::Train(task))
+            }
+            Self::FitMpc { config, model, registry, output } => {
+                let (model, registry, output) = (&model.load(path)?, &Registry::new(registry), Some(output.as_path()));
+                act(StageTask::FitMpc(FitMpcTask { config, seed, generation, model, registry, output }))
+            }
+            Self::Gate { config, candidate, baseline, avoid, output } => {
+                avoid.iter().try_for_each(|dataset| dataset.check(path))?;
+                let (candidate, baseline) = (&candidate.load(path)?, &baseline.load(path)?);
+                let avoid: &Vec<PathBuf> = &avoid.iter().map(|dataset| dataset.folder.clone()).collect();
+                let remake = false;
+                act(StageTask::Gate(GateTask { config, seed, generation, candidate, baseline, avoid, output, remake }))
+            }
+        })
     }
-
-    /// The task, from inputs that [`StagePlan::load`] has read.
-    pub(super) fn task<'a>(&'a self, inputs: &'a Inputs) -> StageTask<'a> {
-        match (self, inputs) {
-            (Self::Generate(plan), Inputs::Generate(inputs)) => StageTask::Generate(plan.task(inputs)),
-            (Self::Train(plan), Inputs::Train(inputs)) => StageTask::Train(plan.task(inputs)),
-            (Self::FitMpc(plan), Inputs::FitMpc(inputs)) => StageTask::FitMpc(plan.task(inputs)),
-            (Self::Gate(plan), Inputs::Gate(inputs)) => StageTask::Gate(plan.task(inputs)),
-            _ => unreachable!("a plan loads its own inputs"),
-        }
-    }
-}
-
-/// The games of each piece.
-fn game_weights(all: u64, of_piece: u64) -> Vec<u64> {
-    PartRange::all(all, of_piece).iter().map(|range| range.count).collect()
-}
-
-/// A folder as a plan names it: a plan is JSON, and so are its names.
-pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
-    let text = folder.to_str().ok_or_else(|| {
-        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
-        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
-    });
-    text.map(str::to_owned)
 }

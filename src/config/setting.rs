@@ -10,11 +10,6 @@ pub struct Setting {
     line: String,
 }
 
-/// A text that is not a key with a value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected a key and its value, such as train.epochs=3")]
-pub struct SettingError;
-
 impl Setting {
     /// The key with its value, as a line of TOML.
     #[must_use]
@@ -24,17 +19,18 @@ impl Setting {
 }
 
 impl FromStr for Setting {
-    type Err = SettingError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, SettingError> {
-        let (key, value) = text.split_once('=').ok_or(SettingError)?;
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let expected = "expected a key and its value, such as train.epochs=3";
+        let (key, value) = text.split_once('=').ok_or(expected)?;
         let (key, value) = (key.trim(), value.trim());
         let is_word = |word: &str| {
             let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
             !word.is_empty() && word.chars().all(is_part)
         };
         if value.is_empty() || !key.split('.').all(is_word) {
-            return Err(SettingError);
+            return Err(expected);
         }
         // A shell takes quotes away, so what is no value of TOML is a text.
         let is_value = !value.contains('\n')
@@ -77,7 +73,7 @@ mod tests {
             assert_eq!(table.len(), 1, "{text}");
         }
         for text in ["", "train.epochs", "=3", "train.epochs=", ".epochs=3", "train.=3", "a b=3", "[train]\nepochs=3"] {
-            assert_eq!(text.parse::<Setting>(), Err(SettingError), "{text}");
+            assert_eq!(text.parse::<Setting>(), Err("expected a key and its value, such as train.epochs=3"), "{text}");
         }
     }
 }

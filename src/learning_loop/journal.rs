@@ -6,9 +6,9 @@ use crate::artifact::publish::exists;
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
-use crate::run::log::{CallOutcome, CallRecord, RUN_LOG_NAME, append_call};
-use crate::run::record::{PipelineCall, RUN_RECORD_NAME, write_record};
-use crate::run::summary::RunStatus;
+use crate::run::log::{CallOutcome, CallRecord, append_call};
+use crate::run::run_json::{PipelineCall, RUN_RECORD_NAME, write_record};
+use crate::run::status::RunStatus;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,7 +126,7 @@ impl<'a> Journal<'a> {
             error: end.as_ref().err().map(ToString::to_string),
             id: end.ok().and_then(|end| end.id),
         };
-        if let Err(error) = append_call(&self.task.registry.folder().join(RUN_LOG_NAME), &record) {
+        if let Err(error) = append_call(self.task.registry.folder(), &record) {
             host.say(&format!("{stage}: cannot log this call: {error}"));
         }
         result
@@ -137,13 +137,13 @@ impl<'a> Journal<'a> {
         let now = self.context.host.unix_seconds();
         let call = PipelineCall { began: self.began, now, code, budget };
         // A damaged run has no summary, but the record of the call is needed all the more.
-        let mut status =
-            RunStatus::read(config, registry, datasets).unwrap_or_else(|_| RunStatus::unknown(&config.name));
+        let mut status = RunStatus::read(config, registry, datasets)
+            .unwrap_or_else(|_| RunStatus { run: config.name.clone(), ..RunStatus::default() });
         // While the run is at work it writes a record every few seconds, which is too often for this.
         if let (Some(_), Ok(pool)) = (code, self.context.pool()) {
             status = pool.install(|| status.measured(registry));
         }
-        write_record(&registry.folder().join(RUN_RECORD_NAME), call, registry.folder(), &status)
+        write_record(registry.folder(), call, &status)
     }
 
     /// Draws the run as a page. A page to look at never stops the run.
@@ -220,7 +220,7 @@ mod tests {
         let error = journal.keep(panics).unwrap_err();
         assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");
         journal.end(error.exit_code());
-        let calls = read_calls(&models.join(RUN_LOG_NAME)).unwrap();
+        let calls = read_calls(&models).unwrap();
         assert_eq!((calls.len(), calls[0].code, calls[0].outcome), (1, 1, CallOutcome::Failed));
         let record: Value = serde_json::from_slice(&std::fs::read(models.join(RUN_RECORD_NAME)).unwrap()).unwrap();
         assert_eq!((&record["code"], &record["outcome"]), (&1.into(), &"failed".into()));

@@ -9,7 +9,7 @@ use crate::report::invocation::quoted;
 use crate::run::folders::generation_folder;
 use crate::run::forecast::Forecast;
 use crate::run::lineage::{Change, Lineage};
-use crate::run::log::{RUN_LOG_NAME, read_calls};
+use crate::run::log::read_calls;
 use crate::run::next::Next;
 use crate::run::restart::Loss;
 use crate::run::snapshot;
@@ -72,7 +72,7 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
     let next = run_steps(&lineage)?.next;
     let next = if let Change::Restart(from) = task.change { from.min(next) } else { next };
     let last = task.generations.last(lineage.config.config.run.generations, next);
-    let calls = read_calls(&task.registry.folder().join(RUN_LOG_NAME))?;
+    let calls = read_calls(task.registry.folder())?;
     let is_over = AtomicBool::new(false);
     let (timing, ended) = channel::<()>();
     let forecast = thread::scope(|scope| {
@@ -106,7 +106,7 @@ fn commands(
     let made = if is_restart { Vec::new() } else { run_steps(lineage)?.stages };
     let [draft, candidate] = versions(lineage, generation, &made)?;
     let champion = quoted(Path::new(&next.champion));
-    let datasets: Vec<String> = next.datasets.iter().map(|folder| quoted(folder)).collect();
+    let datasets: Vec<String> = next.tasks.datasets.iter().map(|folder| quoted(folder)).collect();
     let (datasets, gate) = (datasets.join(" "), folder(Stage::Gate));
     let lines = [
         format!(

@@ -3,64 +3,72 @@
 use super::journal::CallEnd;
 use super::{Event, Run};
 use crate::artifact::OutputFile;
-use crate::cluster::check::check;
 use crate::cluster::divide::divide;
 use crate::cluster::elsewhere::Elsewhere;
-use crate::cluster::plan::{LoadedPlan, PLAN_FILE, Plan};
-use crate::cluster::stage::{Outline, StagePlan};
+use crate::cluster::plan::{PLAN_FILE, Plan, with_plan};
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::task::Method;
+use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
 use crate::run::claim::make_way;
 use crate::run::folders::plan_path;
 use crate::run::next::Next;
 
 impl Run<'_> {
-    /// Makes a stage of the next generation. Before that is finished, the results of other inputs make way for its own.
-    pub(super) fn make(&self, task: &StageTask<'_>, next: &Next) -> Result<StageReport, StageError> {
+    /// Makes a stage of the next generation, as `work` does; gives what later stages take. Before that is finished, the results
+    /// of other inputs make way for its own.
+    pub(super) fn make<T>(
+        &self,
+        task: &StageTask<'_>,
+        next: &Next,
+        work: impl FnOnce() -> Result<(T, StageReport), StageError>,
+    ) -> Result<T, StageError> {
         make_way(task, next.replace, self.context)?;
         let began = self.context.host.seconds();
         if let Some(place) = self.task.elsewhere {
-            self.make_parts(task, place)?;
+            self.make_parts(task, place, next.generation)?;
         }
-        let report = self.make_here(task, next.generation)?;
+        let (made, report) = self.make_here(task.stage(), next.generation, work)?;
         (self.tell)(Event::Made { task, report: &report, seconds: self.context.host.seconds() - began });
-        Ok(report)
+        Ok(made)
     }
 
     /// Makes a stage on the threads of this process, as far as its parts are not there.
-    pub(super) fn make_here(&self, task: &StageTask<'_>, generation: u32) -> Result<StageReport, StageError> {
-        let end = |report: &StageReport| CallEnd {
+    pub(super) fn make_here<T>(
+        &self,
+        stage: Stage,
+        generation: u32,
+        work: impl FnOnce() -> Result<(T, StageReport), StageError>,
+    ) -> Result<(T, StageReport), StageError> {
+        self.journal.call(stage.name(), generation, work, |(_, report)| CallEnd {
             id: report.version().map(str::to_owned),
             is_skipped: report.is_skipped(),
             code: super::code_of(report.verdict().map(|file| file.verdict)),
             work: None,
-        };
-        self.journal.call(task.stage().name(), generation, || task.make(self.context), end)
+        })
     }
 
     /// Lets the parts of a stage be made elsewhere, and checks them.
-    fn make_parts(&self, task: &StageTask<'_>, place: &Elsewhere) -> Result<(), StageError> {
+    fn make_parts(&self, task: &StageTask<'_>, place: &Elsewhere, generation: u32) -> Result<(), StageError> {
         if matches!(task, StageTask::FitMpc(task) if matches!(task.config.method, Method::Source { .. })) {
             let reason = "runs on this machine: each of its searches uses the fits before it";
             self.context.host.say(&format!("fit-mpc: fit_mpc.method = \"source\" {reason}"));
             return Ok(());
         }
-        let plan = StagePlan::new(task)?;
-        let Outline { stage, generation, .. } = plan.outline();
-        let path = plan_path(self.task.datasets, stage, generation);
+        let path = plan_path(self.task.datasets, task.stage(), generation);
         let write = |plan: &Plan| -> Result<bool, StageError> {
             Ok(OutputFile::open(&path, PLAN_FILE, true)?.write(|writer| writer.write_all(plan.text().as_bytes()))?)
         };
-        divide(plan, &path, None, write, self.context)?;
-        let plan = LoadedPlan::read(&path)?;
-        let drive = || place.drive(&path, &plan, self.context);
-        self.journal.call(stage.name(), generation, drive, |report| CallEnd {
-            is_skipped: report.ran == 0,
-            work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)),
-            ..CallEnd::default()
-        })?;
-        (self.tell)(Event::Checked(check(&path, &plan, None, self.context)?));
-        Ok(())
+        divide(task, &path, None, write, self.context)?;
+        with_plan(&path, |plan| {
+            let drive = || place.drive(plan, self.context);
+            self.journal.call(task.stage().name(), generation, drive, |report| CallEnd {
+                is_skipped: report.ran == 0,
+                work: Some((report.cpu_seconds.unwrap_or(0.0), report.workers)),
+                ..CallEnd::default()
+            })?;
+            (self.tell)(Event::Checked(plan.check(None, self.context)?));
+            Ok(())
+        })
     }
 }

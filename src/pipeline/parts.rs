@@ -47,6 +47,8 @@ pub struct MadeAgain {
     pub unit: &'static str,
     /// How many; 0 if the result was published before.
     pub count: u64,
+    /// The seed that chose them.
+    pub seed: u64,
 }
 
 /// A stage whose parts any number of processes make, on many machines: what they publish does not depend on who does it.
@@ -294,7 +296,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let unit = K::SAMPLING.unit;
         if self.kind.is_finished(self)? {
-            return Ok(MadeAgain { unit, count: 0 });
+            return Ok(MadeAgain { unit, count: 0, seed });
         }
         let wanted = self.kind.progress(self, 1, context)?.wanted;
         let ranges = PartRange::some(self.items, self.part_items, wanted);
@@ -330,7 +332,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         let make_again = || self.kind.make(&drawn, &mut compare, context);
         context.observe("check", (self.recipe.games(games), 0), K::STAGE.unit(), make_again)?;
         if false_parts.is_empty() {
-            return Ok(MadeAgain { unit, count: drawn.len() as u64 });
+            return Ok(MadeAgain { unit, count: drawn.len() as u64, seed });
         }
         let within = |(path, reason): (PathBuf, String)| {
             (path.strip_prefix(self.folder).map(Path::to_owned).unwrap_or(path), reason)

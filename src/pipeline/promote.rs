@@ -52,12 +52,10 @@ pub fn promote(
     let id = version_in(registry, model)?;
     if let Some(verdict) = verdict {
         if verdict.candidate.content != model.content {
-            let reason = format!("the verdict is on {}, not on {id}", verdict.candidate.id);
-            return Err(StageError::Setting(reason));
+            return Err(StageError::Setting(format!("the verdict is on {}, not on {id}", verdict.candidate.id)));
         }
         if verdict.verdict != Verdict::Accepted {
-            let reason = format!("{id} was not accepted by its gate: the champion stays");
-            return Err(StageError::Setting(reason));
+            return Err(StageError::Setting(format!("{id} was not accepted by its gate: the champion stays")));
         }
     }
     let _lock = FolderLock::take(folder)?;

@@ -5,7 +5,7 @@ use super::fit_mpc::run::fit_mpc;
 use super::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use super::gate::batches::gate_shards;
 use super::gate::run::gate;
-use super::gate::task::{GateReport, GateTask};
+use super::gate::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::generate::parts::Games;
 use super::generate::run::generate;
 use super::generate::task::{GenerateReport, GenerateTask};
@@ -31,6 +31,17 @@ pub enum StageTask<'a> {
     FitMpc(FitMpcTask<'a>),
     /// A match.
     Gate(GateTask<'a>),
+}
+
+/// A dataset as a task asks for it.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskDataset<'a> {
+    /// Where it is.
+    pub folder: &'a Path,
+    /// Its games, samples or pairs of games.
+    pub items: u64,
+    /// The parts that they fill.
+    pub parts: u64,
 }
 
 /// What a stage reports.
@@ -70,15 +81,16 @@ impl StageTask<'_> {
         })
     }
 
-    /// The dataset folder that it writes, if it writes one.
+    /// The dataset that it writes, if it writes one.
     #[must_use]
-    pub const fn output(&self) -> Option<&Path> {
-        match self {
-            Self::Generate(task) => Some(task.output),
-            Self::Train(_) => None,
-            Self::FitMpc(task) => task.output,
-            Self::Gate(task) => Some(task.output),
-        }
+    pub fn dataset(&self) -> Option<TaskDataset<'_>> {
+        let (folder, items, part_items) = match self {
+            Self::Generate(task) => (task.output, task.config.games, task.config.part_games),
+            Self::Train(_) => return None,
+            Self::FitMpc(task) => (task.output?, task.config.games, task.config.part_games),
+            Self::Gate(task) => (task.output, task.config.games / 2, BATCH_PAIRS),
+        };
+        Some(TaskDataset { folder, items, parts: items.div_ceil(part_items) })
     }
 
     /// Its parts, which any number of processes make.

@@ -12,14 +12,14 @@ use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::efficiency::RunEfficiency;
+use crate::run::exact_errors::measured_once;
 use crate::run::folders::{generation_folder, generations};
 use crate::run::lineage::Lineage;
-use crate::run::log::{RUN_LOG_NAME, read_calls};
-use crate::run::measured::measured_once;
-use crate::run::record::RUN_RECORD_NAME;
+use crate::run::log::read_calls;
+use crate::run::run_json::RUN_RECORD_NAME;
 use crate::run::speed::PlaySpeed;
 use crate::run::standings::{Standing, standings};
-use crate::run::summary::generation_line;
+use crate::run::status::generation_line;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -92,7 +92,7 @@ impl Facts {
         let lineage = Lineage::read(config, registry, datasets)?;
         let documents = registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);
-        let calls = read_calls(&registry.folder().join(RUN_LOG_NAME))?;
+        let calls = read_calls(registry.folder())?;
         let sets = manifests(datasets)?;
         let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.done));
         let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);

@@ -5,56 +5,32 @@ use crate::artifact::dataset::folder::{part_indices, part_path};
 use crate::artifact::dataset::foreign::first_foreign;
 use crate::artifact::publish::{exists, is_folder, is_link, remove_file, remove_folder};
 use crate::artifact::{ArtifactError, ContentHash, FolderLock, Manifest, POSITIONS};
-use crate::pipeline::gate::task::BATCH_PAIRS;
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::StageTask;
+use crate::pipeline::stage_task::{StageTask, TaskDataset};
 use crate::pipeline::{Context, StageError};
 use std::path::Path;
 
-/// The dataset that a stage is about to write.
-#[derive(Clone, Copy, Debug)]
-struct Claim<'a> {
-    folder: &'a Path,
-    stage: Stage,
-    recipe: ContentHash,
-    /// Its games, samples or pairs.
-    items: u64,
-    parts: u64,
-}
-
-/// Checks the folder that a stage is about to write, if it writes one; with `replace`, also clears it.
+/// Checks the folder that a stage is about to write, if it writes one; with `replace`, also removes the result of other inputs from
+/// it, or the parts that the config no longer asks for. A folder that holds data of another kind stays as it is, and the stage
+/// refuses it.
 ///
 /// # Errors
 ///
 /// A folder that holds something that renma did not write or, to be cleared, is a link or in use; and a damaged dataset to avoid.
 pub fn make_way(task: &StageTask<'_>, replace: bool, context: Context<'_>) -> Result<(), StageError> {
-    let (items, parts) = match task {
-        StageTask::Generate(task) => (task.config.games, task.config.part_count() as u64),
-        StageTask::Train(_) => return Ok(()),
-        StageTask::FitMpc(task) => (task.config.games, task.config.games.div_ceil(task.config.part_games)),
-        StageTask::Gate(task) => (task.config.games / 2, (task.config.games / 2).div_ceil(BATCH_PAIRS)),
+    let Some(dataset) = task.dataset() else { return Ok(()) };
+    let (stage, folder, recipe) = (task.stage(), dataset.folder, task.recipe()?);
+    let what = match check_folder(folder)?.filter(|_| replace) {
+        Some(found) if found == recipe => {
+            clear_surplus(stage, &dataset)?.then_some("held more than the config asks for; removed the rest")
+        }
+        Some(_) => clear_folder(stage, folder)?.then_some("was made from other inputs; rebuilding it"),
+        None => None,
     };
-    let Some(folder) = task.output() else { return Ok(()) };
-    let claim = Claim { folder, stage: task.stage(), recipe: task.recipe()?, items, parts };
-    if !replace {
-        return Ok(check_folder(folder).map(drop)?);
+    if let Some(what) = what {
+        context.host.detail(&format!("{stage}: {} {what}", folder.display()));
     }
-    let what = match clear_folder(&claim)? {
-        Some(Cleared::OtherInputs) => "was made from other inputs; rebuilding it",
-        Some(Cleared::Surplus) => "held more than the config asks for; removed the rest",
-        None => return Ok(()),
-    };
-    context.host.detail(&format!("{}: {} {what}", claim.stage, folder.display()));
     Ok(())
-}
-
-/// What was removed from a folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cleared {
-    /// The result of other inputs.
-    OtherInputs,
-    /// Parts of the same recipe, beyond those that the config asks for.
-    Surplus,
 }
 
 /// The recipe by which a dataset folder was begun, if it was.
@@ -73,56 +49,44 @@ fn check_folder(folder: &Path) -> Result<Option<ContentHash>, ArtifactError> {
     Ok(recipe)
 }
 
-/// Removes the result of other inputs from a folder, or the parts that the config no longer asks for. A folder that holds
-/// data of another kind stays as it is, and the stage refuses it.
-///
-/// # Errors
-///
-/// A folder that is a link, is in use, or holds something that renma did not write.
-fn clear_folder(claim: &Claim<'_>) -> Result<Option<Cleared>, ArtifactError> {
-    let Some(recipe) = check_folder(claim.folder)? else { return Ok(None) };
-    if recipe == claim.recipe {
-        return clear_surplus(claim);
-    }
-    if !is_of_kind(claim)? {
-        return Ok(None);
-    }
-    if is_link(claim.folder)? {
-        return Err(ArtifactError::refused("replace", claim.folder, "it is a symbolic link\nname the folder itself"));
-    }
-    let _lock = FolderLock::take(claim.folder)?;
-    check_no_foreign(claim.folder)?;
-    remove_folder(claim.folder)?;
-    Ok(Some(Cleared::OtherInputs))
-}
-
-fn is_of_kind(claim: &Claim<'_>) -> Result<bool, ArtifactError> {
-    match Manifest::read_any(claim.folder) {
-        Ok(manifest) => Ok(claim.stage.dataset() == Some(manifest.kind)),
+/// Removes the result of other inputs, unless the folder holds data of another kind; whether it did.
+fn clear_folder(stage: Stage, folder: &Path) -> Result<bool, ArtifactError> {
+    let is_of_kind = match Manifest::read_any(folder) {
+        Ok(manifest) => stage.dataset() == Some(manifest.kind),
         // Only self-play leaves parts of positions behind before it has a manifest.
         Err(ArtifactError::Missing { .. } | ArtifactError::Unfit { .. } | ArtifactError::Damaged { .. }) => {
-            Ok(claim.stage == Stage::Generate || !exists(&claim.folder.join(POSITIONS.name))?)
+            stage == Stage::Generate || !exists(&folder.join(POSITIONS.name))?
         }
-        Err(error) => Err(error),
+        Err(error) => return Err(error),
+    };
+    if !is_of_kind {
+        return Ok(false);
     }
+    if is_link(folder)? {
+        return Err(ArtifactError::refused("replace", folder, "it is a symbolic link\nname the folder itself"));
+    }
+    let _lock = FolderLock::take(folder)?;
+    check_no_foreign(folder)?;
+    remove_folder(folder)?;
+    Ok(true)
 }
 
-fn clear_surplus(claim: &Claim<'_>) -> Result<Option<Cleared>, ArtifactError> {
-    let folder = claim.folder;
+/// Removes parts of the same recipe beyond those that the config asks for; whether a whole dataset held more.
+fn clear_surplus(stage: Stage, dataset: &TaskDataset<'_>) -> Result<bool, ArtifactError> {
+    let folder = dataset.folder;
     let _lock = FolderLock::take(folder)?;
-    let mut cleared = None;
     let manifest = folder.join("manifest.json");
-    if exists(&manifest)? && claim.items < Manifest::read_any(folder)?.done {
+    let holds_more = exists(&manifest)? && dataset.items < Manifest::read_any(folder)?.done;
+    if holds_more {
         remove_file(&folder.join("verdict.json"))?;
         remove_file(&manifest)?;
-        cleared = Some(Cleared::Surplus);
     }
-    for table in claim.stage.tables() {
-        for index in part_indices(folder, table)?.into_iter().filter(|index| claim.parts <= *index) {
+    for table in stage.tables() {
+        for index in part_indices(folder, table)?.into_iter().filter(|index| dataset.parts <= *index) {
             remove_file(&part_path(folder, table, index as usize))?;
         }
     }
-    Ok(cleared)
+    Ok(holds_more)
 }
 
 /// An error if a folder holds what no stage wrote.

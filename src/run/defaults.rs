@@ -1,6 +1,6 @@
 //! Defaults that have moved since a run recorded its config: the run keeps the values that it began with.
 
-use super::entry::{ConfigEntry, FEATURES, FREE_KEYS};
+use super::config_entry::{ConfigEntry, FEATURES, FREE_KEYS};
 use super::snapshot;
 use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::read_features;

@@ -3,7 +3,7 @@
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::publish::{exists, is_folder, names_in};
-use crate::artifact::{ArtifactError, ContentHash, Manifest, Table, VerdictFile};
+use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table, VerdictFile};
 use crate::pipeline::stage::Stage;
 use std::path::{Path, PathBuf};
 
@@ -93,6 +93,13 @@ pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
     }
     generations.sort_unstable();
     Ok(generations)
+}
+
+/// The generation in which a stage made a version; none of a version that came from elsewhere.
+#[must_use]
+pub fn generation_of(document: &ModelDocument) -> Option<u32> {
+    let origin = &document.origin;
+    Stage::named(&origin.stage).filter(|stage| stage.makes_versions()).and(origin.generation())
 }
 
 /// A finished gate of a run.

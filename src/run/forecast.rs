@@ -3,6 +3,7 @@
 use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::log::{CallOutcome, CallRecord};
+use super::tasks::TRAIN_MEMORY;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::{bytes_in, is_folder};
 use crate::artifact::{ArtifactError, Builtin, DatasetKind, LoadedModel, Manifest};
@@ -146,7 +147,7 @@ fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64),
         None => rows.saturating_mul(BYTES_PER_POSITION),
     };
     let window = u64::from(config.config.run.window.min(next));
-    let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(4 << 30);
+    let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(TRAIN_MEMORY);
     let bytes = dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64);
     Ok((bytes, BASE_BYTES + learned + weights * LEARNED_BYTES))
 }

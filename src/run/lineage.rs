@@ -3,15 +3,15 @@
 //! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
 //! generations, even if the config file or the champion has changed in the meantime.
 
+use super::config_entry::ConfigEntry;
 use super::defaults::keep_defaults;
-use super::entry::ConfigEntry;
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, Versioned,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, FormatVersion, Registry, Verdict, VerdictFile, Versioned,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -156,20 +156,29 @@ impl<'a> Lineage<'a> {
         Ok(snapshot::keep_only(folder, &froms)?)
     }
 
+    /// The verdict of a generation's gate, if that is finished.
+    #[must_use]
+    pub fn verdict(&self, generation: u32) -> Option<&VerdictFile> {
+        self.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict)
+    }
+
+    /// Whether a gate accepted its candidate, which is not yet promoted.
+    pub(super) fn awaits_promotion(&self, verdict: &VerdictFile) -> bool {
+        verdict.verdict == Verdict::Accepted && !self.champions.acted.contains(&verdict.step)
+    }
+
     /// The last finished generation: its verdict exists, and its promotion too if it accepted.
     #[must_use]
     pub fn finished(&self) -> u32 {
-        let mut finished = self.closed.generation;
-        while let Some(gate) = self.gates.iter().find(|gate| gate.generation == finished + 1) {
-            let verdict = &gate.verdict;
-            let player = self.file.player_of(gate.generation);
-            let acted = verdict.verdict != Verdict::Accepted || self.champions.acted.contains(&verdict.step);
-            if player.is_none_or(|player| player.content != verdict.baseline.content) || !acted {
-                break;
-            }
-            finished += 1;
-        }
-        finished
+        let is_finished = |generation: &u32| {
+            self.verdict(*generation).is_some_and(|verdict| {
+                let player = self.file.player_of(*generation);
+                player.is_some_and(|player| player.content == verdict.baseline.content)
+                    && !self.awaits_promotion(verdict)
+            })
+        };
+        let closed = self.closed.generation;
+        (closed + 1..).take_while(is_finished).last().unwrap_or(closed)
     }
 
     /// The player of a generation: the recorded one, or before it begins the champion, else the start in the config.
@@ -184,7 +193,9 @@ impl<'a> Lineage<'a> {
         if let Some(champion) = self.champions.champion() {
             return Ok(Player { name: champion.id.to_string(), content: champion.content });
         }
-        self.start()
+        let name = &self.config.config.run.start;
+        let content = load_model(name, self.registry.folder())?.content;
+        Ok(Player { name: name.clone(), content })
     }
 
     /// Whether the record is binding: before a generation is finished, a different config starts the run over.
@@ -192,12 +203,6 @@ impl<'a> Lineage<'a> {
         let first = self.file.configs.first();
         0 < self.finished()
             || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, &self.config)).is_empty())
-    }
-
-    fn start(&self) -> Result<Player, ArtifactError> {
-        let name = &self.config.config.run.start;
-        let content = load_model(name, self.registry.folder())?.content;
-        Ok(Player { name: name.clone(), content })
     }
 
     /// Whether any stage has worked on a generation.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Its name in a registry's folder.
-pub const RUN_LOG_NAME: &str = "run.log";
+const RUN_LOG_NAME: &str = "run.log";
 
 /// A longer log is not read: this is enough for many years.
 const SIZE_MAX: u64 = 256 << 20;
@@ -60,18 +60,18 @@ pub fn utc(unix_seconds: u64) -> String {
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
-/// Adds a call to a log.
+/// Adds a call to the log of a registry.
 ///
 /// # Panics
 ///
 /// If the record has no JSON form, which would be our own mistake.
-pub fn append_call(path: &Path, record: &CallRecord) -> Result<(), ArtifactError> {
-    append_line(path, &serde_json::to_string(record).expect("a record is plain data"))
+pub fn append_call(registry: &Path, record: &CallRecord) -> Result<(), ArtifactError> {
+    append_line(&registry.join(RUN_LOG_NAME), &serde_json::to_string(record).expect("a record is plain data"))
 }
 
-/// The calls of a log, oldest first; none if there is no log. Lines that are not records are skipped.
-pub fn read_calls(path: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
-    let bytes = match read_bounded(path, SIZE_MAX) {
+/// The calls of the log of a registry, oldest first; none if there is no log. Lines that are not records are skipped.
+pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
+    let bytes = match read_bounded(&registry.join(RUN_LOG_NAME), SIZE_MAX) {
         Err(ArtifactError::Missing { .. }) => return Ok(Vec::new()),
         other => other?,
     };
@@ -102,7 +102,7 @@ mod tests {
     fn calls_are_read_back_in_order_and_torn_lines_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(RUN_LOG_NAME);
-        assert_eq!(read_calls(&path).unwrap(), []);
+        assert_eq!(read_calls(folder.path()).unwrap(), []);
         let record = |stage: &str, code| CallRecord {
             stage: stage.into(),
             generation: Some(1),
@@ -115,17 +115,17 @@ mod tests {
             id: None,
             error: None,
         };
-        append_call(&path, &record("generate", 0)).unwrap();
+        append_call(folder.path(), &record("generate", 0)).unwrap();
         append_line(&path, "{\"stage\":\"tra").unwrap();
-        append_call(&path, &record("gate", 11)).unwrap();
-        assert_eq!(read_calls(&path).unwrap(), [record("generate", 0), record("gate", 11)]);
+        append_call(folder.path(), &record("gate", 11)).unwrap();
+        assert_eq!(read_calls(folder.path()).unwrap(), [record("generate", 0), record("gate", 11)]);
         // A line without an end takes no record with it.
         let mut file = std::fs::File::options().append(true).open(&path).unwrap();
         file.write_all(b"{\"stage\":\"tra").unwrap();
-        append_call(&path, &record("promote", 0)).unwrap();
-        append_call(&path, &record("generate", 12)).unwrap();
+        append_call(folder.path(), &record("promote", 0)).unwrap();
+        append_call(folder.path(), &record("generate", 12)).unwrap();
         let expected = [("generate", 0), ("gate", 11), ("promote", 0), ("generate", 12)];
-        assert_eq!(read_calls(&path).unwrap(), expected.map(|(stage, code)| record(stage, code)));
+        assert_eq!(read_calls(folder.path()).unwrap(), expected.map(|(stage, code)| record(stage, code)));
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.lines().all(|line| !line.is_empty()), "{text}");
     }

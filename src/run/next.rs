@@ -5,11 +5,10 @@ use super::lineage::{Change, Lineage, Player};
 use super::restart::Loss;
 use super::standings::standings;
 use super::state::{State, run_steps};
+use super::tasks::GenerationTasks;
 use crate::artifact::Verdict;
 use crate::artifact::publish::exists;
-use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
-use std::path::PathBuf;
 
 /// The generations that one call of `renma run` makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,16 +56,14 @@ pub struct Next {
     pub generation: u32,
     /// The last generation of this call; there is nothing to do if it comes before `generation`.
     pub last: u32,
-    /// Its config.
-    pub config: LoadedConfig,
+    /// What it asks of its stages.
+    pub tasks: GenerationTasks,
     /// The model that plays its games, and that its candidate challenges.
     pub champion: String,
     /// Whether results of other inputs may be replaced: no generation is finished, or another config made them.
     pub replace: bool,
     /// The number of finished generations that gc keeps; 0: all.
     pub keep: u32,
-    /// The datasets it trains on, oldest first.
-    pub datasets: Vec<PathBuf>,
     /// The verdict of the last finished generation, if there is one.
     pub verdict: Option<Verdict>,
     /// A former champion that the champion is to play before, so that the ladder does not drift.
@@ -157,20 +154,17 @@ impl Lineage<'_> {
     /// What a generation needs.
     fn next(&self, generation: u32, last: u32) -> Result<Next, StageError> {
         let from = self.file.config_of(generation).map_or(1, |entry| entry.from);
-        let config = self.config_of(generation)?;
-        let window = config.config.run.window;
         let finished = self.finished();
-        let gate = self.gates.iter().find(|gate| gate.generation == finished).map(|gate| gate.verdict.verdict);
+        let verdict = self.verdict(finished).map(|file| file.verdict);
         let closed = self.closed.generations.iter().find(|line| line.generation == finished);
         Ok(Next {
             generation,
             last,
-            config,
+            tasks: self.tasks(generation)?,
             champion: self.player(generation)?.name,
             replace: finished == 0 || from == generation,
             keep: self.config.config.run.keep_generations,
-            datasets: self.training_folders(generation, window)?,
-            verdict: gate.or_else(|| closed.and_then(|line| line.verdict)),
+            verdict: verdict.or_else(|| closed.and_then(|line| line.verdict)),
             veteran: self.veteran(finished)?,
         })
     }

@@ -1,9 +1,9 @@
 //! Restart: everything of a run from a generation on is removed, after it has been announced.
 
-use super::folders::{DatasetFolder, generation_folder, generations};
+use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
 use super::gc::check_idle;
 use super::lineage::Lineage;
-use super::log::{RUN_LOG_NAME, read_calls};
+use super::log::read_calls;
 use crate::artifact::publish::remove_folder;
 use crate::artifact::{ContentHash, Manifest};
 use crate::pipeline::StageError;
@@ -61,14 +61,12 @@ impl Lineage<'_> {
             }
         }
         for document in self.registry.documents()? {
-            let origin = &document.origin;
-            let made_here = Stage::named(&origin.stage).is_some_and(Stage::makes_versions);
-            if made_here && origin.generation().is_some_and(|generation| from <= generation) {
+            if generation_of(&document).is_some_and(|generation| from <= generation) {
                 loss.versions += 1;
-                loss.folders.push(self.registry.folder().join(document.id.to_string()));
+                loss.folders.push(self.registry.folder_of(document.id));
             }
         }
-        let calls = read_calls(&self.registry.folder().join(RUN_LOG_NAME))?;
+        let calls = read_calls(self.registry.folder())?;
         let lost = calls.iter().filter(|call| call.generation.is_some_and(|generation| from <= generation));
         loss.cpu_hours = lost.map(|call| call.cpu_seconds).sum::<f64>() / 3600.0;
         Ok((!loss.folders.is_empty()).then_some(loss))
@@ -111,9 +109,9 @@ impl Lineage<'_> {
         let gone: Vec<ContentHash> =
             self.gates.iter().filter(|gate| from <= gate.generation).map(|gate| gate.verdict.step).collect();
         let folders = loss.map(|loss| loss.folders.as_slice()).unwrap_or_default();
-        let is_gone = |id: &str| folders.contains(&self.registry.folder().join(id));
         self.champions.history.retain(|promotion| {
-            promotion.gate.is_none_or(|gate| !gone.contains(&gate)) && !is_gone(&promotion.id.to_string())
+            let is_gone = folders.contains(&self.registry.folder_of(promotion.id));
+            promotion.gate.is_none_or(|gate| !gone.contains(&gate)) && !is_gone
         });
         self.champions.acted.retain(|gate| !gone.contains(gate));
         self.gates.retain(|gate| gate.generation < from);

@@ -1,6 +1,6 @@
 //! A run's own copy of a config and the files it names: `config/generation=NNNN/` of the registry, from that generation on.
 
-use super::entry::{BOOK, ConfigEntry, FEATURES};
+use super::config_entry::{BOOK, ConfigEntry, FEATURES};
 use super::folders::{generations_in, in_generation};
 use crate::artifact::ArtifactError;
 use crate::artifact::model::features_file::features_text;

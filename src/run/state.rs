@@ -1,30 +1,24 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
-use super::entry::ConfigEntry;
+use super::config_entry::ConfigEntry;
 use super::folders::{DatasetFolder, generation_folder, generations, recipe_of};
 use super::lineage::{Lineage, Player};
+use super::tasks::GenerationTasks;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::verdict::read_verdict;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
 use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, GATE_GAMES, LoadedModel, MPC_SAMPLES, Manifest,
-    ModelDocument, POSITIONS, Settings, Step, Table, Verdict,
+    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, LoadedModel, Manifest, ModelDocument, Settings, Step,
 };
-use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;
-use crate::pipeline::fit_mpc::task::FitMpcTask;
 use crate::pipeline::gate;
-use crate::pipeline::gate::task::{BATCH_PAIRS, GateTask};
 use crate::pipeline::generate;
-use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::stage_task::StageTask;
 use crate::pipeline::train;
-use crate::pipeline::train::task::TrainTask;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 /// The state of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -101,9 +95,7 @@ type Found<T> = (StageState, Input<T>);
 struct Walk<'a> {
     lineage: &'a Lineage<'a>,
     documents: &'a [ModelDocument],
-    generation: u32,
-    /// The config that makes the generation.
-    config: LoadedConfig,
+    tasks: GenerationTasks,
 }
 
 /// The stages of every generation that has begun and is not closed, and of the next one.
@@ -126,8 +118,9 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
             stages.extend(recorded(lineage, &documents, generation));
             true
         } else {
-            let walk = Walk { lineage, documents: &documents, generation, config: lineage.config_of(generation)? };
-            walk.generation(generation <= next, &mut stages)? && (generation <= finished || !walk.awaits_promotion())
+            let walk = Walk { lineage, documents: &documents, tasks: lineage.tasks(generation)? };
+            let awaits = lineage.verdict(generation).is_some_and(|verdict| lineage.awaits_promotion(verdict));
+            walk.generation(generation <= next, &mut stages)? && (generation <= finished || !awaits)
         };
         if done && next == generation {
             next += 1;
@@ -147,9 +140,9 @@ fn can_be_computed(lineage: &Lineage<'_>, generation: u32) -> Result<bool, Stage
 
 /// The stages of a finished generation whose steps this program can no longer compute, by their recorded ids.
 fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32) -> [StageState; 4] {
-    let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
+    let verdict = lineage.verdict(generation);
     let of_content = |content| documents.iter().find(|document| document.content == content);
-    let candidate = gate.and_then(|gate| of_content(gate.verdict.candidate.content));
+    let candidate = verdict.and_then(|verdict| of_content(verdict.candidate.content));
     let draft = candidate.and_then(|candidate| of_content(candidate.origin.parent.as_ref()?.content));
     Stage::ALL.map(|stage| {
         let made = match stage {
@@ -157,7 +150,7 @@ fn recorded(lineage: &Lineage<'_>, documents: &[ModelDocument], generation: u32)
             Stage::FitMpc => candidate,
             Stage::Generate | Stage::Gate => None,
         };
-        let verdict_step = gate.filter(|_| stage == Stage::Gate).map(|gate| gate.verdict.step);
+        let verdict_step = verdict.filter(|_| stage == Stage::Gate).map(|verdict| verdict.step);
         StageState {
             step: made.map(|document| document.origin.step).or(verdict_step),
             version: made.map(|document| document.id.to_string()),
@@ -176,26 +169,52 @@ impl Walk<'_> {
     /// The four stages of the generation, and whether all are done. Its player is known once the previous one is done.
     fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
         let champion = if player_known {
-            let player = self.lineage.player(self.generation)?;
-            Ok(Arc::new(self.load(&player)?))
+            Ok(self.load(&self.lineage.player(self.tasks.generation)?)?)
         } else {
-            Err(format!("generation {} is not done", self.generation - 1))
+            Err(format!("generation {} is not done", self.tasks.generation - 1))
         };
-        let (mut generate, dataset) = self.generate(&champion)?;
-        let (mut train, draft) = self.train(&champion, &dataset)?;
-        let (mut fit_mpc, candidate) = self.fit_mpc(&draft)?;
-        let (mut gate, next) = self.gate(&candidate, &champion)?;
-        let registry = self.lineage.registry.folder();
-        for state in [&mut generate, &mut train, &mut fit_mpc, &mut gate] {
-            let stage = state.stage;
-            let folder = if stage.makes_versions() { registry.to_owned() } else { self.folder(stage) };
-            // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
-            if state.state != State::Done && state.step.is_some() && FolderLock::is_held(&folder, stage.lock())? {
-                state.state = State::Running;
-            }
-        }
+        let champion = champion.as_ref().map_err(String::clone);
+        let (generate, dataset) = self.state(Stage::Generate, champion.clone(), |model| self.generate(model))?;
+        let parent = champion.clone().and_then(|parent| dataset.map(|()| parent));
+        let (train, draft) = self.state(Stage::Train, parent, |parent| self.train(parent))?;
+        let (fit_mpc, candidate) = self.state(Stage::FitMpc, draft, |draft| self.fit_mpc(&draft))?;
+        let players = champion.and_then(|champion| candidate.map(|candidate| (candidate, champion)));
+        let (gate, next) = self.state(Stage::Gate, players, |(candidate, champion)| self.gate(&candidate, champion))?;
         stages.extend([generate, train, fit_mpc, gate]);
         Ok(next.is_ok())
+    }
+
+    /// The state of a stage as far as its inputs are known; if they are not, an earlier result of it is stale.
+    fn state<I, T>(
+        &self,
+        stage: Stage,
+        inputs: Input<I>,
+        find: impl FnOnce(I) -> Result<Found<T>, ArtifactError>,
+    ) -> Result<Found<T>, ArtifactError> {
+        let inputs = match inputs {
+            Ok(inputs) => inputs,
+            Err(why) => {
+                let state = if self.has_result(stage)? { State::Stale } else { State::Missing };
+                return Ok((StageState::new(self.tasks.generation, stage, state, Some(why.clone())), Err(why)));
+            }
+        };
+        let (mut state, made) = find(inputs)?;
+        let registry = self.lineage.registry.folder();
+        let folder = if stage.makes_versions() { registry.to_owned() } else { self.folder(stage) };
+        // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
+        if state.state != State::Done && FolderLock::is_held(&folder, stage.lock())? {
+            state.state = State::Running;
+        }
+        Ok((state, made))
+    }
+
+    /// Whether a stage has once made a result in this generation.
+    fn has_result(&self, stage: Stage) -> Result<bool, ArtifactError> {
+        Ok(match stage {
+            Stage::Generate => self.manifest(stage)?.is_some(),
+            Stage::Train | Stage::FitMpc => self.latest(stage).is_some(),
+            Stage::Gate => self.lineage.verdict(self.tasks.generation).is_some(),
+        })
     }
 
     fn load(&self, player: &Player) -> Result<LoadedModel, ArtifactError> {
@@ -206,87 +225,49 @@ impl Walk<'_> {
             let reason = format!(
                 "{} is model {found} now, and generation {generation} began with {known}\nmake it again with --restart {generation}",
                 player.name,
-                generation = self.generation
+                generation = self.tasks.generation
             );
             return Err(ArtifactError::unfit(&registry.join("lineage.json"), reason));
         }
         Ok(loaded)
     }
 
-    /// Whether the gate accepted and its candidate is not yet promoted.
-    fn awaits_promotion(&self) -> bool {
-        let gate = self.lineage.gates.iter().find(|gate| gate.generation == self.generation);
-        gate.is_some_and(|gate| {
-            gate.verdict.verdict == Verdict::Accepted && !self.lineage.champions.acted.contains(&gate.verdict.step)
-        })
-    }
-
     fn folder(&self, stage: Stage) -> PathBuf {
-        generation_folder(self.lineage.datasets, stage, self.generation)
+        generation_folder(self.lineage.datasets, stage, self.tasks.generation)
     }
 
-    fn generate(&self, champion: &Input<Arc<LoadedModel>>) -> Result<Found<()>, ArtifactError> {
-        let output = self.folder(Stage::Generate);
-        let manifest = self.manifest(Stage::Generate, DatasetKind::Selfplay)?;
-        let Ok(model) = champion else {
-            return Ok(self.unknown(Stage::Generate, manifest.is_some(), champion));
-        };
-        let config = &self.config.config.generate;
-        let seed = self.config.config.run.seed;
-        let task = GenerateTask {
-            config,
-            book: self.config.book.as_deref(),
-            seed,
-            generation: self.generation,
-            model,
-            output: &output,
-        };
+    fn manifest(&self, stage: Stage) -> Result<Option<Manifest>, ArtifactError> {
+        stage.dataset().map_or(Ok(None), |kind| Manifest::find(&self.folder(stage), kind))
+    }
+
+    fn generate(&self, model: &LoadedModel) -> Result<Found<()>, ArtifactError> {
+        let task = self.tasks.generate(model);
         let (step, made_by) = (generate::recipe::step(&task), generate::recipe::recipe(&task).hash);
-        let stale = |because: String| self.found(Stage::Generate, State::Stale, Some(because), Some(&step), None);
-        Ok(match (&manifest, recipe_of(&output)?) {
+        let (games, manifest) = (task.config.games, self.manifest(Stage::Generate)?);
+        let because = match (&manifest, recipe_of(task.output)?) {
             (Some(manifest), Some(recipe)) if recipe != made_by => {
                 let mut settings = manifest.settings(Stage::Generate.config_table());
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
-                stale(step.difference(&settings))
+                Some(step.difference(&settings))
             }
-            (None, Some(recipe)) if recipe != made_by => stale("its parts are of another recipe".into()),
-            (Some(manifest), _) if manifest.done != config.games => {
-                stale(format!("generate.games is {} there and {} here", manifest.done, config.games))
+            (None, Some(recipe)) if recipe != made_by => Some("its parts are of another recipe".into()),
+            (Some(manifest), _) if manifest.done != games => {
+                Some(format!("generate.games is {} there and {games} here", manifest.done))
             }
-            (Some(_), _) => self.found(Stage::Generate, State::Done, None, Some(&step), Some(())),
-            (None, _) => {
-                let (mut state, made) = self.found(Stage::Generate, State::Missing, None, Some(&step), None);
-                state.parts = self.parts(&output, &POSITIONS, config.games, config.part_games)?;
-                (state, made)
-            }
-        })
+            _ => None,
+        };
+        let (mut state, made) = self.found(Stage::Generate, &step, because, manifest.map(drop));
+        if state.state == State::Missing {
+            state.parts = Self::parts(&StageTask::Generate(task))?;
+        }
+        Ok((state, made))
     }
 
-    fn train(
-        &self,
-        champion: &Input<Arc<LoadedModel>>,
-        dataset: &Input<()>,
-    ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let latest = self.latest(Stage::Train);
-        let (parent, ()) = match (champion, dataset) {
-            (Ok(parent), Ok(())) => (parent, ()),
-            (Err(why), _) | (_, Err(why)) => {
-                return Ok(self.unknown(Stage::Train, latest.is_some(), &Err::<(), _>(why.clone())));
-            }
-        };
-        let folders = self.lineage.training_folders(self.generation, self.config.config.run.window)?;
-        let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
-        let task = TrainTask {
-            config: &self.config.config.train,
-            seed: self.config.config.run.seed,
-            features: Arc::clone(&self.config.features),
-            datasets: folders.iter().map(PathBuf::as_path).collect(),
-            parent: Some(parent),
-            registry: self.lineage.registry,
-            memory: 0,
-        };
+    fn train(&self, parent: &LoadedModel) -> Result<Found<LoadedModel>, ArtifactError> {
+        let task = self.tasks.train(parent);
+        let datasets = task.datasets.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
         let step = train::recipe::step(&task, &datasets);
-        let (mut state, made) = self.version(Stage::Train, &step, latest)?;
+        let (mut state, made) = self.version(Stage::Train, &step)?;
         if state.state != State::Done {
             let epochs = train::run::epochs_done(&task, step.id)?;
             state.parts = epochs.map(|[done, asked]| PartCount { done, asked });
@@ -294,138 +275,78 @@ impl Walk<'_> {
         Ok((state, made))
     }
 
-    /// The number of parts of a table in a folder, if there are any.
-    fn parts(
-        &self,
-        folder: &Path,
-        table: &Table,
-        items: u64,
-        part_items: u64,
-    ) -> Result<Option<PartCount>, ArtifactError> {
-        let asked = items.div_ceil(part_items);
-        let mut done = 0;
-        for part in 0..asked as usize {
-            done += u64::from(exists(&part_path(folder, table, part))?);
-        }
-        Ok((0 < done).then_some(PartCount { done, asked }))
-    }
-
-    fn fit_mpc(&self, draft: &Input<Arc<LoadedModel>>) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let latest = self.latest(Stage::FitMpc);
-        let Ok(model) = draft else { return Ok(self.unknown(Stage::FitMpc, latest.is_some(), draft)) };
-        let output = self.folder(Stage::FitMpc);
-        let task = FitMpcTask {
-            config: &self.config.config.fit_mpc,
-            seed: self.config.config.run.seed,
-            generation: self.generation,
-            model,
-            registry: self.lineage.registry,
-            output: Some(&output),
-        };
-        let step = fit_mpc::recipe::step(&task);
-        let (mut state, made) = self.version(Stage::FitMpc, &step, latest)?;
-        let samples = self.manifest(Stage::FitMpc, DatasetKind::Mpc)?.filter(|manifest| {
-            manifest.recipe == fit_mpc::recipe::recipe(&task).hash && manifest.done == task.config.games
+    fn fit_mpc(&self, draft: &LoadedModel) -> Result<Found<LoadedModel>, ArtifactError> {
+        let task = self.tasks.fit_mpc(draft);
+        let (mut state, made) = self.version(Stage::FitMpc, &fit_mpc::recipe::step(&task))?;
+        let has_samples = self.manifest(Stage::FitMpc)?.is_some_and(|samples| {
+            samples.recipe == fit_mpc::recipe::recipe(&task).hash && samples.done == task.config.games
         });
-        if state.state == State::Done && samples.is_none() {
+        if state.state != State::Done {
+            state.parts = Self::parts(&StageTask::FitMpc(task))?;
+        } else if !has_samples {
             state.state = State::Missing;
-            state.because = Some(format!("its samples are not in {}", output.display()));
+            state.because = Some(format!("its samples are not in {}", self.folder(Stage::FitMpc).display()));
             let why = describe(&state);
             return Ok((state, Err(why)));
-        }
-        if state.state != State::Done {
-            state.parts = self.parts(&output, &MPC_SAMPLES, task.config.games, task.config.part_games)?;
         }
         Ok((state, made))
     }
 
-    fn gate(
-        &self,
-        candidate: &Input<Arc<LoadedModel>>,
-        champion: &Input<Arc<LoadedModel>>,
-    ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let output = self.folder(Stage::Gate);
-        let verdict = exists(&output.join("verdict.json"))?.then(|| read_verdict(&output)).transpose()?;
-        let (Ok(challenger), Ok(baseline)) = (candidate, champion) else {
-            let why = if champion.is_err() { champion } else { candidate };
-            return Ok(self.unknown(Stage::Gate, verdict.is_some(), why));
-        };
-        let avoid = self.lineage.training_folders(self.generation, self.config.config.run.window)?;
-        let step = gate::recipe::step(&GateTask {
-            config: &self.config.config.gate,
-            seed: self.config.config.run.seed,
-            generation: self.generation,
-            candidate: challenger,
-            baseline,
-            avoid: &avoid,
-            output: &output,
-            remake: false,
-        })?;
-        let Some(verdict) = verdict else {
-            let (mut state, made) = self.found(Stage::Gate, State::Missing, None, Some(&step), None);
-            let config = &self.config.config.gate;
-            state.parts = self.parts(&output, &GATE_GAMES, config.games / 2, BATCH_PAIRS)?;
-            return Ok((state, made));
-        };
-        let stale = |because: String| self.found(Stage::Gate, State::Stale, Some(because), Some(&step), None);
-        if verdict.step != step.id {
-            let mut settings = Manifest::read(&output, DatasetKind::Gate)?.settings(Stage::Gate.config_table());
+    fn gate(&self, candidate: &LoadedModel, champion: &LoadedModel) -> Result<Found<()>, ArtifactError> {
+        let task = self.tasks.gate(candidate, champion);
+        let step = gate::recipe::step(&task)?;
+        let verdict = self.lineage.verdict(self.tasks.generation);
+        let mut because = None;
+        if let Some(verdict) = verdict.filter(|verdict| verdict.step != step.id) {
+            let mut settings = Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.config_table());
             let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
             settings
                 .push(("avoid".to_owned(), if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") }));
-            return Ok(stale(step.difference(&settings)));
+            because = Some(step.difference(&settings));
         }
-        let next = if verdict.verdict == Verdict::Accepted { challenger } else { baseline };
-        Ok(self.found(Stage::Gate, State::Done, None, Some(&step), Some(Arc::clone(next))))
+        let (mut state, made) = self.found(Stage::Gate, &step, because, verdict.map(|_| ()));
+        if state.state == State::Missing {
+            state.parts = Self::parts(&StageTask::Gate(task))?;
+        }
+        Ok((state, made))
     }
 
-    fn manifest(&self, stage: Stage, kind: DatasetKind) -> Result<Option<Manifest>, ArtifactError> {
-        Manifest::find(&self.folder(stage), kind)
+    /// How many parts of its dataset a stage has made, if there are any.
+    fn parts(task: &StageTask<'_>) -> Result<Option<PartCount>, ArtifactError> {
+        let Some((table, dataset)) = task.stage().tables().last().zip(task.dataset()) else { return Ok(None) };
+        let mut done = 0;
+        for part in 0..dataset.parts as usize {
+            done += u64::from(exists(&part_path(dataset.folder, table, part))?);
+        }
+        Ok((0 < done).then_some(PartCount { done, asked: dataset.parts }))
     }
 
     /// The newest version that a stage made in this generation.
     fn latest(&self, stage: Stage) -> Option<&ModelDocument> {
         let of_this = |document: &&ModelDocument| {
-            document.origin.stage == stage.name() && document.origin.generation() == Some(self.generation)
+            document.origin.stage == stage.name() && document.origin.generation() == Some(self.tasks.generation)
         };
         self.documents.iter().rev().find(of_this)
     }
 
     /// The state of a stage that makes a version, and the version.
-    fn version(
-        &self,
-        stage: Stage,
-        step: &Step,
-        latest: Option<&ModelDocument>,
-    ) -> Result<Found<Arc<LoadedModel>>, ArtifactError> {
-        let Some(made) = self.lineage.registry.made_by(step.id)? else {
-            let because = latest.map(|latest| step.difference(&settings_of(latest)));
-            let state = if latest.is_some() { State::Stale } else { State::Missing };
-            return Ok(self.found(stage, state, because, Some(step), None));
+    fn version(&self, stage: Stage, step: &Step) -> Result<Found<LoadedModel>, ArtifactError> {
+        let made = self.lineage.registry.made_by(step.id)?;
+        let version = made.as_ref().map(|made| made.id.to_string());
+        let latest = self.latest(stage).filter(|_| made.is_none());
+        let because = latest.map(|latest| step.difference(&settings_of(latest)));
+        let (state, made) = self.found(stage, step, because, made);
+        Ok((StageState { version, ..state }, made))
+    }
+
+    /// A stage that is stale for a reason, or has made something, or neither.
+    fn found<T>(&self, stage: Stage, step: &Step, because: Option<String>, made: Option<T>) -> Found<T> {
+        let state = match (&because, &made) {
+            (Some(_), _) => State::Stale,
+            (None, Some(_)) => State::Done,
+            (None, None) => State::Missing,
         };
-        let id = made.id.to_string();
-        let (mut state, made) = self.found(stage, State::Done, None, Some(step), Some(Arc::new(made)));
-        state.version = Some(id);
-        Ok((state, made))
-    }
-
-    /// A stage whose inputs are unknown; an earlier result of it is stale.
-    fn unknown<T, U>(&self, stage: Stage, is_there: bool, why: &Input<U>) -> Found<T> {
-        let why = why.as_ref().err().cloned();
-        let state = if is_there { State::Stale } else { State::Missing };
-        (StageState::new(self.generation, stage, state, why.clone()), Err(why.unwrap_or_default()))
-    }
-
-    fn found<T>(
-        &self,
-        stage: Stage,
-        state: State,
-        because: Option<String>,
-        step: Option<&Step>,
-        made: Option<T>,
-    ) -> Found<T> {
-        let step = step.map(|step| step.id);
-        let state = StageState { step, ..StageState::new(self.generation, stage, state, because) };
+        let state = StageState { step: Some(step.id), ..StageState::new(self.tasks.generation, stage, state, because) };
         let made = made.filter(|_| state.state == State::Done).ok_or_else(|| describe(&state));
         (state, made)
     }

@@ -3,7 +3,7 @@
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::read_bounded;
 use crate::report::REPORT_NAME;
-use crate::run::record::RUN_RECORD_NAME;
+use crate::run::run_json::RUN_RECORD_NAME;
 use hyper::StatusCode;
 use serde::de::IgnoredAny;
 use std::path::Path;

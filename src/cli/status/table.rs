@@ -2,7 +2,7 @@
 
 use crate::artifact::{GenerationLine, Verdict};
 use crate::cli::output::{narrow_table, thousands};
-use crate::run::summary::{GenerationStatus, RunStatus};
+use crate::run::status::{GenerationStatus, RunStatus};
 use crate::statistics::elo::elo_text;
 
 const COLUMNS: [&str; 9] =

@@ -94,14 +94,6 @@ impl ConfigTable for GenerateConfig {
     }
 }
 
-impl GenerateConfig {
-    /// The number of parts that the games fill.
-    #[must_use]
-    pub const fn part_count(&self) -> usize {
-        self.games.div_ceil(self.part_games) as usize
-    }
-}
-
 impl OpeningChoice {
     /// The path of the book, if the games take their openings from one.
     #[must_use]

@@ -83,7 +83,7 @@ impl Shards for TrainShards<'_> {
 
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let checked = self.check_phase(seed, context)?;
-        Ok(MadeAgain { unit: "parts", count: checked.map_or(0, |_| 1) })
+        Ok(MadeAgain { unit: "parts", count: checked.map_or(0, |_| 1), seed })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::{LoadedModel, ModelDocument, ModelKind, ModelName};
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What changed from one model to another.
 #[derive(Clone, Debug, Serialize)]
@@ -62,35 +62,26 @@ fn differing(
     after: &BTreeMap<String, &Origin>,
     values_of: fn(&Origin) -> &Value,
 ) -> BTreeMap<String, [Value; 2]> {
-    let mut differing = BTreeMap::new();
+    let mut differing: BTreeMap<String, [Value; 2]> = BTreeMap::new();
     for (stage, before) in before {
         let Some(after) = after.get(stage) else { continue };
-        let leaves = [before, after].map(|origin| {
-            let mut leaves = BTreeMap::new();
-            add_leaves(values_of(origin), stage, &mut leaves);
-            leaves
-        });
-        let names: BTreeSet<&String> = leaves.iter().flat_map(BTreeMap::keys).collect();
-        for name in names {
-            let [before, after] = [0, 1].map(|side| leaves[side].get(name).cloned().unwrap_or(Value::Null));
-            if before != after {
-                differing.insert(name.clone(), [before, after]);
-            }
+        for (side, origin) in [before, after].into_iter().enumerate() {
+            add_leaves(values_of(origin), stage, side, &mut differing);
         }
     }
+    differing.retain(|_, [before, after]| before != after);
     differing
 }
 
-fn add_leaves(value: &Value, path: &str, leaves: &mut BTreeMap<String, Value>) {
+/// Enters the leaves of a value on one side, by their paths; the other side has null where it lacks one.
+fn add_leaves(value: &Value, path: &str, side: usize, values: &mut BTreeMap<String, [Value; 2]>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                add_leaves(value, &format!("{path}.{name}"), leaves);
+                add_leaves(value, &format!("{path}.{name}"), side, values);
             }
         }
         Value::Array(_) | Value::Null => {}
-        value => {
-            leaves.insert(path.to_owned(), value.clone());
-        }
+        value => values.entry(path.to_owned()).or_default()[side] = value.clone(),
     }
 }

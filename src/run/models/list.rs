@@ -3,9 +3,9 @@
 use crate::artifact::{ArtifactError, ChampionFile, ModelDocument, Registry, Verdict, VersionId};
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::gates;
-use crate::run::log::{CallOutcome, RUN_LOG_NAME, read_calls};
+use crate::run::log::{CallOutcome, read_calls};
 use crate::run::standings::{Standing, standings};
-use crate::run::summary::train_metrics;
+use crate::run::status::train_metrics;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,7 +72,7 @@ impl ModelList {
 
 /// When each version was made, by its id.
 fn made_at(models: &Path) -> Result<BTreeMap<String, u64>, ArtifactError> {
-    let calls = read_calls(&models.join(RUN_LOG_NAME))?;
+    let calls = read_calls(models)?;
     let making = calls.into_iter().filter(|call| call.outcome == CallOutcome::Done && call.stage != "promote");
     Ok(making.filter_map(|call| Some((call.id?, call.began + call.seconds as u64))).collect())
 }

@@ -7,7 +7,7 @@ use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates, generation_folder, generations};
 use crate::run::standings::{Standing, standings};
-use crate::run::summary::train_metrics;
+use crate::run::status::train_metrics;
 use crate::run::yardstick::exact_mae;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

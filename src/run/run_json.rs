@@ -1,8 +1,8 @@
 //! `run.json`: one call of the pipeline for machines. It holds times, so it is not an artifact.
 
 use super::efficiency::RunEfficiency;
-use super::log::{CallRecord, RUN_LOG_NAME, read_calls, utc};
-use super::summary::RunStatus;
+use super::log::{CallRecord, read_calls, utc};
+use super::status::RunStatus;
 use crate::artifact::publish::publish_bytes;
 use crate::artifact::{ArtifactError, FormatVersion};
 use crate::exit_code;
@@ -55,14 +55,14 @@ struct RunRecord<'a> {
     status: &'a RunStatus,
 }
 
-/// Replaces the record of a run.
+/// Replaces the record in the registry of a run.
 ///
 /// # Panics
 ///
 /// If the record has no JSON form, which would be our own mistake.
-pub fn write_record(path: &Path, call: PipelineCall, registry: &Path, status: &RunStatus) -> Result<(), ArtifactError> {
+pub fn write_record(registry: &Path, call: PipelineCall, status: &RunStatus) -> Result<(), ArtifactError> {
     let seconds = call.now.saturating_sub(call.began);
-    let calls = read_calls(&registry.join(RUN_LOG_NAME))?;
+    let calls = read_calls(registry)?;
     let stages: Vec<CallRecord> = calls.into_iter().filter(|stage| call.began <= stage.began).collect();
     let record = RunRecord {
         format: RunFormat::CURRENT,
@@ -81,7 +81,7 @@ pub fn write_record(path: &Path, call: PipelineCall, registry: &Path, status: &R
         status,
     };
     let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
-    publish_bytes(path, format!("{text}\n").as_bytes())
+    publish_bytes(&registry.join(RUN_RECORD_NAME), format!("{text}\n").as_bytes())
 }
 
 const fn outcome(code: Option<u8>) -> &'static str {

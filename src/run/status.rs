@@ -1,10 +1,10 @@
 //! What a run has done, one line per generation.
 
+use super::exact_errors::measured;
 use super::folders::generation_folder;
 use super::lineage::Lineage;
-use super::measured::measured;
 use super::standings::{Standing, standings};
-use super::state::{RunSteps, StageState, run_steps};
+use super::state::{StageState, run_steps};
 use crate::artifact::publish::bytes_in;
 use crate::artifact::{
     ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS, Registry, Verdict,
@@ -55,12 +55,6 @@ pub struct RunStatus {
 }
 
 impl RunStatus {
-    /// The status of a damaged run.
-    #[must_use]
-    pub fn unknown(run: &str) -> Self {
-        Self { run: run.to_owned(), ..Self::default() }
-    }
-
     /// What a run has done so far.
     ///
     /// # Errors
@@ -68,7 +62,33 @@ impl RunStatus {
     /// A damaged document.
     pub fn read(config: &LoadedConfig, registry: &Registry, datasets: &Path) -> Result<Self, StageError> {
         let lineage = Lineage::read(config, registry, datasets)?;
-        Self::new(&lineage, run_steps(&lineage)?)
+        let steps = run_steps(&lineage)?;
+        let documents = registry.documents()?;
+        let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
+        let last = steps.stages.last().map_or(steps.first, |state| state.generation);
+        let mut lines = lineage.closed.generations.clone();
+        for generation in steps.first..=last {
+            lines.push(generation_line(&lineage, &documents, generation)?);
+        }
+        let verdicts = lines.iter().rev().filter_map(|line| line.verdict);
+        let rejected_in_a_row = verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32;
+        let status = |line: GenerationLine| GenerationStatus {
+            gate: lineage.verdict(line.generation).filter(|_| steps.first <= line.generation).cloned(),
+            champion: champion.is_some() && line.candidate == champion,
+            line,
+        };
+        Ok(Self {
+            run: lineage.config.name.clone(),
+            closed: lineage.closed.generation,
+            generations: lines.into_iter().map(status).collect(),
+            champion: champion.clone(),
+            rejected_in_a_row,
+            bytes_on_disk: bytes_in(registry.folder())? + bytes_in(datasets)?,
+            stage_states: steps.stages,
+            changes: lineage.changes(),
+            moved_defaults: lineage.moved_defaults.clone(),
+            ladder: standings(datasets)?,
+        })
     }
 
     /// The same with every candidate [`measured`].
@@ -79,37 +99,6 @@ impl RunStatus {
             status.line = line;
         }
         self
-    }
-
-    fn new(lineage: &Lineage<'_>, steps: RunSteps) -> Result<Self, StageError> {
-        let documents = lineage.registry.documents()?;
-        let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
-        let last = steps.stages.last().map_or(steps.first, |state| state.generation);
-        let closed = lineage.closed.generations.iter().cloned();
-        let mut generations: Vec<GenerationStatus> =
-            closed.map(|line| GenerationStatus { line, gate: None, champion: false }).collect();
-        for generation in steps.first..=last {
-            let gate = lineage.gates.iter().find(|gate| gate.generation == generation);
-            let line = generation_line(lineage, &documents, generation)?;
-            let gate = gate.map(|gate| gate.verdict.clone());
-            generations.push(GenerationStatus { line, gate, champion: false });
-        }
-        for status in &mut generations {
-            status.champion = champion.is_some() && status.line.candidate == champion;
-        }
-        let verdicts = generations.iter().rev().filter_map(|status| status.line.verdict);
-        Ok(Self {
-            run: lineage.config.name.clone(),
-            champion,
-            closed: lineage.closed.generation,
-            rejected_in_a_row: verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32,
-            bytes_on_disk: bytes_in(lineage.registry.folder())? + bytes_in(lineage.datasets)?,
-            generations,
-            stage_states: steps.stages,
-            changes: lineage.changes(),
-            moved_defaults: lineage.moved_defaults.clone(),
-            ladder: standings(lineage.datasets)?,
-        })
     }
 }
 
@@ -125,7 +114,7 @@ pub fn generation_line(
 ) -> Result<GenerationLine, ArtifactError> {
     let selfplay = generation_folder(lineage.datasets, Stage::Generate, generation);
     let manifest = Manifest::find(&selfplay, DatasetKind::Selfplay)?;
-    let gate = lineage.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict);
+    let gate = lineage.verdict(generation);
     let candidate = gate.map(|gate| gate.candidate.id);
     let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
     let metrics = document.and_then(|document| train_metrics(documents, document));

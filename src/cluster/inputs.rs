@@ -2,7 +2,6 @@
 
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{ArtifactError, ContentHash, LoadedModel, Manifest};
-use crate::cluster::stage::text_of;
 use crate::pipeline::StageError;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A model by its path or built-in name, relative to the folder that all shards run in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlannedModel {
+pub(super) struct PlannedModel {
     /// The folder or the built-in.
     pub name: String,
     /// The hash of its content.
@@ -20,7 +19,7 @@ pub struct PlannedModel {
 /// A dataset by its folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlannedDataset {
+pub(super) struct PlannedDataset {
     /// The folder.
     pub folder: PathBuf,
     /// The hash of its content.
@@ -79,4 +78,13 @@ impl PlannedDataset {
 fn is_gone(path: &Path, reason: &str) -> ArtifactError {
     let remedy = "start it in the folder in which the plan was made, or make the plan again";
     ArtifactError::Conflict { path: path.to_owned(), reason: format!("{reason}\n{remedy}") }
+}
+
+/// A folder as a plan names it: a plan is JSON, and so are its names.
+pub(super) fn text_of(folder: &Path) -> Result<String, StageError> {
+    let text = folder.to_str().ok_or_else(|| {
+        let reason = format!("cannot plan with {}: its name is not UTF-8, and a plan is text", folder.display());
+        StageError::Setting(format!("{reason}\nchoose another name for the folder"))
+    });
+    text.map(str::to_owned)
 }
