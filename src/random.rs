@@ -61,19 +61,18 @@ fn key(seed: u64, purpose: Stream) -> [u8; 32] {
 /// Whether an item belongs to a share of all items, determined by seed, purpose and the item's name alone.
 #[must_use]
 pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
-    let hash = blake3::keyed_hash(&key(seed, purpose), item);
-    let mut word = [0; 8];
-    word.copy_from_slice(&hash.as_bytes()[..8]);
-    unit(u64::from_le_bytes(word)) < share
+    unit(word(seed, purpose, item)) < share
 }
 
 /// A uniform number below `bound`, determined by seed, purpose and the item's name alone; 0 if `bound` is 0.
 #[must_use]
 pub fn number_below(seed: u64, purpose: Stream, item: &[u8], bound: u64) -> u64 {
+    ((u128::from(word(seed, purpose, item)) * u128::from(bound)) >> 64) as u64
+}
+
+fn word(seed: u64, purpose: Stream, item: &[u8]) -> u64 {
     let hash = blake3::keyed_hash(&key(seed, purpose), item);
-    let mut word = [0; 8];
-    word.copy_from_slice(&hash.as_bytes()[..8]);
-    ((u128::from(u64::from_le_bytes(word)) * u128::from(bound)) >> 64) as u64
+    u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
 }
 
 /// The top 53 bits as a number in [0, 1), the same on every machine.

@@ -59,15 +59,15 @@ fn one_thread_and_four_give_the_same_bytes() {
 #[test]
 fn one_part_and_nine_in_any_order_give_the_same_fit() {
     let samples = samples();
-    let whole = fit_samples(std::slice::from_ref(&samples), DEPTH_MAX);
+    let whole = fit_samples(&samples, DEPTH_MAX);
     assert!(whole.iter().any(|fit| fit.deep.is_none()), "no line to the end");
     for count in [9, 2, samples.len()] {
         let mut parts: Vec<Vec<Sample>> = vec![Vec::new(); count];
         samples.iter().enumerate().for_each(|(index, sample)| parts[(index * 7 + 3) % count].push(sample.clone()));
-        assert_eq!(fit_samples(&parts, DEPTH_MAX), whole, "{count} parts");
+        assert_eq!(fit_samples(&parts.concat(), DEPTH_MAX), whole, "{count} parts");
         parts.reverse();
         parts.iter_mut().for_each(|part| part.reverse());
-        assert_eq!(fit_samples(&parts, DEPTH_MAX), whole, "{count} parts, reversed");
+        assert_eq!(fit_samples(&parts.concat(), DEPTH_MAX), whole, "{count} parts, reversed");
     }
 }
 

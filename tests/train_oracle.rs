@@ -130,7 +130,7 @@ impl Progress for Nobody {
 /// Trains in memory on rows in their order, with one epoch and zero weights at the start.
 fn library_training(workspace: &Workspace, lessons: &[Lesson], ratio: f64, clip: i32) -> Vec<i32> {
     let mut config = load_config(&workspace.path(&workspace.config("seed", "seed", &[]))).unwrap();
-    let changed = |train: &mut TrainConfig| (train.schedule.ratio, train.clip) = (ratio, clip);
+    let changed = |train: &mut TrainConfig| (train.ratio, train.clip) = (ratio, clip);
     config.config.train = config.config.train.with(changed).unwrap();
     let position = |lesson: &Lesson| Position::new(Player(lesson.player), Opponent(lesson.opponent)).unwrap();
     let rows: Vec<TrainingRow> =

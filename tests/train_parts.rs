@@ -8,10 +8,10 @@ mod workspace;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::{ArtifactError, ContentHash, Dataset, FieldHasher, LoadedModel, Registry};
 use renma::config::{LoadedConfig, load_config};
-use renma::pipeline::parts::PartsReport;
+use renma::pipeline::parts::{PartsReport, Shards};
 use renma::pipeline::train::recipe::step;
 use renma::pipeline::train::run::train;
-use renma::pipeline::train::shards::{check_part, finished_parts, part_weights, train_parts, train_rounds};
+use renma::pipeline::train::shards::{TrainShards, part_counts, part_weights};
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Host, Progress, StageError};
 use std::collections::BTreeSet;
@@ -89,7 +89,8 @@ impl Lesson {
     }
 
     fn finished(&self, registry: &str) -> Vec<usize> {
-        let finished = self.with(registry, 0, |task| finished_parts(task, self.step(task))).unwrap();
+        let progress = |task: &TrainTask<'_>| TrainShards::new(task)?.progress(0, Watch::default().context(1));
+        let finished = self.with(registry, 0, progress).unwrap().done;
         assert_eq!(finished.len(), PHASES.end);
         (0..PHASES.end).filter(|&part| finished[part]).collect()
     }
@@ -145,7 +146,7 @@ impl Watch {
     }
 
     fn parts(&self, task: &TrainTask<'_>, parts: Range<usize>) -> Result<PartsReport, StageError> {
-        train_parts(task, parts, self.context(2))
+        TrainShards::new(task)?.make(parts, self.context(2))
     }
 }
 
@@ -153,10 +154,7 @@ impl Watch {
 fn parts_in_any_order_make_the_model_of_one_training() {
     let lesson = Lesson::new(&[]);
     assert!(0 < lesson.train("whole"));
-    lesson.with("whole", 0, |task| {
-        let rounds = train_rounds(task);
-        assert_eq!((rounds.wide, rounds.phases), (WIDE, PHASES));
-    });
+    assert_eq!(lesson.with("whole", 0, part_counts), [WIDE.end, PHASES.end]);
     for (name, memory, threads, calls) in [
         ("one by one", 1, 1, (WIDE.rev()).chain(PHASES.rev()).map(|part| part..part + 1).collect::<Vec<_>>()),
         ("mixed", 100 << 10, 4, vec![0..1, 3..5, 5..6, 2..4, 1..2, 14..16, 6..14]),
@@ -165,8 +163,8 @@ fn parts_in_any_order_make_the_model_of_one_training() {
         let (mut done, mut updates) = (BTreeSet::new(), 0);
         for parts in calls {
             let watch = Watch::default();
-            let report = lesson.with(name, memory, |task| train_parts(task, parts.clone(), watch.context(threads)));
-            let report = report.unwrap();
+            let make = |task: &TrainTask<'_>| TrainShards::new(task)?.make(parts.clone(), watch.context(threads));
+            let report = lesson.with(name, memory, make).unwrap();
             let missing = parts.clone().filter(|part| !done.contains(part)).count() as u64;
             assert_eq!((report.skipped, report.made["parts"]), (false, missing), "{name} {parts:?}");
             assert_eq!(
@@ -251,7 +249,7 @@ fn a_phase_needs_its_wide_part_and_finished_parts_need_no_rows() {
     }
     lesson.parts("registry", 8..9).unwrap();
     assert_eq!(lesson.finished("registry"), [1, 8]);
-    match lesson.with("registry", 0, |task| check_part(task, 1, Watch::default().context(1))) {
+    match lesson.with("registry", 0, |task| TrainShards::new(task)?.check_phase(1, Watch::default().context(1))) {
         Err(StageError::Unfinished { part: 0, .. }) => {}
         other => panic!("{other:?}"),
     }
@@ -270,7 +268,10 @@ fn a_phase_needs_its_wide_part_and_finished_parts_need_no_rows() {
 fn a_damaged_part_is_missing_and_a_false_one_is_found() {
     let lesson = Lesson::new(&[]);
     lesson.parts("registry", 0..PHASES.end).unwrap();
-    let check = |seed| lesson.with("registry", 1 << 30, |task| check_part(task, seed, Watch::default().context(2)));
+    let check = |seed| {
+        let check = |task: &TrainTask<'_>| TrainShards::new(task)?.check_phase(seed, Watch::default().context(2));
+        lesson.with("registry", 1 << 30, check)
+    };
     let mut seeds = vec![None; PHASES.end];
     for seed in 0..20 {
         seeds[check(seed).unwrap().unwrap()] = Some(seed);

@@ -12,7 +12,7 @@ use crate::pipeline::generate::task::{GenerateConfig, GenerateTask};
 use crate::pipeline::keys::Checked;
 use crate::pipeline::stage_task::StageTask;
 use crate::pipeline::train::recipe::open_datasets;
-use crate::pipeline::train::shards::{part_weights, train_rounds};
+use crate::pipeline::train::shards::{part_counts, part_weights};
 use crate::pipeline::train::task::{TrainConfig, TrainTask};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -101,7 +101,7 @@ impl StagePlan {
                     parent: task.parent.map(PlannedModel::new).transpose()?,
                     registry: text_of(task.registry.folder())?.into(),
                     memory: task.memory,
-                    wide_parts: train_rounds(task).wide.len(),
+                    wide_parts: part_counts(task)[0],
                     weights: part_weights(task, &datasets),
                 };
                 (task.seed, datasets.last().map_or(1, |dataset| dataset.manifest().generation).max(1), plan)
@@ -185,8 +185,7 @@ impl StagePlan {
                     registry: &Registry::new(registry),
                     memory: *memory,
                 };
-                let (rounds, parts) = (train_rounds(&task), weights.len());
-                let (all, wide) = (rounds.phases.end, rounds.wide.len());
+                let ([wide, all], parts) = (part_counts(&task), weights.len());
                 if (wide, all) != (*wide_parts, parts) {
                     let reason = format!("its training has {all} parts, {wide} of them wide");
                     return Err(unfit(format!("{reason}; the plan says {parts} and {wide_parts}")));

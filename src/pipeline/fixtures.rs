@@ -1,5 +1,6 @@
 //! What tests of several stages need.
 
+use super::keys::{Checked, ConfigTable};
 use super::{Context, Host, Progress};
 use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
@@ -18,6 +19,12 @@ impl Progress for Nobody {
 /// One thread, without progress; the flag stops it.
 pub(super) fn context(flag: &AtomicBool) -> Context<'_> {
     Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody, host: &Nobody }
+}
+
+/// A table of the default config.
+pub(super) fn default_table<T: ConfigTable>() -> Checked<T> {
+    let defaults: toml::Table = toml::from_str(include_str!("../../configs/default.toml")).unwrap();
+    defaults[T::NAME].clone().try_into().unwrap()
 }
 
 /// A position of a random game with a move and this many empty squares.

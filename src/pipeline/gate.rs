@@ -8,8 +8,6 @@ mod openings;
 mod play;
 pub mod proof;
 pub mod recipe;
-mod remake;
 pub mod run;
 pub mod score;
 pub mod task;
-mod verdict;

@@ -2,7 +2,7 @@
 
 pub mod book;
 pub mod openings;
-mod parts;
+pub(super) mod parts;
 mod play;
 pub mod recipe;
 pub mod remake;

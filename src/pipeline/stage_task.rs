@@ -6,7 +6,8 @@ use super::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use super::gate::batches::gate_shards;
 use super::gate::run::gate;
 use super::gate::task::{BATCH_PAIRS, GateReport, GateTask};
-use super::generate::run::{generate, generate_shards};
+use super::generate::parts::Games;
+use super::generate::run::generate;
 use super::generate::task::{GenerateReport, GenerateTask};
 use super::parts::Shards;
 use super::stage::Stage;
@@ -99,8 +100,8 @@ impl StageTask<'_> {
     /// A bad setting, or a stage that cannot be cut.
     pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
         match self {
-            Self::Generate(task) => Ok(generate_shards(*task)),
-            Self::Train(task) => Ok(Box::new(TrainShards(task))),
+            Self::Generate(task) => Ok(Box::new(Games::parts(*task))),
+            Self::Train(task) => Ok(Box::new(TrainShards::new(task)?)),
             Self::FitMpc(task) => fit_mpc_shards(*task),
             Self::Gate(task) => gate_shards(task),
         }

@@ -3,10 +3,9 @@
 mod batch;
 mod blocks;
 mod checkpoint;
-mod curve;
 mod delta;
 mod learner;
-pub mod metrics;
+mod metrics;
 mod order;
 mod parts;
 mod queue;

@@ -81,10 +81,8 @@ fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> Vec<P> {
         let count = joined.len();
         for played in matches.iter().filter(|played| played.pairs != [0; 5]) {
             let [first, second] = [played.first, played.second].map(|player| joined.contains(&player));
-            match (first, second) {
-                (true, false) => joined.push(played.second),
-                (false, true) => joined.push(played.first),
-                _ => {}
+            if first != second {
+                joined.push(if first { played.second } else { played.first });
             }
         }
         if joined.len() == count {

@@ -119,11 +119,7 @@ fn with_mean_zero(observed: Shares, values: [f64; 5]) -> Shares {
         }
         e = next;
     }
-    let mut shares = observed;
-    for (share, value) in shares.iter_mut().zip(values) {
-        *share /= weight(value, e);
-    }
-    shares
+    std::array::from_fn(|outcome| observed[outcome] / weight(values[outcome], e))
 }
 
 /// 1 + λ · `value` for λ = 1 − `e`.

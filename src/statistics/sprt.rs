@@ -76,14 +76,11 @@ impl Hypotheses {
     /// The decision on these counts, if there is one.
     #[must_use]
     pub fn decide(&self, pairs: PairCounts) -> Option<Decision> {
-        let llr = self.llr(pairs);
         let [low, high] = self.bounds();
-        if high <= llr {
-            Some(Decision::Accepted)
-        } else if llr <= low {
-            Some(Decision::Rejected)
-        } else {
-            None
+        match self.llr(pairs) {
+            llr if high <= llr => Some(Decision::Accepted),
+            llr if llr <= low => Some(Decision::Rejected),
+            _ => None,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::artifact::publish::temporary::{sweep, sweep_own};
 use crate::artifact::publish::{entries_in, parent};
 use crate::artifact::table::row::TableRow;
 use crate::artifact::table::{FileEntry, NEVER, Table, read_listed};
+use crate::engine::Position;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -104,6 +105,20 @@ impl Dataset {
     /// Damage of any kind, or [`ArtifactError::Interrupted`].
     pub fn rows(&self, index: usize, stop: &AtomicBool) -> Result<Vec<PositionRow>, ArtifactError> {
         self.read(self.manifest.kind.table(&POSITIONS), index, stop)
+    }
+
+    /// As [`Dataset::rows`], each row with its position, which is one that can be.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dataset::rows`].
+    pub fn positions(&self, index: usize, stop: &AtomicBool) -> Result<Vec<(Position, PositionRow)>, ArtifactError> {
+        let path = part_path(&self.folder, &POSITIONS, index);
+        let with_position = |(number, row): (usize, PositionRow)| {
+            let damaged = |reason| ArtifactError::damaged(&path, format!("row {number}: {reason}"));
+            row.position().map_err(damaged).map(|position| (position, row))
+        };
+        self.rows(index, stop)?.into_iter().enumerate().map(with_position).collect()
     }
 
     /// The games of a part, checked against the manifest; `None` if the source had positions only.

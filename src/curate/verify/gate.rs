@@ -14,7 +14,6 @@ use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::keys::Checked;
 use crate::pipeline::parts::repeated_opening;
 use crate::pipeline::{Context, StageError};
-use crate::statistics::elo::INTERVAL;
 use serde::Serialize;
 
 /// What was checked of a gate.
@@ -93,7 +92,7 @@ fn check_verdict(config: &GateConfig, batches: &[Vec<GateGameRow>], verdict: &Ve
         }
         decider.look(batch);
     }
-    let score = score(&batches.concat(), INTERVAL);
+    let score = score(&batches.concat());
     let (told, counted) = (verdict.score.pairs, score.pairs);
     if told != counted {
         return Err(format!("it counts pairs {told:?}, its games make {counted:?}"));

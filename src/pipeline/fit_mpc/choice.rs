@@ -1,11 +1,11 @@
 //! Which shallow depths to try at each deep one, and how many: by what they cost and how often they cut.
 
 use super::line::check;
-use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
+use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::Sample;
 use super::task::{SHALLOW_DEPTHS, SHALLOW_FIRST};
 use crate::engine::{Cuts, MpcEntry, MpcLevel, NullWindow, PROBE_MARGIN, STATIC_MARGIN, Score, Stopped};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 /// The fits of every pair of depths, by range.
@@ -22,7 +22,7 @@ const GAIN_PARTS: u64 = 50;
 pub(super) struct Costs {
     /// Nodes of a selective search, by depth.
     pub(super) by_depth: Vec<u64>,
-    /// Nodes of an exact search, by range of [`END_RANGES`].
+    /// Nodes of an exact search, by range of [`Deep::End`].
     pub(super) to_end: Vec<u64>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn source_shallow(deep: u8) -> Option<u8> {
 /// Greedy: the shallow depth that saves most is added until none saves enough. What one saves is counted on nodes that
 /// searches met, in the windows in which they met them.
 pub(super) fn choose(
-    parts: &[Vec<Sample>],
+    samples: &[Sample],
     fits: &Fits,
     costs: &Costs,
     level: MpcLevel,
@@ -45,17 +45,15 @@ pub(super) fn choose(
     stop: &AtomicBool,
 ) -> Result<Vec<DepthFit>, Stopped> {
     let mut chosen = Vec::new();
-    let deeps: std::collections::BTreeSet<Deep> = fits.keys().map(|pair| pair.deep).collect();
+    let deeps: BTreeSet<Deep> = fits.keys().map(|pair| pair.deep).collect();
     for deep in deeps {
-        let ranges: &[[u8; 2]] = if deep == Deep::End { &END_RANGES } else { &RANGES };
-        for (index, &[min, max]) in ranges.iter().enumerate() {
+        for (index, &[min, max]) in deep.ranges().iter().enumerate() {
             let candidates: Vec<&DepthFit> =
                 fits.iter().filter(|(pair, _)| pair.deep == deep).map(|(_, fits)| &fits[index]).collect();
             let fits_range = |sample: &&Sample| {
                 (min..=max).contains(&sample.position.empties()) && (deep != Deep::End || sample.end.is_some())
             };
-            let met: Vec<&Sample> =
-                parts.iter().flatten().filter(fits_range).filter(|sample| sample.met.is_some()).collect();
+            let met: Vec<&Sample> = samples.iter().filter(fits_range).filter(|sample| sample.met.is_some()).collect();
             let deep_cost = match deep {
                 Deep::Depth(depth) => costs.by_depth[usize::from(depth)],
                 Deep::End => costs.to_end[index],

@@ -2,8 +2,9 @@
 
 use super::metrics::{LevelNodes, NodesSaved};
 use super::sample::Sample;
+use super::sums::rounded;
 use super::task::FitMpcTask;
-use crate::engine::{Depth, LEVELS, Limits, MpcLevel, MpcTable, Position, Score, Searcher, Square};
+use crate::engine::{Depth, LEVELS, Limits, MpcLevel, MpcTable, Position, Score, SearchResult, Searcher, Stopped};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 
@@ -11,11 +12,10 @@ use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 const DEPTH_GAINED_MAX: u8 = 8;
 
 /// Some of the samples, evenly spread.
-pub(super) fn some_positions(task: FitMpcTask<'_>, parts: &[Vec<Sample>]) -> Vec<Position> {
-    let count: usize = parts.iter().map(Vec::len).sum();
+pub(super) fn some_positions(task: FitMpcTask<'_>, samples: &[Sample]) -> Vec<Position> {
     let wanted = task.config.compared() as usize;
-    let stride = (count / wanted).max(1);
-    parts.iter().flatten().map(|sample| sample.position).step_by(stride).take(wanted).collect()
+    let stride = (samples.len() / wanted).max(1);
+    samples.iter().map(|sample| sample.position).step_by(stride).take(wanted).collect()
 }
 
 /// Searches positions to the last depth with and without the table.
@@ -27,7 +27,7 @@ pub(super) fn compare(
 ) -> Result<NodesSaved, StageError> {
     let depth = task.config.depth_max;
     let full = search_all(task, table, positions, (depth, MpcLevel::FullWidth), context)?;
-    let full_width = full.iter().map(|found| found.nodes).sum();
+    let full_width = nodes_of(&full);
     let own = task.config.level();
     let margin = own.percent().map(|_| MpcLevel::Sigmas(task.config.margin()));
     let named = LEVELS.into_iter().filter_map(MpcLevel::from_percent);
@@ -36,14 +36,13 @@ pub(super) fn compare(
         let found = search_all(task, table, positions, (depth, level), context)?;
         let pairs = || full.iter().zip(&found);
         let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
-        let same = pairs().filter(|(full, found)| full.best == found.best).count();
+        let same = pairs().filter(|(full, found)| full.best_move == found.best_move).count();
         let count = positions.len().max(1) as f64;
-        let rounded = |value: f64| (value * 1e5).round() / 1e5;
         levels.push(LevelNodes {
             level: level.percent(),
-            nodes: found.iter().map(|found| found.nodes).sum(),
-            rms_difference: rounded(Score::in_discs((squares as f64 / count).sqrt())),
-            same_move: rounded(same as f64 / count),
+            nodes: nodes_of(&found),
+            rms_difference: rounded(Score::in_discs((squares as f64 / count).sqrt()), 1e5),
+            same_move: rounded(same as f64 / count, 1e5),
         });
     }
     levels.sort_by_key(|found| found.level.is_none().then_some(101).or(found.level));
@@ -52,7 +51,7 @@ pub(super) fn compare(
     for gained in 1..=DEPTH_GAINED_MAX {
         let deeper = (depth + gained, task.config.level());
         let found = search_all(task, table, positions, deeper, context)?;
-        if full_width < found.iter().map(|found| found.nodes).sum::<u64>() {
+        if full_width < nodes_of(&found) {
             break;
         }
         depth_gained = gained;
@@ -69,37 +68,41 @@ pub(super) fn costs(
 ) -> Result<Vec<u64>, StageError> {
     let mean = |depth: u8| {
         let found = search_all(task, table, positions, (depth, task.config.level()), context)?;
-        Ok((found.iter().map(|found| found.nodes).sum::<u64>() / found.len().max(1) as u64).max(1))
+        Ok((nodes_of(&found) / found.len().max(1) as u64).max(1))
     };
     (0..=task.config.depth_max).map(mean).collect()
 }
 
-/// What a search found.
-struct Found {
-    score: Score,
-    nodes: u64,
-    best: Option<u8>,
+fn nodes_of(found: &[SearchResult]) -> u64 {
+    found.iter().map(|found| found.nodes).sum()
 }
 
-/// Each search has an empty table.
 fn search_all(
     task: FitMpcTask<'_>,
     table: &MpcTable,
     positions: &[Position],
     (depth, mpc): (u8, MpcLevel),
     context: Context<'_>,
-) -> Result<Vec<Found>, StageError> {
+) -> Result<Vec<SearchResult>, StageError> {
+    let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
+    let search = |searcher: &mut Searcher<'_>, position| searcher.search(position, limits).unless_stopped();
+    on_each(task, table, positions, search, context)
+}
+
+/// Searches positions on the threads of the current pool, each with an empty table.
+pub(super) fn on_each<T: Send>(
+    task: FitMpcTask<'_>,
+    table: &MpcTable,
+    positions: &[Position],
+    search: impl Fn(&mut Searcher<'_>, Position) -> Result<T, Stopped> + Sync,
+    context: Context<'_>,
+) -> Result<Vec<T>, StageError> {
     let evaluation = &task.model.model.evaluation;
     let new_searcher = || Searcher::new(evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop);
-    let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
-    positions
-        .par_iter()
-        .map_init(new_searcher, |searcher, &position| {
-            context.check()?;
-            searcher.clear();
-            let result = searcher.search(position, limits).unless_stopped()?;
-            let best = result.best_move.map(Square::number);
-            Ok(Found { score: result.score, nodes: result.nodes, best })
-        })
-        .collect()
+    let search = |searcher: &mut Searcher<'_>, &position: &Position| {
+        context.check()?;
+        searcher.clear();
+        Ok(search(searcher, position)?)
+    };
+    positions.par_iter().map_init(new_searcher, search).collect()
 }

@@ -1,9 +1,12 @@
 //! How often predictions miss on games that they were not fitted to.
 
-use super::line::{Folds, Pool, check, fit_pair};
+use super::line::{Pool, check, fit_pair};
 use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
+use super::sums::rounded;
+use super::task::FOLDS;
 use crate::engine::{Discs, LEVELS, MpcEntry, Score, Stopped};
+use crate::random::{Stream, belongs};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -46,28 +49,38 @@ impl Counts {
 
     fn named(&self, group: &str) -> HeldOut {
         let count = self.pairs.max(1) as f64;
-        let rounded = |value: f64| (value * 1e5).round() / 1e5;
         HeldOut {
             group: group.to_owned(),
             pairs: self.pairs,
-            miss_rates: self.misses.map(|misses| rounded(misses as f64 / count)),
-            rms: rounded(Score::in_discs((self.squares as f64 / count).sqrt())),
+            miss_rates: self.misses.map(|misses| rounded(misses as f64 / count, 1e5)),
+            rms: rounded(Score::in_discs((self.squares as f64 / count).sqrt()), 1e5),
         }
     }
 }
 
 /// Cross-validation by game of the pairs that a table has: overall, by empty squares, by shallow value, and of the end.
-pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> Result<Vec<HeldOut>, Stopped> {
+pub(super) fn held_out(
+    samples: &[Sample],
+    seed: u64,
+    table: &[DepthFit],
+    stop: &AtomicBool,
+) -> Result<Vec<HeldOut>, Stopped> {
+    let fold = |sample: &Sample| check(stop).map(|()| fold_of(seed, sample.game));
+    let folds = samples.iter().map(fold).collect::<Result<Vec<u32>, Stopped>>()?;
     let mut counts: [Counts; GROUPS.len()] = Default::default();
-    for pair in table.iter().map(DepthFit::pair).collect::<BTreeSet<Pair>>() {
-        for fold in 0..fold_count {
-            let fits = fit_pair(Pool { without: Some(fold), ..pool }, pair)?;
+    for fold in 0..FOLDS {
+        let of_fold = |is_held_out: bool| -> Vec<&Sample> {
+            let of_samples = samples.iter().zip(&folds).filter(|(_, of)| (**of == fold) == is_held_out);
+            of_samples.map(|(sample, _)| sample).collect()
+        };
+        let (tried, others) = (of_fold(true), of_fold(false));
+        for pair in table.iter().map(DepthFit::pair).collect::<BTreeSet<Pair>>() {
+            let fits = fit_pair(Pool { samples: &others, stop }, pair)?;
             let is_used =
                 |fit: &&DepthFit| table.iter().any(|used| used.pair() == pair && used.empties_min == fit.empties_min);
             let entries: Vec<MpcEntry> = fits.iter().filter(is_used).flat_map(DepthFit::entries).collect();
-            let samples = pool.parts.iter().flatten().zip(pool.folds.iter().flatten());
-            for (sample, _) in samples.filter(|(_, other)| **other == fold) {
-                check(pool.stop)?;
+            for sample in &tried {
+                check(stop)?;
                 let empties = sample.position.empties();
                 let entry = entries.iter().find(|entry| (entry.empties_min..=entry.empties_max).contains(&empties));
                 let (Some(scores), Some(entry)) = (pair.of(sample), entry) else { continue };
@@ -82,8 +95,20 @@ pub(super) fn held_out(pool: Pool<'_>, fold_count: u32, table: &[DepthFit]) -> R
     Ok(named.filter(|group| group.group != END || 0 < group.pairs).collect())
 }
 
-/// The fold of each sample.
-pub(super) fn folds_of(parts: &[Vec<Sample>], folds: Folds, stop: &AtomicBool) -> Result<Vec<Vec<u32>>, Stopped> {
-    let fold = |sample: &Sample| check(stop).map(|()| folds.of(sample.game));
-    parts.iter().map(|part| part.iter().map(fold).collect()).collect()
+/// The fold of a game, from 0: the first of ever larger shares of all games that it belongs to.
+fn fold_of(seed: u64, game: u64) -> u32 {
+    let shares = (1..FOLDS).map(|fold| f64::from(fold) / f64::from(FOLDS));
+    shares.take_while(|&share| !belongs(seed, Stream::Validation, &game.to_le_bytes(), share)).count() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folds_hold_equal_shares_of_the_games() {
+        let mut counts = [0; FOLDS as usize];
+        (0..10_000).for_each(|game| counts[fold_of(1, game) as usize] += 1);
+        assert!(counts.iter().all(|count| (1_850..2_150).contains(count)), "{counts:?}");
+    }
 }

@@ -1,8 +1,8 @@
 //! Least-squares lines with the quantiles of their residuals, for each pair of depths and range of empty squares.
 
-use super::metrics::{Deep, DepthFit, END_RANGES, Pair, RANGES};
+use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::Sample;
-use super::sums::{Deviation, Line, ScorePair, Tails};
+use super::sums::{Deviation, Line, ScorePair, Tails, rounded};
 use crate::engine::{LEVELS, MpcTable, Score, Stopped};
 use crate::pipeline::StageError;
 use crate::statistics::point_sums::PointSums;
@@ -29,57 +29,26 @@ impl Pair {
     }
 }
 
-/// The samples of all parts that a fit may use.
+/// The samples that a fit may use.
 #[derive(Clone, Copy)]
 pub(super) struct Pool<'s> {
-    pub(super) parts: &'s [Vec<Sample>],
-    /// The fold of each sample.
-    pub(super) folds: &'s [Vec<u32>],
-    /// Leaves out the samples of this fold.
-    pub(super) without: Option<u32>,
+    pub(super) samples: &'s [&'s Sample],
     /// Raised when the fit is to stop.
     pub(super) stop: &'s AtomicBool,
 }
 
-/// Which games are held out together.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Folds {
-    pub(super) seed: u64,
-    pub(super) count: u32,
-}
-
-impl Folds {
-    /// The fold of a game, from 0: the first of ever larger shares of all games that it belongs to.
-    pub(super) fn of(&self, game: u64) -> u32 {
-        let shares = (1..self.count).map(|fold| f64::from(fold) / f64::from(self.count));
-        let purpose = crate::random::Stream::Validation;
-        let belongs = |share| crate::random::belongs(self.seed, purpose, &game.to_le_bytes(), share);
-        shares.take_while(|&share| !belongs(share)).count() as u32
-    }
-}
-
 impl Pool<'_> {
-    /// The scores of a pair in samples of some empty squares, summed part by part.
-    fn sum<S: Default>(
-        &self,
-        pair: Pair,
-        [min, max]: [u8; 2],
-        add: impl Fn(&mut S, ScorePair),
-        merge: impl Fn(&mut S, &S),
-    ) -> Result<S, Stopped> {
-        let mut total = S::default();
-        for (part, folds) in self.parts.iter().zip(self.folds) {
-            let mut sum = S::default();
-            for (sample, &fold) in part.iter().zip(folds) {
-                check(self.stop)?;
-                let fits = (min..=max).contains(&sample.position.empties()) && self.without != Some(fold);
-                if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
-                    add(&mut sum, scores);
-                }
+    /// Adds up the scores of a pair in samples of some empty squares.
+    fn sum<S: Default>(&self, pair: Pair, [min, max]: [u8; 2], add: impl Fn(&mut S, ScorePair)) -> Result<S, Stopped> {
+        let mut sum = S::default();
+        for sample in self.samples {
+            check(self.stop)?;
+            let fits = (min..=max).contains(&sample.position.empties());
+            if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
+                add(&mut sum, scores);
             }
-            merge(&mut total, &sum);
         }
-        Ok(total)
+        Ok(sum)
     }
 }
 
@@ -91,9 +60,9 @@ pub(super) fn check(stop: &AtomicBool) -> Result<(), Stopped> {
 
 /// The fits of a pair in each of its ranges.
 pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stopped> {
-    let ranges: &[[u8; 2]] = if pair.deep == Deep::End { &END_RANGES } else { &RANGES };
+    let ranges = pair.deep.ranges();
     let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.0, scores.deep.0);
-    let sums = ranges.iter().map(|&range| pool.sum(pair, range, add, PointSums::merge));
+    let sums = ranges.iter().map(|&range| pool.sum(pair, range, add));
     let sums = sums.collect::<Result<Vec<PointSums>, Stopped>>()?;
     let mut all = PointSums::default();
     sums.iter().for_each(|sums| all.merge(sums));
@@ -121,7 +90,7 @@ pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stop
         let quantiles = LEVELS.map(|level| {
             let own = OUTSIDE_MIN <= tails.outside(level) || all_tails.count < tails.count;
             let quantile = if own { &tails } else { &all_tails }.quantile(level);
-            least = least.max((quantile * 1000.0).round() / 1000.0);
+            least = least.max(rounded(quantile, 1e3));
             least
         });
         DepthFit { quantiles, ..fit }
@@ -142,16 +111,15 @@ fn fit_shape(
         (f64::from(scores.deep.0) - line.slope * f64::from(scores.shallow.0) - f64::from(line.offset.0)).abs()
     };
     let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.abs().0, rest(scores).round() as i32);
-    let deviation = Deviation::of(&pool.sum(pair, used, add, PointSums::merge)?);
+    let deviation = Deviation::of(&pool.sum(pair, used, add)?);
     let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
-    let tails = pool.sum(pair, used, add, Tails::merge)?;
+    let tails = pool.sum(pair, used, add)?;
     Ok((DepthFit::new(pair, range, (line, deviation), &tails), tails))
 }
 
 impl DepthFit {
     /// The statistics of a pair in a range, without quantiles.
     pub(super) fn new(pair: Pair, range: [u8; 2], (line, deviation): (Line, Deviation), tails: &Tails) -> Self {
-        let rounded = |share: f64| (share * 10_000.0).round() / 10_000.0;
         Self {
             empties_min: range[0],
             empties_max: range[1],
@@ -163,8 +131,8 @@ impl DepthFit {
             growth: deviation.growth,
             quantiles: [0.0; LEVELS.len()],
             rest: line.rest.round() as i32,
-            r_squared: rounded(line.r_squared),
-            beyond_3: rounded(tails.beyond(3)),
+            r_squared: rounded(line.r_squared, 1e4),
+            beyond_3: rounded(tails.beyond(3), 1e4),
             samples: tails.count,
         }
     }
@@ -178,6 +146,7 @@ pub(super) fn table_of(depths: &[DepthFit]) -> Result<MpcTable, StageError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::metrics::RANGES;
     use super::super::sample::Searched;
     use super::*;
     use crate::pipeline::fixtures::position;
@@ -193,14 +162,10 @@ mod tests {
             depths: scores.map(|score| Searched { score: Score(score), nodes: 1 }).into(),
             end: None,
         };
-        let parts: Vec<Vec<Sample>> = groups
-            .iter()
-            .map(|(empties, scores)| scores.iter().map(|scores| sample(*empties, scores)).collect())
-            .collect();
-        let folds: Vec<Vec<u32>> = parts.iter().map(|part| vec![0; part.len()]).collect();
-        let never = AtomicBool::new(false);
-        let pool = Pool { parts: &parts, folds: &folds, without: None, stop: &never };
-        fit_pair(pool, Pair { deep: Deep::Depth(1), shallow: 0 }).unwrap()
+        let samples = groups.iter().flat_map(|(empties, scores)| scores.iter().map(|scores| sample(*empties, scores)));
+        let (samples, never) = (samples.collect::<Vec<Sample>>(), AtomicBool::new(false));
+        let samples: Vec<&Sample> = samples.iter().collect();
+        fit_pair(Pool { samples: &samples, stop: &never }, Pair { deep: Deep::Depth(1), shallow: 0 }).unwrap()
     }
 
     #[test]
@@ -218,14 +183,5 @@ mod tests {
         let [empties_min, empties_max] = RANGES[2];
         assert_eq!(apart[2], DepthFit { empties_min, empties_max, ..together[1].clone() });
         assert_eq!(apart[1], fits(&[(20, &many)])[1], "a range with enough samples has a fit to them alone");
-    }
-
-    #[test]
-    fn folds_hold_equal_shares_of_the_games() {
-        let folds = Folds { seed: 1, count: 5 };
-        let mut counts = [0; 5];
-        (0..10_000).for_each(|game| counts[folds.of(game) as usize] += 1);
-        assert!(counts.iter().all(|count| (1_850..2_150).contains(count)), "{counts:?}");
-        assert_eq!(Folds { seed: 1, count: 1 }.of(7), 0);
     }
 }

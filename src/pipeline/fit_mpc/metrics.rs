@@ -42,21 +42,20 @@ impl DepthFit {
 
     /// What searches use: one entry, or one for each number of empty squares if the end is predicted.
     pub(super) fn entries(&self) -> impl Iterator<Item = MpcEntry> + '_ {
-        let ends = if self.deep.is_none() { self.empties_min..=self.empties_max } else { 0..=0 };
-        ends.map(|empties| {
-            let [empties_min, empties_max] =
-                if self.deep.is_none() { [empties; 2] } else { [self.empties_min, self.empties_max] };
-            MpcEntry {
-                empties_min,
-                empties_max,
-                deep: Depth(self.deep.unwrap_or(empties)),
-                shallow: Depth(self.shallow),
-                slope: self.slope,
-                offset: Score(self.offset),
-                sigma: Score(self.sigma),
-                growth: self.growth,
-                quantiles: self.quantiles,
-            }
+        let ranges = match self.deep {
+            Some(_) => vec![[self.empties_min, self.empties_max]],
+            None => (self.empties_min..=self.empties_max).map(|empties| [empties; 2]).collect(),
+        };
+        ranges.into_iter().map(|[empties_min, empties_max]| MpcEntry {
+            empties_min,
+            empties_max,
+            deep: Depth(self.deep.unwrap_or(empties_max)),
+            shallow: Depth(self.shallow),
+            slope: self.slope,
+            offset: Score(self.offset),
+            sigma: Score(self.sigma),
+            growth: self.growth,
+            quantiles: self.quantiles,
         })
     }
 }
@@ -132,6 +131,13 @@ pub(super) enum Deep {
     Depth(u8),
     /// The end of the game.
     End,
+}
+
+impl Deep {
+    /// The ranges of empty squares with predictions of their own.
+    pub(super) const fn ranges(self) -> &'static [[u8; 2]] {
+        if let Self::End = self { &END_RANGES } else { &RANGES }
+    }
 }
 
 /// The ranges of empty squares; how well one depth predicts another changes slowly.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 const SAMPLES_ALGORITHM: u32 = 2;
 
 /// Keys on which no sample of `method = "line"` depends.
-const FREE_KEYS: [&str; 2] = ["games", "level"];
+const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];
 
 /// The recipe of a task's samples.
 #[must_use]
@@ -24,9 +24,9 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
         ("weights".to_owned(), task.model.model.weights_hash().to_string()),
     ];
     // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
-    let free = if matches!(task.config.method, Method::Line { .. }) { &FREE_KEYS[..] } else { &[] };
+    let is_line = matches!(task.config.method, Method::Line { .. });
     let config = serde_json::to_value(task.config).expect("a config is plain data");
-    let is_free = |name: &str| name.strip_prefix("fit_mpc.").is_some_and(|key| free.contains(&key));
+    let is_free = |name: &str| is_line && FREE_KEYS.contains(&name);
     settings
         .extend(table_settings(Stage::FitMpc.config_table(), &config).into_iter().filter(|(name, _)| !is_free(name)));
     let origin = Origin {

@@ -2,17 +2,17 @@
 
 use super::choice::{Costs, Fits, choose, source_shallow};
 use super::compare::{compare, costs, some_positions};
-use super::held_out::{folds_of, held_out};
-use super::line::{Folds, Pool, fit_pair, table_of};
+use super::held_out::held_out;
+use super::line::{Pool, fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::Samples;
 use super::recipe::step;
 use super::sample::Sample;
 use super::source;
-use super::task::{FOLDS, FitMpcReport, FitMpcTask, Method, PROBES_MAX};
+use super::task::{FitMpcReport, FitMpcTask, Method, PROBES_MAX};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::{FolderLock, Model, ModelKind, PartRange};
+use crate::artifact::{FolderLock, Model, ModelKind, NEVER, Part, PartRange};
 use crate::engine::Stopped;
 use crate::pipeline::parts::{PartKind, Parts};
 use crate::pipeline::stage::Stage;
@@ -79,7 +79,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     Ok(FitMpcReport { skipped: false, id, content, metrics })
 }
 
-type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Vec<Sample>>);
+type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Sample>);
 
 fn fit_source(
     task: FitMpcTask<'_>,
@@ -96,45 +96,41 @@ fn fit_source(
         };
         parts.finish(parts.ranges().iter().map(publish).collect::<Result<_, _>>()?)?;
     }
-    Ok((fits, Vec::new(), vec![samples]))
+    Ok((fits, Vec::new(), samples))
 }
 
-fn fit_line(task: FitMpcTask<'_>, parts: Vec<Vec<Sample>>, context: Context<'_>) -> Result<Fitted, StageError> {
-    let folds = Folds { seed: task.seed, count: FOLDS };
-    let folds_of_samples = folds_of(&parts, folds, context.stop)?;
-    let pool = Pool { parts: &parts, folds: &folds_of_samples, without: None, stop: context.stop };
-    let fits = fit_pairs(pool, task.config.depth_max)?;
+fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) -> Result<Fitted, StageError> {
+    let fits = fit_pairs(&samples, task.config.depth_max, context.stop)?;
     let first = table_of(&first_choice(&fits))?;
-    let by_depth = costs(task, &first, &some_positions(task, &parts), context)?;
-    let costs = Costs { by_depth, to_end: end_costs(&parts) };
+    let by_depth = costs(task, &first, &some_positions(task, &samples), context)?;
+    let costs = Costs { by_depth, to_end: end_costs(&samples) };
     let level = task.config.level();
-    let chosen = choose(&parts, &fits, &costs, level, PROBES_MAX, context.stop)?;
-    let held_out = held_out(pool, FOLDS, &chosen)?;
-    Ok((chosen, held_out, parts))
+    let chosen = choose(&samples, &fits, &costs, level, PROBES_MAX, context.stop)?;
+    let held_out = held_out(&samples, task.seed, &chosen, context.stop)?;
+    Ok((chosen, held_out, samples))
 }
 
-/// The fits of samples that come in any number of parts: the same bits for any partition.
+/// The fits of samples: the same bits for any order.
 #[must_use]
-pub fn fit_samples(parts: &[Vec<Sample>], depth_max: u8) -> Vec<DepthFit> {
-    let folds: Vec<Vec<u32>> = parts.iter().map(|part| vec![0; part.len()]).collect();
-    let never = AtomicBool::new(false);
-    let fits = fit_pairs(Pool { parts, folds: &folds, without: None, stop: &never }, depth_max);
+pub fn fit_samples(samples: &[Sample], depth_max: u8) -> Vec<DepthFit> {
+    let fits = fit_pairs(samples, depth_max, &NEVER);
     fits.expect("nothing stops the fit").into_values().flatten().collect()
 }
 
 /// The fits of every pair of depths, on the threads of the current pool.
-pub(super) fn fit_pairs(pool: Pool<'_>, depth_max: u8) -> Result<Fits, Stopped> {
+fn fit_pairs(samples: &[Sample], depth_max: u8, stop: &AtomicBool) -> Result<Fits, Stopped> {
+    let pool = Pool { samples: &samples.iter().collect::<Vec<&Sample>>(), stop };
     let mut pairs: Vec<Pair> = (1..=depth_max)
         .flat_map(|deep| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow }))
         .collect();
-    if pool.parts.iter().flatten().any(|sample| sample.end.is_some()) {
+    if samples.iter().any(|sample| sample.end.is_some()) {
         pairs.extend((0..depth_max).map(|shallow| Pair { deep: Deep::End, shallow }));
     }
     pairs.into_par_iter().map(|pair| Ok((pair, fit_pair(pool, pair)?))).collect()
 }
 
 /// Static values and the source's shallow depths: with these the costs of searches are measured.
-pub(super) fn first_choice(fits: &Fits) -> Vec<DepthFit> {
+fn first_choice(fits: &Fits) -> Vec<DepthFit> {
     let is_first = |pair: &Pair| match pair.deep {
         Deep::Depth(deep) => pair.shallow == 0 || source_shallow(deep) == Some(pair.shallow),
         Deep::End => false,
@@ -143,21 +139,21 @@ pub(super) fn first_choice(fits: &Fits) -> Vec<DepthFit> {
 }
 
 /// Mean nodes of exact searches in each range.
-pub(super) fn end_costs(parts: &[Vec<Sample>]) -> Vec<u64> {
+fn end_costs(samples: &[Sample]) -> Vec<u64> {
     let mean = |[min, max]: [u8; 2]| {
-        let samples = parts.iter().flatten().filter(|sample| (min..=max).contains(&sample.position.empties()));
+        let samples = samples.iter().filter(|sample| (min..=max).contains(&sample.position.empties()));
         let nodes: Vec<u64> = samples.filter_map(|sample| sample.end.map(|end| end.nodes)).collect();
         nodes.iter().sum::<u64>() / nodes.len().max(1) as u64
     };
     END_RANGES.into_iter().map(mean).collect()
 }
 
-/// The samples of every part, those that the output folder holds already and the others searched now.
+/// The samples of all parts, those that the output folder holds already and the others searched now.
 fn samples_of(
     task: FitMpcTask<'_>,
     parts: Option<&Parts<'_, Samples<'_>>>,
     context: Context<'_>,
-) -> Result<Vec<Vec<Sample>>, StageError> {
+) -> Result<Vec<Sample>, StageError> {
     let Some(parts) = parts else {
         let mut samples = BTreeMap::new();
         let mut keep = |range: &PartRange, rows| {
@@ -167,10 +163,10 @@ fn samples_of(
         let ranges = PartRange::all(task.config.games, task.config.part_games);
         let make = || Samples { task }.make(&ranges, &mut keep, context);
         context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.unit(), make)?;
-        return Ok(samples.into_values().collect());
+        return Ok(samples.into_values().flatten().collect());
     };
     let (found, _) = parts.complete(&parts.ranges(), |part, rows| (part, rows), context)?;
-    let (entries, samples) = found.into_values().unzip();
+    let (entries, samples): (Vec<Part>, Vec<Vec<Sample>>) = found.into_values().unzip();
     parts.finish(entries)?;
-    Ok(samples)
+    Ok(samples.into_iter().flatten().collect())
 }

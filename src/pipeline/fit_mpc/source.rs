@@ -1,61 +1,45 @@
 //! The source's form: one difference a depth, each depth fitted with the lower ones in use.
 
 use super::choice::source_shallow;
+use super::compare::on_each;
 use super::line::table_of;
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
-use super::sums::{Deviation, Line, Tails};
+use super::sums::{Deviation, Line, Tails, rounded};
 use super::task::FitMpcTask;
-use crate::engine::{DEEP_MAX, Depth, LEVELS, MpcTable, Score, Searcher};
+use crate::engine::{DEEP_MAX, Depth, LEVELS, MpcTable, Position, Score, Searcher};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::point_sums::PointSums;
-use rayon::prelude::{IntoParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
+use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 /// The statistics, and the samples with the scores they come from.
 pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<DepthFit>, Vec<Sample>), StageError> {
     let no_table = MpcTable::empty();
-    let games: Result<Vec<Vec<Sample>>, StageError> = (0..task.config.games)
-        .into_par_iter()
-        .map_init(
-            || Sampler::new(task, &no_table, context.stop),
-            |sampler, game| {
-                context.check()?;
-                context.progress.advance(1);
-                Ok(sampler.positions(game)?)
-            },
-        )
-        .collect();
+    let sampler = || Sampler::new(task, &no_table, context.stop);
+    let positions = |sampler: &mut Sampler<'_>, game| {
+        context.check()?;
+        context.progress.advance(1);
+        Ok(sampler.positions(game)?)
+    };
+    let games: Result<Vec<Vec<Sample>>, StageError> =
+        (0..task.config.games).into_par_iter().map_init(sampler, positions).collect();
     let mut samples: Vec<Sample> = games?.into_iter().flatten().collect();
+    let positions: Vec<Position> = samples.iter().map(|sample| sample.position).collect();
+    let level = task.config.level();
     let mut fits = Vec::new();
     for deep in 0..=task.config.depth_max {
         // A depth without statistics has the same score whether or not the table has its own: the root is not cut.
-        search(task, &table_of(&fits)?, &mut samples, deep, context)?;
+        let table = table_of(&fits)?;
+        let search = |searcher: &mut Searcher<'_>, position| searcher.score_at_depth(position, Depth(deep), level);
+        let scores = on_each(task, &table, &positions, search, context)?;
+        for (sample, (score, nodes)) in samples.iter_mut().zip(scores) {
+            sample.depths.push(Searched { score, nodes });
+        }
         if let Some(shallow) = source_shallow(deep) {
             fits.push(fit_depth(&samples, deep, shallow));
         }
     }
     Ok((fits, samples))
-}
-
-/// Adds the score of one depth to each sample.
-fn search(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    samples: &mut [Sample],
-    depth: u8,
-    context: Context<'_>,
-) -> Result<(), StageError> {
-    let level = task.config.level();
-    let new_searcher = || {
-        Searcher::new(&task.model.model.evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop)
-    };
-    samples.par_iter_mut().try_for_each_init(new_searcher, |searcher, sample| {
-        context.check()?;
-        searcher.clear();
-        let (score, nodes) = searcher.score_at_depth(sample.position, Depth(depth), level)?;
-        sample.depths.push(Searched { score, nodes });
-        Ok(())
-    })
 }
 
 /// Mean and standard deviation of deep − shallow, from integer sums, rounded half away from zero.
@@ -69,7 +53,7 @@ fn fit_depth(samples: &[Sample], deep: u8, shallow: u8) -> DepthFit {
         let rest = (deep - shallow - line.offset).abs();
         tails.add(f64::from(rest.0) / line.rest.max(1.0));
     }
-    let quantiles = LEVELS.map(|level| (tails.quantile(level) * 1000.0).round() / 1000.0);
+    let quantiles = LEVELS.map(|level| rounded(tails.quantile(level), 1e3));
     let deviation = Deviation { sigma: Score(line.rest.round() as i32), growth: 0.0 };
     let pair = Pair { deep: Deep::Depth(deep), shallow };
     DepthFit { quantiles, ..DepthFit::new(pair, [deep, DEEP_MAX], (line, deviation), &tails) }

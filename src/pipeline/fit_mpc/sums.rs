@@ -25,6 +25,11 @@ pub(super) struct Line {
 const SLOPE_DIGITS: f64 = 10_000.0;
 const SLOPES: [f64; 2] = [0.1, 10.0];
 
+/// A number rounded to parts of one, which are counted.
+pub(super) fn rounded(number: f64, parts: f64) -> f64 {
+    (number * parts).round() / parts
+}
+
 /// The slope of y over x of least squares if it is positive.
 fn slope(sums: &PointSums) -> Option<f64> {
     let [spread, _, together] = mean_spreads(sums);
@@ -41,7 +46,7 @@ fn mean_spreads(sums: &PointSums) -> [f64; 3] {
 impl Line {
     /// The line through points of a shallow and a deep score; slope 1 if they have no spread.
     pub(super) fn of(sums: &PointSums) -> Self {
-        Self::with_slope(sums, (slope(sums).unwrap_or(1.0) * SLOPE_DIGITS).round() / SLOPE_DIGITS)
+        Self::with_slope(sums, rounded(slope(sums).unwrap_or(1.0), SLOPE_DIGITS))
     }
 
     /// The line of a given slope.
@@ -90,7 +95,7 @@ impl Deviation {
         };
         Self {
             sigma: Score((at_zero * DEVIATION_OF_MEAN).round() as i32),
-            growth: (growth.min(GROWTH_MAX) * DEVIATION_OF_MEAN * SLOPE_DIGITS).round() / SLOPE_DIGITS,
+            growth: rounded(growth.min(GROWTH_MAX) * DEVIATION_OF_MEAN, SLOPE_DIGITS),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Datasets whose positions must not be openings, so that no pair begins where the candidate was trained.
 
-use crate::artifact::dataset::folder::part_path;
-use crate::artifact::{ArtifactError, ContentHash, Dataset, POSITIONS};
+use crate::artifact::{ArtifactError, ContentHash, Dataset};
 use crate::engine::Position;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator, ParallelSliceMut};
@@ -27,47 +26,22 @@ impl Avoided {
         self.0.iter().map(|dataset| dataset.manifest().content).collect()
     }
 
-    /// Their positions after this many moves.
-    pub(super) fn positions(&self, moves: u8, context: Context<'_>) -> Result<Positions, StageError> {
+    /// Their positions after this many moves, canonical and ascending.
+    pub(super) fn positions(&self, moves: u8, context: Context<'_>) -> Result<Vec<Position>, StageError> {
         let parts: Vec<(&Dataset, usize)> =
             self.0.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
         let read = |(dataset, part): (&Dataset, usize)| {
             context.check()?;
-            read_part(dataset, part, EMPTIES_AT_START - moves, context).map_err(StageError::from)
+            let positions = dataset.positions(part, context.stop)?.into_iter();
+            let wanted = positions.filter(|(_, row)| row.empties == EMPTIES_AT_START - moves);
+            Ok(wanted.map(|(position, _)| position.canonical()).collect())
         };
         context.pool()?.install(|| {
             let read: Result<Vec<Vec<Position>>, StageError> = parts.into_par_iter().map(read).collect();
             let mut positions = read?.concat();
             positions.par_sort_unstable();
             positions.dedup();
-            Ok(Positions(positions))
+            Ok(positions)
         })
     }
-}
-
-/// Positions up to symmetry.
-pub(super) struct Positions(Vec<Position>); // canonical, ascending
-
-impl Positions {
-    pub(super) fn contain(&self, canonical: Position) -> bool {
-        self.0.binary_search(&canonical).is_ok()
-    }
-}
-
-fn read_part(
-    dataset: &Dataset,
-    part: usize,
-    empties: u8,
-    context: Context<'_>,
-) -> Result<Vec<Position>, ArtifactError> {
-    let rows = dataset.rows(part, context.stop)?;
-    let rows = rows.iter().enumerate().filter(|(_, row)| row.empties == empties);
-    rows.map(|(number, row)| {
-        let position = row.position().map_err(|reason| {
-            let path = part_path(dataset.folder(), &POSITIONS, part);
-            ArtifactError::damaged(&path, format!("row {number}: {reason}"))
-        })?;
-        Ok(position.canonical())
-    })
-    .collect()
 }

@@ -62,7 +62,7 @@ pub(super) fn contest(
     let positions = avoided.positions(task.config.opening_plies, context)?;
     let openings = Openings::new(task, &positions);
     let whole = !batches.decider.as_ref().is_some_and(Decider::is_sequential);
-    let schedule = Mutex::new(Schedule { openings, games: &games, batch_games: 2 * BATCH_PAIRS, next: 0, whole });
+    let schedule = Mutex::new(Schedule { openings, games: &games, next: 0, whole });
     let collect = |game| {
         batches.add(game)?;
         Ok(!batches.over())
@@ -124,19 +124,15 @@ impl PlayedBatches<'_, '_> {
                     batch
                 }
             };
-            self.take(batch);
+            if let Some(decider) = &mut self.decider {
+                decider.look(&batch.rows);
+                self.context.progress.note(&decider.note());
+            }
+            self.outcome.batches += 1;
+            self.outcome.rows.extend(batch.rows);
+            self.outcome.openings = batch.openings;
         }
         Ok(())
-    }
-
-    fn take(&mut self, batch: BatchRows) {
-        if let Some(decider) = &mut self.decider {
-            decider.look(&batch.rows);
-            self.context.progress.note(&decider.note());
-        }
-        self.outcome.batches += 1;
-        self.outcome.rows.extend(batch.rows);
-        self.outcome.openings = batch.openings;
     }
 }
 
@@ -150,7 +146,6 @@ enum Job {
 struct Schedule<'a> {
     openings: Openings<'a>,
     games: &'a PartItems<'a>,
-    batch_games: u64,
     next: u64,
     /// Whether all openings will be needed, and are found before the first game.
     whole: bool,
@@ -160,11 +155,11 @@ impl Schedule<'_> {
     /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
     fn next(&mut self, context: Context<'_>) -> Option<Job> {
         let ((_, game), (_, last)) = (self.games.get(self.next)?, self.games.get(self.games.count - 1)?);
-        if game.is_multiple_of(self.batch_games) && context.is_ending() {
+        if game.is_multiple_of(2 * BATCH_PAIRS) && context.is_ending() {
             return None;
         }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };
-        if self.openings.count() < wanted {
+        if (self.openings.found.len() as u64) < wanted {
             if let Some(candidate) = self.openings.draw(context) {
                 return Some(Job::Judge(candidate));
             }
@@ -172,7 +167,7 @@ impl Schedule<'_> {
                 return None;
             }
         }
-        let opening = self.openings.get(game / 2)?.clone();
+        let opening = self.openings.found.get((game / 2) as usize)?.clone();
         self.next += 1;
         Some(Job::Play(game, opening))
     }

@@ -17,19 +17,11 @@ pub struct Look {
     pub llr: f64,
 }
 
-/// When a gate ends, and how.
-#[derive(Clone, Copy, Debug)]
-enum Rule {
-    /// As soon as the test is decided.
-    Sequential(Hypotheses),
-    /// After all games, by where the Elo interval of this many standard errors lies.
-    Interval(f64),
-}
-
 /// The batches of a match so far, in order, and what they decide.
 #[derive(Clone, Debug)]
 pub struct Decider {
-    rule: Rule,
+    /// The match ends as soon as it is decided; without a test after all games, by where the Elo interval lies.
+    test: Option<Hypotheses>,
     pairs: PairCounts,
     decision: Option<Verdict>,
     /// The looks so far, if the match is a sequential test.
@@ -41,23 +33,23 @@ impl Decider {
     #[must_use]
     pub const fn new(config: &GateConfig) -> Self {
         Self::by(match config.mode {
-            GateMode::Sprt { nelo0, nelo1 } => Rule::Sequential(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
-            GateMode::Games {} => Rule::Interval(INTERVAL),
+            GateMode::Sprt { nelo0, nelo1 } => Some(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
+            GateMode::Games {} => None,
         })
     }
 
     /// That of a test that a verdict records.
     #[must_use]
     pub const fn of_test(&SequentialTest { nelo0, nelo1, alpha, beta, .. }: &SequentialTest) -> Self {
-        Self::by(Rule::Sequential(Hypotheses { nelo0, nelo1, alpha, beta }))
+        Self::by(Some(Hypotheses { nelo0, nelo1, alpha, beta }))
     }
 
-    const fn by(rule: Rule) -> Self {
-        Self { rule, pairs: [0; 5], decision: None, looks: Vec::new() }
+    const fn by(test: Option<Hypotheses>) -> Self {
+        Self { test, pairs: [0; 5], decision: None, looks: Vec::new() }
     }
 
     pub(super) const fn is_sequential(&self) -> bool {
-        matches!(self.rule, Rule::Sequential(_))
+        self.test.is_some()
     }
 
     /// Whether no further batch is needed.
@@ -74,7 +66,7 @@ impl Decider {
     /// As [`Decider::look`], at the pairs of a batch.
     pub(super) fn look_at(&mut self, batch: PairCounts) {
         self.pairs = std::array::from_fn(|class| self.pairs[class] + batch[class]);
-        if let Rule::Sequential(test) = &self.rule {
+        if let Some(test) = &self.test {
             self.looks.push(Look { pairs: self.pairs.iter().sum(), llr: test.llr(self.pairs) });
             self.decision = self.decision.or_else(|| {
                 test.decide(self.pairs).map(|decision| match decision {
@@ -88,37 +80,27 @@ impl Decider {
     /// The verdict on a match that is over.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        match (self.decision, self.rule) {
-            (Some(verdict), _) => verdict,
-            (None, Rule::Sequential(_)) => Verdict::Inconclusive,
-            (None, Rule::Interval(errors)) => match interval_of(self.pairs, errors) {
-                [_, low, _] if 0.0 < low => Verdict::Accepted,
-                [_, _, high] if high < 0.0 => Verdict::Rejected,
-                _ => Verdict::Inconclusive,
-            },
+        match interval_of(self.pairs, INTERVAL) {
+            _ if self.is_sequential() => self.decision.unwrap_or(Verdict::Inconclusive),
+            [_, low, _] if 0.0 < low => Verdict::Accepted,
+            [_, _, high] if high < 0.0 => Verdict::Rejected,
+            _ => Verdict::Inconclusive,
         }
     }
 
     /// The state of the test; none where there is no test.
     #[must_use]
     pub fn test(&self) -> Option<SequentialTest> {
-        match &self.rule {
-            Rule::Sequential(test) => Some(test.state(self.pairs)),
-            Rule::Interval(_) => None,
-        }
+        self.test.map(|test| test.state(self.pairs))
     }
 
     /// Where the match stands, for who watches.
     pub(super) fn note(&self) -> String {
-        match &self.rule {
-            Rule::Sequential(test) => {
-                let [low, high] = test.bounds();
-                format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(self.pairs))
-            }
-            Rule::Interval(errors) => {
-                let [elo, low, high] = interval_of(self.pairs, *errors);
-                format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
-            }
+        if let Some(test) = &self.test {
+            let [low, high] = test.bounds();
+            return format!("LLR {:+.2} between {low:+.2} and {high:+.2}", test.llr(self.pairs));
         }
+        let [elo, low, high] = interval_of(self.pairs, INTERVAL);
+        format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
     }
 }

@@ -1,12 +1,11 @@
 //! Openings: random, different up to symmetry, new to the candidate, and balanced.
 
-use super::avoided::Positions;
-use super::task::{BALANCE_DISCS, GateConfig, GateTask};
+use super::task::{BALANCE_DISCS, GateTask};
 use crate::artifact::OpeningCounts;
 use crate::engine::{Game, Position, Square, Squares};
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The search for openings gives up after this many tries in a row without a new position.
@@ -28,7 +27,7 @@ pub(super) struct Opening {
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     /// Its place among the candidates.
-    pub(super) number: u64,
+    pub(super) number: usize,
     /// The position to judge.
     pub(super) position: Position,
 }
@@ -39,45 +38,34 @@ pub(super) struct Candidate {
 /// Drawing is cheap and happens in turn. Judging takes a search, so candidates are judged by anyone in any order, and
 /// become openings in theirs.
 pub(super) struct Openings<'a> {
-    config: &'a GateConfig,
-    seed: u64,
-    generation: u32,
-    avoided: &'a Positions,
+    task: GateTask<'a>,
+    /// Canonical and ascending.
+    avoided: &'a [Position],
     seen: BTreeSet<Position>,
     counts: OpeningCounts,
-    candidate_count: u64,
-    /// Candidates that have not become openings yet, with what was found about them.
-    waiting: BTreeMap<u64, (Opening, Option<bool>)>,
+    /// All candidates, with what was found about them.
+    candidates: Vec<(Opening, Option<bool>)>,
+    /// How many of these, from the first on, have become openings or were turned down.
+    settled: usize,
     unbalanced_in_a_row: u32,
     drawn_out: bool,
-    found: Vec<Opening>,
+    /// By pair.
+    pub(super) found: Vec<Opening>,
 }
 
 impl<'a> Openings<'a> {
-    pub(super) fn new(task: &GateTask<'a>, avoided: &'a Positions) -> Self {
+    pub(super) fn new(task: &GateTask<'a>, avoided: &'a [Position]) -> Self {
         Self {
-            config: task.config,
-            seed: task.seed,
-            generation: task.generation,
+            task: *task,
             avoided,
             seen: BTreeSet::new(),
             counts: OpeningCounts::default(),
-            candidate_count: 0,
-            waiting: BTreeMap::new(),
+            candidates: Vec::new(),
+            settled: 0,
             unbalanced_in_a_row: 0,
             drawn_out: false,
             found: Vec::new(),
         }
-    }
-
-    /// The opening of a pair, if it is found already.
-    pub(super) fn get(&self, pair: u64) -> Option<&Opening> {
-        self.found.get(pair as usize)
-    }
-
-    /// How many are found.
-    pub(super) fn count(&self) -> u64 {
-        self.found.len() as u64
     }
 
     /// Draws until there is a candidate to judge, none is left, or the run is to stop.
@@ -97,14 +85,12 @@ impl<'a> Openings<'a> {
                 self.counts.repeated += 1;
                 continue;
             }
-            if self.avoided.contain(canonical) {
+            if self.avoided.binary_search(&canonical).is_ok() {
                 self.counts.in_training += 1;
                 continue;
             }
-            let number = self.candidate_count;
-            self.candidate_count += 1;
-            let opening = Opening { moves: game.moves().collect(), counts: self.counts };
-            self.waiting.insert(number, (opening, None));
+            let number = self.candidates.len();
+            self.candidates.push((Opening { moves: game.moves().collect(), counts: self.counts }, None));
             if !game.is_over() {
                 return Some(Candidate { number, position });
             }
@@ -114,20 +100,17 @@ impl<'a> Openings<'a> {
     }
 
     /// Records whether a candidate is balanced.
-    pub(super) fn judge(&mut self, number: u64, balanced: bool) {
-        if let Some((_, judgment)) = self.waiting.get_mut(&number) {
-            *judgment = Some(balanced);
-        }
+    pub(super) fn judge(&mut self, number: usize, balanced: bool) {
+        self.candidates[number].1 = Some(balanced);
         // What was drawn beyond the last look at balance does not count, or it would depend on the threads.
         while !self.too_few_balanced()
-            && let Some(first) = self.waiting.first_entry()
+            && let Some((opening, Some(balanced))) = self.candidates.get(self.settled)
         {
-            let &(_, Some(balanced)) = first.get() else { break };
-            let (mut opening, _) = first.remove();
-            if balanced {
+            self.settled += 1;
+            if *balanced {
                 // Those before it that were turned down were drawn before it, too.
-                opening.counts.unbalanced = self.counts.unbalanced;
-                self.found.push(opening);
+                let counts = OpeningCounts { unbalanced: self.counts.unbalanced, ..opening.counts };
+                self.found.push(Opening { counts, ..opening.clone() });
                 self.unbalanced_in_a_row = 0;
             } else {
                 self.counts.unbalanced += 1;
@@ -148,17 +131,17 @@ impl<'a> Openings<'a> {
             "gate.opening_plies = {}: only {} openings for {} pairs: of {different} different ones {in_training} are in the \
              datasets to avoid and {unbalanced} favor a side by more than {BALANCE_DISCS} discs\nraise gate.opening_plies, or \
              lower gate.games",
-            self.config.opening_plies,
+            self.task.config.opening_plies,
             self.found.len(),
-            self.config.games / 2,
+            self.task.config.games / 2,
         )
     }
 
     /// A game of uniformly random legal moves, as long as an opening unless it ends before.
     fn random_game(&self, number: u64) -> Game {
-        let mut rng = stream(self.seed, Stream::GateOpening(self.generation, number));
+        let mut rng = stream(self.task.seed, Stream::GateOpening(self.task.generation, number));
         let mut game = Game::default();
-        while !game.is_over() && game.moves().count() < usize::from(self.config.opening_plies) {
+        while !game.is_over() && game.moves().count() < usize::from(self.task.config.opening_plies) {
             let square = rng.pick(Squares(game.to_move().position.legal_moves()));
             game.play(square.expect("the side to move has a move")).expect("the move is legal");
         }
@@ -169,17 +152,16 @@ impl<'a> Openings<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::avoided::Avoided;
+    use super::super::task::GateConfig;
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
-    use crate::pipeline::fixtures::context;
-    use crate::pipeline::keys::Checked;
+    use crate::pipeline::fixtures::{context, default_table};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn nothing_more_is_drawn_when_too_few_positions_are_balanced() {
-        let defaults: toml::Table = toml::from_str(include_str!("../../../configs/default.toml")).unwrap();
-        let config: Checked<GateConfig> = defaults["gate"].clone().try_into().unwrap();
+        let config = default_table::<GateConfig>();
         let model = &LoadedModel::builtin(Builtin::DiscCount);
         let task = GateTask {
             config: &config,
@@ -203,6 +185,6 @@ mod tests {
         }
         let drawn = openings.counts.drawn;
         assert!(openings.draw(context).is_none());
-        assert_eq!((openings.counts.drawn, openings.count()), (drawn, 1));
+        assert_eq!((openings.counts.drawn, openings.found.len()), (drawn, 1));
     }
 }

@@ -20,12 +20,11 @@ impl<'m> Players<'m> {
         let player = |loaded: &'m LoadedModel, nodes| {
             let model = &loaded.model;
             let limits = Limits {
-                depth: Depth(config.depth),
                 exact_empties: config.exact_empties,
-                wld_empties: 0,
                 nodes,
                 mpc: config.mpc_level,
                 selective: selective(config.selective.as_ref()),
+                ..Limits::full_width(Depth(config.depth))
             };
             (Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(stop), limits)
         };

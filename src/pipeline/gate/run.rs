@@ -1,15 +1,17 @@
 //! A gate from beginning to end.
 
 use super::batches::Batches;
-use super::contest::{BatchRows, contest};
+use super::contest::{BatchRows, Outcome, contest};
 use super::decider::Decider;
-use super::remake::remake;
+use super::score::score;
 use super::task::{GateReport, GateTask};
-use super::verdict::verdict_of;
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::publish::remove_file;
+use crate::artifact::dataset::manifest::content_of;
+use crate::artifact::dataset::verdict::VerdictFormat;
+use crate::artifact::publish::{exists, remove_file};
 use crate::artifact::seal::write_sealed;
-use crate::artifact::{FolderLock, GATE_GAMES, Part, PartRange};
+use crate::artifact::{ArtifactError, Dataset, FolderLock, GATE_GAMES, GateGameRow, Part, PartRange, VerdictFile};
+use crate::pipeline::parts::{PartKind, Parts};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use std::collections::BTreeMap;
@@ -55,4 +57,65 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     parts.finish(entries)?;
     write_sealed(&task.output.join("verdict.json"), &verdict)?;
     Ok(GateReport { skipped: false, games_played: outcome.games_played, verdict })
+}
+
+/// Plays a finished gate again: its verdict, if every game plays out the same again and leads to it.
+fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateReport, StageError> {
+    let task = &parts.kind.task;
+    let path = task.output.join("verdict.json");
+    if !exists(&path)? {
+        return Err(ArtifactError::Missing { path }.into());
+    }
+    let Some(verdict) = parts.kind.verdict(parts)? else {
+        let reason = "its verdict is on another number of games\ngive gate.games the value it had";
+        return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
+    };
+    let dataset = Dataset::open_any(task.output)?;
+    let damaged = |range: &PartRange, reason: String| {
+        StageError::from(ArtifactError::damaged(&part_path(task.output, &GATE_GAMES, range.index), reason))
+    };
+    let mut compare = |range: &PartRange, again: BatchRows| {
+        if dataset.part_count() <= range.index {
+            return Err(damaged(range, "the manifest does not list it, and the verdict needs it".into()));
+        }
+        let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, range.index, context.stop)?;
+        let stored = BatchRows { rows, openings: again.openings };
+        Batches::difference(range, &stored, &again).map_or(Ok(()), |(_, reason)| Err(damaged(range, reason)))
+    };
+    let decider = Some(Decider::new(task.config));
+    let play = || contest(task, &parts.kind.avoided, decider, &parts.ranges(), BTreeMap::new(), &mut compare, context);
+    let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.unit(), play)?;
+    if outcome.batches != dataset.part_count() {
+        let reason = format!("{} parts are needed, it lists {}", outcome.batches, dataset.part_count());
+        return Err(ArtifactError::damaged(&task.output.join("manifest.json"), reason).into());
+    }
+    let again = verdict_of(parts, &outcome, &dataset.manifest().parts);
+    if (again.verdict, &again.score, &again.test) != (verdict.verdict, &verdict.score, &verdict.test)
+        || again.openings != verdict.openings
+    {
+        return Err(ArtifactError::damaged(&path, "the games do not lead to it").into());
+    }
+    Ok(GateReport { skipped: true, games_played: outcome.games_played, verdict })
+}
+
+/// The verdict that an outcome leads to, in a dataset of these parts.
+fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
+    let Batches { task, step, avoided } = &parts.kind;
+    let mut decider = Decider::new(task.config);
+    decider.look(&outcome.rows);
+    VerdictFile {
+        format: VerdictFormat::CURRENT,
+        verdict: decider.verdict(),
+        step: step.id,
+        games_content: content_of(entries),
+        candidate: task.candidate.as_reference(),
+        baseline: task.baseline.as_reference(),
+        pairs_asked: parts.items,
+        pairs_done: outcome.rows.len() as u64 / 2,
+        score: score(&outcome.rows),
+        test: decider.test(),
+        openings: outcome.openings,
+        avoided: avoided.contents(),
+        config: parts.recipe.origin.config.clone(),
+    }
 }

@@ -2,15 +2,16 @@
 
 use crate::artifact::GateGameRow;
 use crate::artifact::dataset::verdict::Score;
+use crate::statistics::elo::INTERVAL;
 use crate::statistics::pairs::PairCounts;
 
-/// The score of complete pairs of games; the interval reaches `interval` standard errors of the pair mean each way.
+/// The score of complete pairs of games.
 #[must_use]
-pub fn score(rows: &[GateGameRow], interval: f64) -> Score {
+pub fn score(rows: &[GateGameRow]) -> Score {
     let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
     let pairs = pair_counts(rows);
     let discs: i64 = rows.iter().map(|row| i64::from(row.result)).sum();
-    Score::new([count(1), count(0), count(-1)], pairs, discs as f64 / rows.len().max(1) as f64, interval)
+    Score::new([count(1), count(0), count(-1)], pairs, discs as f64 / rows.len().max(1) as f64, INTERVAL)
 }
 
 /// Complete pairs of games by half points, from none to four.
@@ -43,7 +44,7 @@ mod tests {
 
     #[test]
     fn a_match_is_counted_by_games_and_by_pairs() {
-        let counted = score(&rows(&[2, -2, 4, 0, -6, -8, 10, 12]), 1.96);
+        let counted = score(&rows(&[2, -2, 4, 0, -6, -8, 10, 12]));
         assert_eq!((counted.wins, counted.draws, counted.losses), (4, 1, 3));
         assert_eq!(counted.pairs, [1, 0, 1, 1, 1]);
         assert!((counted.points - 4.5 / 8.0).abs() < 1e-12);
@@ -53,11 +54,11 @@ mod tests {
 
     #[test]
     fn sweeps_have_finite_intervals_on_the_right_side_of_zero() {
-        let won = score(&rows(&[2; 40]), 1.96);
+        let won = score(&rows(&[2; 40]));
         assert!(0.0 < won.elo_low && won.elo_high.is_finite(), "{won:?}");
-        let lost = score(&rows(&[-2; 40]), 1.96);
+        let lost = score(&rows(&[-2; 40]));
         assert!(lost.elo_high < 0.0 && lost.elo_low.is_finite(), "{lost:?}");
-        let drawn = score(&rows(&[0; 40]), 1.96);
+        let drawn = score(&rows(&[0; 40]));
         assert!(drawn.elo_low < 0.0 && 0.0 < drawn.elo_high, "{drawn:?}");
     }
 }

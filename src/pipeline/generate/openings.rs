@@ -5,39 +5,38 @@ use super::task::{GenerateConfig, OpeningChoice};
 use crate::artifact::GameRow;
 use crate::engine::{Game, Ply, Position};
 use crate::pipeline::StageError;
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// The openings that games take.
 pub(super) enum Openings<'a> {
     /// One after another; none if all plies are random.
-    InTurn(Cow<'a, [Opening]>),
+    InTurn(Vec<Opening>),
     /// Those with which these games, consecutive ones, began when they were played.
     Played(&'a [GameRow]),
 }
 
 impl<'a> Openings<'a> {
-    pub(super) fn new(config: &GenerateConfig, book: Option<&'a Book>) -> Result<Self, StageError> {
+    pub(super) fn new(config: &GenerateConfig, book: Option<&Book>) -> Result<Self, StageError> {
         let openings = match config.openings {
-            OpeningChoice::Random { .. } => Cow::Owned(Vec::new()),
-            OpeningChoice::All { random_plies_min } => Cow::Owned(all_openings(random_plies_min)),
+            OpeningChoice::Random { .. } => Vec::new(),
+            OpeningChoice::All { random_plies_min } => all_openings(random_plies_min),
             OpeningChoice::Book { .. } => {
                 let book = book.ok_or_else(|| StageError::Setting("generate.book has not been read".into()))?;
-                Cow::Borrowed(&book.openings[..])
+                book.openings.clone()
             }
         };
         Ok(Self::InTurn(openings))
     }
 
     /// How a game begins; `random_plies` more are drawn for it.
-    pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Cow<'_, Opening> {
-        match self {
-            Self::InTurn(openings) => match game_id.checked_rem(openings.len() as u64) {
-                Some(place) => Cow::Borrowed(&openings[place as usize]),
-                None => Cow::Owned(Opening::default()),
-            },
-            Self::Played(games) => Cow::Owned(played(games, game_id, random_plies).unwrap_or_default()),
-        }
+    pub(super) fn of(&self, game_id: u64, random_plies: u8) -> Opening {
+        let opening = match self {
+            Self::InTurn(openings) => {
+                game_id.checked_rem(openings.len() as u64).map(|place| openings[place as usize].clone())
+            }
+            Self::Played(games) => played(games, game_id, random_plies),
+        };
+        opening.unwrap_or_default()
     }
 }
 
@@ -78,10 +77,10 @@ mod tests {
     fn the_openings_are_all_positions_up_to_symmetry() {
         let counts: Vec<usize> = (0..=5).map(|plies| all_openings(plies).len()).collect();
         assert_eq!(counts, [1, 1, 3, 14, 60, 322]);
-        let openings = Openings::InTurn(Cow::Owned(all_openings(2)));
+        let openings = Openings::InTurn(all_openings(2));
         assert_eq!(openings.of(0, 0), openings.of(3, 0));
         assert_ne!(openings.of(0, 0), openings.of(1, 0));
-        assert_eq!(*Openings::InTurn(Cow::Owned(Vec::new())).of(5, 8), Opening::default());
+        assert_eq!(Openings::InTurn(Vec::new()).of(5, 8), Opening::default());
     }
 
     #[test]

@@ -3,9 +3,7 @@
 use super::openings::Openings;
 use super::task::{EXPLORATION_EMPTIES, GenerateConfig, OpeningChoice, TABLE_BITS};
 use crate::artifact::{GameRow, Model, PositionRow};
-use crate::engine::{
-    ColoredPosition, Depth, Game, Limits, Ply, Position, Score, SearchResult, Searcher, Square, Squares, Stopped,
-};
+use crate::engine::{Depth, Game, Limits, Ply, Position, Score, SearchResult, Searcher, Square, Squares, Stopped};
 use crate::pipeline::keys::Checked;
 use crate::pipeline::selective::selective;
 use crate::random::{RandomStream, Stream, stream};
@@ -30,12 +28,6 @@ pub(super) struct Player<'a> {
     searcher: Searcher<'a>,
     /// Nodes of the current game.
     nodes: u64,
-}
-
-/// A move with why it is played.
-struct Choice {
-    square: Square,
-    random: bool,
 }
 
 impl<'a> Player<'a> {
@@ -65,17 +57,27 @@ impl<'a> Player<'a> {
             let current = game.to_move();
             let labeled = Ply(self.config.label_from_ply) <= game.ply();
             let label = labeled.then(|| self.search(current.position, self.config.label_depth)).transpose()?;
-            let choice = if let Some(&square) = opening.moves.get(game.moves().count()) {
-                Choice { square, random: true }
+            let (square, random) = if let Some(&square) = opening.moves.get(game.moves().count()) {
+                (square, true)
             } else if game.ply() < Ply(opening_plies) {
-                self.any_move(current.position, &mut rng)
+                (any_move(current.position, &mut rng), true)
             } else {
                 self.choose(current.position, label.as_ref(), &mut rng)?
             };
             if let Some(label) = label {
-                positions.push(self.row(game_id, game.ply(), current, &label, &choice));
+                positions.push(PositionRow {
+                    game_id,
+                    score: Some(label.score),
+                    static_score: Some(self.model.evaluation.static_value(current.position)),
+                    depth: Some(label.depth.0),
+                    exact: Some(label.exact),
+                    best_move: label.best_move.map(Square::number),
+                    played_move: Some(square.number()),
+                    random_move: Some(random),
+                    ..PositionRow::unlabeled(current, game.ply())
+                });
             }
-            game.play(choice.square).expect("the search and the stream choose legal moves");
+            game.play(square).expect("the search and the stream choose legal moves");
         }
         let black_discs = game.black_discs().0 as i8;
         for row in &mut positions {
@@ -91,13 +93,8 @@ impl<'a> Player<'a> {
         Ok(SelfplayGame { game, positions, nodes: self.nodes })
     }
 
-    fn any_move(&self, position: Position, rng: &mut RandomStream) -> Choice {
-        let square = rng.pick(Squares(position.legal_moves())).expect("the side to move has a move");
-        Choice { square, random: true }
-    }
-
     /// A move by softmax over the values of all moves: one that is d discs worse than the best has weight exp(−d / T).
-    fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Choice, Stopped> {
+    fn any_good_move(&mut self, position: Position, rng: &mut RandomStream) -> Result<Square, Stopped> {
         let (level, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
         let depth = Depth(self.config.play_depth.saturating_sub(1));
         let mut values: Vec<(Square, Score)> = Vec::new();
@@ -116,62 +113,42 @@ impl<'a> Player<'a> {
             left < 0.0
         });
         // Rounding may leave a rest after the last one.
-        let (square, _) = values[chosen.unwrap_or(values.len() - 1)];
-        Ok(Choice { square, random: true })
+        Ok(values[chosen.unwrap_or(values.len() - 1)].0)
     }
 
+    /// A move, and whether it is a random one.
     fn choose(
         &mut self,
         position: Position,
         label: Option<&SearchResult>,
         rng: &mut RandomStream,
-    ) -> Result<Choice, Stopped> {
+    ) -> Result<(Square, bool), Stopped> {
         let exploring = EXPLORATION_EMPTIES < position.empties();
         if exploring && rng.chance(self.config.exploration) {
-            return if 0.0 < self.config.exploration_discs {
-                self.any_good_move(position, rng)
-            } else {
-                Ok(self.any_move(position, rng))
-            };
+            let is_soft = 0.0 < self.config.exploration_discs;
+            let square = if is_soft { self.any_good_move(position, rng)? } else { any_move(position, rng) };
+            return Ok((square, true));
         }
         let best_move = match label {
             Some(label) if label.exact || self.config.play_depth == self.config.label_depth => label.best_move,
             _ => self.search(position, self.config.play_depth)?.best_move,
         };
-        Ok(Choice { square: best_move.expect("the side to move has a move"), random: false })
+        Ok((best_move.expect("the side to move has a move"), false))
     }
 
     fn search(&mut self, position: Position, depth: u8) -> Result<SearchResult, Stopped> {
         let (mpc, selective) = (self.config.mpc_level, selective(self.config.selective.as_ref()));
         // At depth 0 there is no move to find, so the shortest search looks one ply ahead.
         let depth = Depth(depth.max(1));
-        let exact_empties = self.config.exact_empties;
-        let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
+        let limits = Limits { exact_empties: self.config.exact_empties, mpc, selective, ..Limits::full_width(depth) };
         let result = self.searcher.search(position, limits).unless_stopped()?;
         self.nodes += result.nodes;
         Ok(result)
     }
+}
 
-    fn row(
-        &self,
-        game_id: u64,
-        ply: Ply,
-        current: ColoredPosition,
-        label: &SearchResult,
-        choice: &Choice,
-    ) -> PositionRow {
-        PositionRow {
-            game_id,
-            score: Some(label.score),
-            static_score: Some(self.model.evaluation.static_value(current.position)),
-            depth: Some(label.depth.0),
-            exact: Some(label.exact),
-            best_move: label.best_move.map(Square::number),
-            played_move: Some(choice.square.number()),
-            random_move: Some(choice.random),
-            ..PositionRow::unlabeled(current, ply)
-        }
-    }
+fn any_move(position: Position, rng: &mut RandomStream) -> Square {
+    rng.pick(Squares(position.legal_moves())).expect("the side to move has a move")
 }
 
 /// How many random plies end the opening.

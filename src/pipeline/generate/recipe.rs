@@ -3,7 +3,7 @@
 use super::task::{ALGORITHM, GenerateTask};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::{Origin, setting_in};
-use crate::artifact::step::settings_hash;
+use crate::artifact::step::{settings_hash, table_settings};
 use crate::artifact::{
     ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, Manifest, POSITIONS, RULES, Recipe, Settings,
     Step, Table,
@@ -63,8 +63,7 @@ fn settings(
         ("generation".to_owned(), generation.to_string()),
     ];
     settings.extend(model.map(|model| ("model".to_owned(), model.to_string())));
-    let keys = config.as_object().into_iter().flatten().filter(|(key, _)| *key != "games");
-    settings.extend(keys.map(|(key, value)| (format!("generate.{key}"), value.to_string())));
+    settings.extend(table_settings("generate", config).into_iter().filter(|(name, _)| name != "generate.games"));
     settings
 }
 

@@ -89,13 +89,11 @@ impl<'a> Remake<'a> {
                 return Err(ArtifactError::damaged(&part_path(self.dataset.folder(), table, index), reason).into());
             }
         }
-        match wanted.next() {
-            Some(id) => {
-                let path = part_path(self.dataset.folder(), &GAMES, index);
-                Err(ArtifactError::damaged(&path, format!("game {id} is missing")).into())
-            }
-            None => Ok(count),
-        }
+        let missing = |id| {
+            let path = part_path(self.dataset.folder(), &GAMES, index);
+            ArtifactError::damaged(&path, format!("game {id} is missing")).into()
+        };
+        wanted.next().map_or(Ok(count), |id| Err(missing(id)))
     }
 }
 

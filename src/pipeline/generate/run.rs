@@ -5,7 +5,7 @@ use super::parts::Games;
 use super::play::Player;
 use super::task::{GenerateReport, GenerateTask};
 use crate::artifact::{FolderLock, Manifest, POSITIONS};
-use crate::pipeline::parts::{PartsReport, Shards};
+use crate::pipeline::parts::PartsReport;
 use crate::pipeline::{Context, StageError};
 
 /// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
@@ -24,12 +24,6 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     let (found, made) = parts.complete(&parts.ranges(), |part, _| part, context)?;
     let manifest = parts.finish(found.into_values().collect())?;
     Ok(report(&manifest, &PartsReport { skipped: false, ..made }))
-}
-
-/// The parts of the games, which any number of processes make.
-#[must_use]
-pub fn generate_shards<'a>(task: GenerateTask<'a>) -> Box<dyn Shards + 'a> {
-    Box::new(Games::parts(task))
 }
 
 /// Plays games until it is enough, at least one, and keeps none of them; gives how many. It shows how long games take.

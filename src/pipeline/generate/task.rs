@@ -87,11 +87,10 @@ impl ConfigTable for GenerateConfig {
             OpeningChoice::Random { random_plies_min, random_plies_max }
             | OpeningChoice::Book { random_plies_min, random_plies_max, .. } => (*random_plies_min, *random_plies_max),
         };
-        if min <= max {
-            Ok(())
-        } else {
-            Err(KeyFault::new("generate.random_plies_min", min, format!("expected 0 to {max}")))
+        if max < min {
+            return Err(KeyFault::new("generate.random_plies_min", min, format!("expected 0 to {max}")));
         }
+        Ok(())
     }
 }
 

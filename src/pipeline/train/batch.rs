@@ -2,6 +2,7 @@
 //! the same sum in any order, so threads share a batch.
 
 use super::delta::{Delta, Room, Weights, value};
+use super::parts::Learned;
 use super::rows::TrainingRow;
 use super::slots::{SlotMap, SlotTable};
 use rayon::prelude::{
@@ -47,7 +48,8 @@ impl Delta {
         ratio: f64,
         visits: u32,
     ) -> u64 {
-        let Weights { map, weights, visits: counts, room: Room { slots, next_slots, updates, sums } } = weights;
+        let Weights { map, learned, room: Room { slots, next_slots, updates, sums } } = weights;
+        let Learned { weights, visits: counts, .. } = learned;
         let slots_per_position = map.slots_per_position();
         let trust = ((1.0 / (ratio * slots_per_position as f64)) as i64).max(1);
         sums.resize(weights.len(), 0);
@@ -119,7 +121,7 @@ fn shares<'a>(
             sums: sums.split_off_mut(..size).expect("there are as many sums as weights"),
         }
     };
-    map.tables().iter().map(share).collect()
+    map.tables.iter().map(share).collect()
 }
 
 impl Batch<'_> {

@@ -30,29 +30,13 @@ pub trait BlockRow: AsRef<Position> + Copy + Send + Sync {
     fn read(bytes: &[u8]) -> Self;
 }
 
-/// Numbers of empty squares, each at most [`EMPTIES_MAX`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct EmptiesSet(u64);
-
-impl EmptiesSet {
-    const ALL: Self = Self(u64::MAX);
-
-    /// The numbers in any of these ranges.
-    pub(super) fn of_ranges<'r>(ranges: impl IntoIterator<Item = &'r RangeInclusive<u8>>) -> Self {
-        Self(ranges.into_iter().cloned().flatten().fold(0, |set, empties| set | 1 << empties))
-    }
-
-    const fn contains(self, empties: u8) -> bool {
-        self.0 >> empties & 1 == 1
-    }
-}
-
 /// Rows in the order in which they were added, except that each block is sorted by empty squares.
 #[derive(Debug)]
 pub struct Blocks<R> {
     folder: PathBuf,
     memory: u64,
-    kept: EmptiesSet,
+    /// The numbers of empty squares of its rows.
+    kept: Vec<RangeInclusive<u8>>,
     /// Rows of the last block so far, including those that are not kept.
     pending_count: usize,
     pending: Vec<R>,
@@ -65,14 +49,14 @@ pub struct Blocks<R> {
 impl<R: BlockRow> Blocks<R> {
     /// No rows yet. More than `memory` bytes of them go to a scratch file on the disk of `folder`.
     #[must_use]
-    pub const fn new(folder: PathBuf, memory: u64) -> Self {
-        Self::keeping(folder, memory, EmptiesSet::ALL)
+    pub fn new(folder: PathBuf, memory: u64) -> Self {
+        Self::keeping(folder, memory, vec![0..=EMPTIES_MAX])
     }
 
-    /// As [`Blocks::new`], but only rows with these numbers of empty squares are kept. The others count too: the blocks and
-    /// places of the rows that are kept stay the same.
+    /// As [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The others count too: the
+    /// blocks and places of the rows that are kept stay the same.
     #[must_use]
-    pub(super) const fn keeping(folder: PathBuf, memory: u64, kept: EmptiesSet) -> Self {
+    pub(super) const fn keeping(folder: PathBuf, memory: u64, kept: Vec<RangeInclusive<u8>>) -> Self {
         Self {
             folder,
             memory,
@@ -89,7 +73,7 @@ impl<R: BlockRow> Blocks<R> {
     /// Adds rows.
     pub fn extend(&mut self, rows: &[R]) -> Result<(), ArtifactError> {
         for &(mut row) in rows {
-            if self.kept.contains(clamped_empties(&row)) {
+            if self.keeps(clamped_empties(&row)) {
                 row.set_place(self.pending_count as u16);
                 self.pending.push(row);
             }
@@ -155,9 +139,9 @@ impl<R: BlockRow> Blocks<R> {
         (0..self.block_count()).map(|block| self.count(block, empties) as u64).sum()
     }
 
-    /// Whether all rows with a number of empty squares in a range are kept.
-    pub(super) fn keeps(&self, empties: &RangeInclusive<u8>) -> bool {
-        empties.clone().all(|empties| self.kept.contains(empties))
+    /// Whether rows with this number of empty squares are kept.
+    pub(super) fn keeps(&self, empties: u8) -> bool {
+        self.kept.iter().any(|range| range.contains(&empties))
     }
 
     /// Whether no rows were added.
@@ -176,39 +160,6 @@ impl<R: BlockRow> Blocks<R> {
         let mut bytes = vec![0; (end - begin) * R::SIZE];
         scratch.read(places[block] + (begin * R::SIZE) as u64, &mut bytes)?;
         rows.extend(bytes.chunks_exact(R::SIZE).map(R::read));
-        Ok(())
-    }
-
-    /// As [`Blocks::read`], in the order in which the rows of the block came.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blocks::read`].
-    pub fn read_in_order(
-        &self,
-        block: usize,
-        empties: &RangeInclusive<u8>,
-        rows: &mut Vec<R>,
-    ) -> Result<(), ArtifactError> {
-        let begin = rows.len();
-        self.read(block, empties, rows)?;
-        let rows = &mut rows[begin..];
-        let mut is_taken = [0_u64; BLOCK_ROWS / 64]; // [place]
-        for row in rows.iter() {
-            is_taken[usize::from(row.place() / 64)] |= 1 << (row.place() % 64);
-        }
-        let before = |count: &mut u32, word: &u64| {
-            let before = *count;
-            *count += word.count_ones();
-            Some(before)
-        };
-        let taken_before: Vec<u32> = is_taken.iter().scan(0, before).collect();
-        let as_read = rows.to_vec();
-        for row in as_read {
-            let (word, bit) = (usize::from(row.place() / 64), row.place() % 64);
-            let below = is_taken[word] & ((1 << bit) - 1);
-            rows[(taken_before[word] + below.count_ones()) as usize] = row;
-        }
         Ok(())
     }
 

@@ -5,7 +5,6 @@
 
 use super::parts::Learned;
 use super::task::TrainTask;
-use crate::artifact::publish::temporary::sweep;
 use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_file, remove_folder};
 use crate::artifact::{ArtifactError, ContentHash, FieldHasher};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,8 @@ const HASH_SIZE: usize = 64;
 /// Where the parts of one training are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Checkpoint {
-    folder: PathBuf,
+    /// The folder of its step.
+    pub(super) folder: PathBuf,
     step: ContentHash,
     epochs: u32,
     /// The largest weight that a part may begin with or learn, in units.
@@ -36,7 +36,7 @@ impl Checkpoint {
     pub(super) fn new(task: &TrainTask<'_>, step: ContentHash) -> Self {
         let weight_max = (i16::MAX as u32) << task.config.fraction_bits;
         let folder = task.registry.folder().join(NAME).join(step.short());
-        Self { folder, step, epochs: task.config.schedule.epochs, weight_max, first: 0 }
+        Self { folder, step, epochs: task.config.epochs, weight_max, first: 0 }
     }
 
     /// The same checkpoints for parts that are numbered after others.
@@ -47,28 +47,13 @@ impl Checkpoint {
     /// What a part of `count` slots has learned so far; `None` without a sound checkpoint of this step.
     pub(super) fn read(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
         let finished = self.finished(part, count)?;
-        let begun = || self.read_file(part, &self.begun_path(part)).map(|learned| self.fitting(learned, count));
-        finished.map_or_else(begun, |finished| Ok(Some(finished)))
+        if finished.is_some() { Ok(finished) } else { self.find(part, &self.begun_path(part), count) }
     }
 
     /// What a part of `count` slots has learned in all epochs; `None` without a sound checkpoint of this step.
     pub(super) fn finished(&self, part: u32, count: usize) -> Result<Option<Learned>, ArtifactError> {
-        let learned = self.fitting(self.read_file(part, &self.path(part))?, count);
+        let learned = self.find(part, &self.path(part), count)?;
         Ok(learned.filter(|learned| learned.errors.len() == self.epochs as usize))
-    }
-
-    /// The epochs that parts have done, added up; `None` if there are none.
-    pub(super) fn epochs(&self, parts: &[u32]) -> Result<Option<u64>, ArtifactError> {
-        let mut epochs = 0;
-        for &part in parts {
-            for path in [self.path(part), self.begun_path(part)] {
-                if let Some(learned) = self.read_file(part, &path)? {
-                    epochs += learned.errors.len() as u64;
-                    break;
-                }
-            }
-        }
-        Ok((0 < epochs).then_some(epochs))
     }
 
     /// Replaces the checkpoint of a part.
@@ -86,20 +71,10 @@ impl Checkpoint {
         remove_file(&self.begun_path(part))
     }
 
-    /// Removes what dead processes left; what living ones write stays.
-    pub(super) fn sweep(&self) -> Result<(), ArtifactError> {
-        sweep(&self.folder)
-    }
-
     /// Removes all of them, and those of other steps: the model is published.
     pub(super) fn remove(&self) -> Result<(), ArtifactError> {
         let all = self.folder.parent().unwrap_or(&self.folder);
         if exists(all)? { remove_folder(all) } else { Ok(()) }
-    }
-
-    /// The folder of this step.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
     }
 
     /// The file of a part that is finished.
@@ -112,22 +87,20 @@ impl Checkpoint {
         self.folder.join(format!("part-{:05}.begun", self.first + part))
     }
 
-    fn read_file(&self, part: u32, path: &Path) -> Result<Option<Learned>, ArtifactError> {
+    fn find(&self, part: u32, path: &Path, count: usize) -> Result<Option<Learned>, ArtifactError> {
         match read_bounded(path, SIZE_MAX) {
-            Ok(bytes) => Ok(self.parse(part, &bytes)),
+            Ok(bytes) => Ok(self.parse(part, &bytes).filter(|learned| self.fits(learned, count))),
             // Without a checkpoint that can be trusted, the part starts over, with the same result.
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// What a part with `count` slots can have learned.
-    fn fitting(&self, learned: Option<Learned>, count: usize) -> Option<Learned> {
-        learned.filter(|Learned { weights, visits, errors }| {
-            let is_small = |weight: &i32| weight.unsigned_abs() <= self.weight_max;
-            let counts = [weights.len(), visits.len()];
-            counts == [count; 2] && errors.len() <= self.epochs as usize && weights.iter().all(is_small)
-        })
+    /// Whether a part with `count` slots can have learned this.
+    fn fits(&self, Learned { weights, visits, errors }: &Learned, count: usize) -> bool {
+        let is_small = |weight: &i32| weight.unsigned_abs() <= self.weight_max;
+        let counts = [weights.len(), visits.len()];
+        counts == [count; 2] && errors.len() <= self.epochs as usize && weights.iter().all(is_small)
     }
 
     fn hash(&self, part: u32, bytes: &[u8]) -> String {
@@ -154,19 +127,20 @@ impl Checkpoint {
 
 #[cfg(test)]
 mod tests {
-    use super::super::task::{Schedule, TrainConfig};
+    use super::super::task::TrainConfig;
     use super::*;
     use crate::artifact::Registry;
     use crate::engine::{Number, Pattern, PatternKind, PatternSet};
-    use crate::pipeline::keys::Checked;
+    use crate::pipeline::fixtures::default_table;
     use std::sync::Arc;
 
     /// Asks for something of the checkpoints of a training with two epochs.
     fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
-        let schedule = Schedule { epochs: 2, ..TrainConfig::source().schedule };
         let task = TrainTask {
-            config: &Checked::new(TrainConfig { schedule, ..TrainConfig::source() }).unwrap(),
+            config: &default_table::<TrainConfig>()
+                .with(|config| (config.epochs, config.fraction_bits) = (2, 0))
+                .unwrap(),
             seed: 1,
             features: Arc::new(PatternSet::new("test", vec![parity], vec![60]).unwrap()),
             datasets: Vec::new(),
@@ -190,7 +164,6 @@ mod tests {
             assert_eq!(checkpoint.read(2, 3).unwrap(), Some(learned(2)));
             assert_eq!(checkpoint.read(2, 4).unwrap(), None);
             assert_eq!(checkpoint.read(1, 3).unwrap(), None);
-            assert_eq!(checkpoint.epochs(&[1, 2]).unwrap(), Some(2));
             assert_eq!(with_checkpoint(folder.path(), b"other", |other| other.read(2, 3)).unwrap(), None);
             let path = checkpoint.path(2);
             publish_bytes(&checkpoint.path(1), &std::fs::read(&path).unwrap()).unwrap();
@@ -218,11 +191,11 @@ mod tests {
         with_checkpoint(folder.path(), b"step", |checkpoint| {
             let found = || (checkpoint.read(0, 3).unwrap(), checkpoint.finished(0, 3).unwrap());
             checkpoint.write(0, &learned(1)).unwrap();
-            assert_eq!((found(), checkpoint.epochs(&[0]).unwrap()), ((Some(learned(1)), None), Some(1)));
+            assert_eq!(found(), (Some(learned(1)), None));
             checkpoint.write(0, &learned(2)).unwrap();
             assert!(!checkpoint.begun_path(0).exists());
             checkpoint.write(0, &learned(1)).unwrap();
-            assert_eq!((found(), checkpoint.epochs(&[0]).unwrap()), ((Some(learned(2)), Some(learned(2))), Some(2)));
+            assert_eq!(found(), (Some(learned(2)), Some(learned(2))));
             // Its bytes under the name of a finished part do not make it one.
             std::fs::rename(checkpoint.begun_path(0), checkpoint.path(0)).unwrap();
             assert_eq!(found(), (None, None));

@@ -3,6 +3,7 @@
 //! Mirrors share the slot of their canonical configuration, so they can never differ. The published C code of the rule
 //! behaves otherwise: its mirror table for short diagonals is wrong, and it refreshes only the index just visited.
 
+use super::parts::Learned;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use super::task::TrainConfig;
@@ -22,10 +23,7 @@ pub(super) struct Delta {
 #[derive(Debug)]
 pub(super) struct Weights<'a> {
     pub(super) map: &'a SlotMap<'a>,
-    /// In units, by slot.
-    pub(super) weights: Vec<i32>,
-    /// Updates that reached each slot.
-    pub(super) visits: Vec<u32>,
+    pub(super) learned: Learned,
     /// Room for the rows at hand.
     pub(super) room: Room,
 }
@@ -41,13 +39,6 @@ pub(super) struct Room {
     pub(super) updates: Vec<i32>,
     /// Sum and number of the updates of a batch, by slot; zero between batches.
     pub(super) sums: Vec<i64>,
-}
-
-impl<'a> Weights<'a> {
-    /// Weights in units, and visits, by slot.
-    pub(super) fn new(map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
-        Self { map, weights, visits, room: Room::default() }
-    }
 }
 
 impl Delta {
@@ -77,7 +68,7 @@ impl Delta {
 
     /// The source's form: each row sees the updates of the row before it.
     fn learn_in_turn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let Weights { map, weights, visits: counts, room: Room { slots, .. } } = weights;
+        let Weights { map, learned: Learned { weights, visits: counts, .. }, room: Room { slots, .. } } = weights;
         let count = map.slots_per_position();
         slots.resize(rows.len() * count, 0);
         map.write(rows, slots);

@@ -19,18 +19,20 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// With the rows of the phase in the middle of its phases, and of this many numbers of empty squares to each side.
+    fn new(set: &PatternSet, number: u32, phases: Range<usize>, overlap: u8) -> Self {
+        let mut part = Self { number, phases, empties: 0..=0 };
+        let empties = phase_empties(set, part.middle());
+        let most = empties.end().saturating_add(overlap).min(EMPTIES_MAX);
+        part.empties = empties.start().saturating_sub(overlap)..=most;
+        part
+    }
+
     /// The phase in the middle of its phases.
     #[must_use]
     pub(super) fn middle(&self) -> usize {
         self.phases.start + self.phases.len() / 2
     }
-}
-
-/// Phases that begin from one wide part, or from none.
-#[derive(Debug)]
-pub(super) struct Group<'p> {
-    pub(super) wide: Option<&'p Part>,
-    pub(super) phases: Vec<&'p Part>,
 }
 
 /// What a part has learned so far.
@@ -56,13 +58,13 @@ pub(super) struct Plan {
 impl Plan {
     /// The parts that a config asks for.
     pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
-        let wide = wide_parts(set, config);
-        let part = |(number, phase): (u32, usize)| Part {
-            number,
-            phases: phase..phase + 1,
-            empties: widened(&phase_empties(set, phase), config.overlap),
-        };
-        let phases = (wide.len() as u32..).zip(0..set.phase_count()).map(part).collect();
+        let count = set.phase_count();
+        let grouped = if count == 1 || config.wide_overlap == 0 { 0 } else { count };
+        let groups = (0..grouped).step_by(GROUP_PHASES).map(|begin| begin..count.min(begin + GROUP_PHASES));
+        let part = |(number, phases)| Part::new(set, number, phases, config.wide_overlap);
+        let wide: Vec<Part> = (0..).zip(groups).map(part).collect();
+        let part = |(number, phase)| Part::new(set, number, phase..phase + 1, config.overlap);
+        let phases = (wide.len() as u32..).zip(0..count).map(part).collect();
         Self { wide, phases }
     }
 
@@ -76,34 +78,10 @@ impl Plan {
         (part.number as usize) < self.wide.len()
     }
 
-    /// The wide part from which the part of a phase begins.
-    pub(super) fn wide_of(&self, phase: &Part) -> Option<&Part> {
-        self.wide.iter().find(|wide| wide.phases.contains(&phase.phases.start))
+    /// The wide part from which a part begins, if it is that of a phase.
+    pub(super) fn wide_of(&self, part: &Part) -> Option<&Part> {
+        self.wide.iter().find(|wide| !self.is_wide(part) && wide.phases.contains(&part.phases.start))
     }
-
-    /// The groups that parts belong to, each with its phases among them.
-    pub(super) fn groups<'p>(&'p self, parts: &[&'p Part]) -> Vec<Group<'p>> {
-        let phases = |wide: Option<&Part>| {
-            let is_phase = |part: &&&Part| !self.is_wide(part) && self.wide_of(part) == wide;
-            parts.iter().filter(is_phase).copied().collect()
-        };
-        let groups = self.wide.iter().map(|wide| Group { wide: Some(wide), phases: phases(Some(wide)) });
-        groups.chain([Group { wide: None, phases: phases(None) }]).collect()
-    }
-}
-
-fn wide_parts(set: &PatternSet, config: &TrainConfig) -> Vec<Part> {
-    let phases = set.phase_count();
-    if phases == 1 || config.wide_overlap == 0 {
-        return Vec::new();
-    }
-    let groups = (0..phases).step_by(GROUP_PHASES).map(|begin| begin..phases.min(begin + GROUP_PHASES));
-    let part = |(number, phases): (u32, Range<usize>)| {
-        let mut part = Part { number, phases, empties: 0..=0 };
-        part.empties = widened(&phase_empties(set, part.middle()), config.wide_overlap);
-        part
-    };
-    (0..).zip(groups).map(part).collect()
 }
 
 /// The range of empty squares of a phase.
@@ -113,22 +91,21 @@ pub(super) fn phase_empties(set: &PatternSet, phase: usize) -> RangeInclusive<u8
     fewest..=most[phase]
 }
 
-fn widened(empties: &RangeInclusive<u8>, by: u8) -> RangeInclusive<u8> {
-    empties.start().saturating_sub(by)..=empties.end().saturating_add(by).min(EMPTIES_MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{Number, Pattern, PatternKind};
+    use crate::pipeline::fixtures::default_table;
 
     #[test]
     fn phases_and_groups_are_widened_within_the_board() {
         let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
         let most: Vec<u8> = (1..=12).map(|phase| 5 * phase).rev().collect();
         let set = PatternSet::new("test", vec![parity], most).unwrap();
-        let config = TrainConfig { overlap: 2, wide_overlap: 5, ..TrainConfig::source() };
-        let plan = Plan::new(&set, &config);
+        let overlapping = |overlaps: (u8, u8)| {
+            default_table::<TrainConfig>().with(|config| (config.overlap, config.wide_overlap) = overlaps).unwrap()
+        };
+        let plan = Plan::new(&set, &overlapping((2, 5)));
         let ranges = |parts: &[Part]| -> Vec<_> {
             parts.iter().map(|part| (part.number, part.phases.clone(), part.empties.clone())).collect()
         };
@@ -139,18 +116,9 @@ mod tests {
         assert_eq!(phases[11], (14, 11..12, 0..=7));
         let groups: Vec<u32> = plan.phases.iter().map(|part| plan.wide_of(part).unwrap().number).collect();
         assert_eq!(groups, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
-        let groups = |parts: &[&Part], plan: &Plan| -> Vec<_> {
-            let numbers = |group: &Group<'_>| group.phases.iter().map(|part| part.number).collect::<Vec<_>>();
-            plan.groups(parts).iter().map(|group| (group.wide.map(|part| part.number), numbers(group))).collect()
-        };
-        let some = &plan.parts()[2..9];
-        assert_eq!(
-            groups(some, &plan),
-            [(Some(0), vec![3, 4, 5, 6, 7]), (Some(1), vec![8]), (Some(2), vec![]), (None, vec![])]
-        );
-        let narrow = Plan::new(&set, &TrainConfig { overlap: 0, wide_overlap: 0, ..config });
+        assert!(plan.wide.iter().all(|part| plan.wide_of(part).is_none()));
+        let narrow = Plan::new(&set, &overlapping((0, 0)));
         assert_eq!((narrow.wide.len(), narrow.phases[11].empties.clone()), (0, 0..=5));
         assert_eq!(narrow.wide_of(&narrow.phases[0]), None);
-        assert_eq!(groups(&narrow.parts()[3..5], &narrow), [(None, vec![3, 4])]);
     }
 }

@@ -44,8 +44,7 @@ impl<W: Send, E: Send, S: Fn(&W) -> u64 + Sync, A: Fn(W) -> Result<Vec<W>, E> + 
         match next.map(&self.act) {
             Some(Ok(more)) => self.add(more, scope),
             Some(Err(error)) => {
-                let mut ready = self.lock();
-                if ready.is_ok() {
+                if let ready @ Ok(_) = &mut *self.lock() {
                     *ready = Err(error);
                 }
             }

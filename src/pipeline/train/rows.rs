@@ -1,14 +1,14 @@
 //! Rows to learn and rows to judge by: datasets decoded once, split by game.
 
-use super::blocks::{BlockRow, Blocks, EmptiesSet};
+use super::blocks::{BlockRow, Blocks};
 use super::targets::{result, targets};
 use super::task::{Target, TrainConfig, TrainTask};
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, POSITIONS, PositionRow};
 use crate::engine::{Opponent, Player, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Bytes that a row takes while its part is decoded, about.
@@ -59,10 +59,9 @@ pub struct TrainingSet {
     pub curve: Vec<(f64, Blocks<TrainingRow>)>,
 }
 
-impl JudgedRow {
-    /// A row of which only the target is known.
-    #[must_use]
-    pub const fn of_target(position: Position, target: Score) -> Self {
+impl From<TrainingRow> for JudgedRow {
+    /// A row to learn keeps no label beside its target.
+    fn from(TrainingRow { position, target, .. }: TrainingRow) -> Self {
         Self { position, target, score: None, result: None, exact: false }
     }
 }
@@ -97,6 +96,13 @@ impl TrainingSet {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");
         Self { training, validation: Blocks::new(PathBuf::new(), u64::MAX), unlabeled: 0, curve: Vec::new() }
+    }
+
+    fn add(&mut self, part: PartRows) -> Result<(), ArtifactError> {
+        self.training.extend(&part.training)?;
+        self.validation.extend(&part.validation)?;
+        self.unlabeled += part.unlabeled;
+        self.curve.iter_mut().zip(part.curve).try_for_each(|((_, rows), more)| rows.extend(&more))
     }
 }
 
@@ -140,28 +146,16 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
     // All that is learned takes half of the memory.
     let whole = (task.memory / 4 * 2) as f64 / (1.0 + shares.iter().sum::<f64>());
     let rows_of = |share: f64| Blocks::new(folder.to_owned(), (whole * share) as u64);
-    let mut set = TrainingSet {
+    let set = TrainingSet {
         training: rows_of(1.0),
         validation: Blocks::new(folder.to_owned(), task.memory / 8),
         unlabeled: 0,
         curve: shares.iter().map(|&share| (share, rows_of(share))).collect(),
     };
-    read_parts(task, datasets, context, |part| {
-        set.training.extend(&part.training)?;
-        set.validation.extend(&part.validation)?;
-        set.unlabeled += part.unlabeled;
-        for ((_, rows), more) in set.curve.iter_mut().zip(part.curve) {
-            rows.extend(&more)?;
-        }
-        Ok(())
-    })?;
-    set.training.finish()?;
-    set.validation.finish()?;
-    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
-    Ok(set)
+    filled(set, task, datasets, context)
 }
 
-/// As [`read_rows`], only the rows to learn with these numbers of empty squares, in the same blocks.
+/// As [`read_rows`], only the rows to learn with numbers of empty squares in these ranges, in the same blocks.
 ///
 /// # Errors
 ///
@@ -169,26 +163,21 @@ pub fn read_rows(task: &TrainTask<'_>, datasets: &[Dataset], context: Context<'_
 pub(super) fn read_some_rows(
     task: &TrainTask<'_>,
     datasets: &[Dataset],
-    kept: EmptiesSet,
+    kept: Vec<RangeInclusive<u8>>,
     context: Context<'_>,
 ) -> Result<TrainingSet, StageError> {
     let training = Blocks::keeping(task.registry.folder().to_owned(), task.memory / 2, kept);
-    let mut set = TrainingSet { training, ..TrainingSet::of_rows(&[]) };
-    read_parts(task, datasets, context, |part| {
-        set.unlabeled += part.unlabeled;
-        set.training.extend(&part.training)
-    })?;
-    set.training.finish()?;
-    Ok(set)
+    let validation = Blocks::keeping(PathBuf::new(), u64::MAX, Vec::new());
+    filled(TrainingSet { training, validation, unlabeled: 0, curve: Vec::new() }, task, datasets, context)
 }
 
-/// Decodes the parts of datasets, several at a time, and gives their rows to `add` in order while the next are decoded.
-fn read_parts(
+/// Decodes the parts of datasets, several at a time, and adds their rows in order while the next are decoded.
+fn filled(
+    mut set: TrainingSet,
     task: &TrainTask<'_>,
     datasets: &[Dataset],
     context: Context<'_>,
-    mut add: impl FnMut(PartRows) -> Result<(), ArtifactError> + Send,
-) -> Result<(), StageError> {
+) -> Result<TrainingSet, StageError> {
     let parts: Vec<(&Dataset, usize)> =
         datasets.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
     let rows = parts.iter().map(|(dataset, part)| dataset.manifest().parts[*part].files[POSITIONS.name].rows);
@@ -200,7 +189,7 @@ fn read_parts(
     let mut add_all = |parts: Vec<PartRows>| {
         parts.into_iter().try_for_each(|part| {
             context.check()?;
-            Ok::<_, StageError>(add(part)?)
+            Ok::<_, StageError>(set.add(part)?)
         })
     };
     let mut before = Vec::new();
@@ -209,7 +198,11 @@ fn read_parts(
         added?;
         before = next?;
     }
-    add_all(before)
+    add_all(before)?;
+    set.training.finish()?;
+    set.validation.finish()?;
+    set.curve.iter_mut().try_for_each(|(_, rows)| rows.finish())?;
+    Ok(set)
 }
 
 const fn curve_shares(config: &TrainConfig) -> &'static [f64] {
@@ -234,20 +227,11 @@ fn read_part(
     dataset.check_games(part)?;
     context.check()?;
     let recipe = dataset.manifest().recipe.to_string();
-    let rows = dataset.rows(part, context.stop)?;
-    let (mut result, mut game, mut first) = (PartRows::default(), Vec::new(), 0);
-    for rows in rows.chunk_by(|left, right| left.game_id == right.game_id) {
+    let mut result = PartRows::default();
+    let rows = dataset.positions(part, context.stop)?;
+    for game in rows.chunk_by(|(_, left), (_, right)| left.game_id == right.game_id) {
         context.check()?;
-        game.clear();
-        for (row, index) in rows.iter().zip(first..) {
-            let position = row.position().map_err(|reason| {
-                let path = part_path(dataset.folder(), &POSITIONS, part);
-                ArtifactError::damaged(&path, format!("row {index}: {reason}"))
-            })?;
-            game.push((position, *row));
-        }
-        first += rows.len();
-        result.add_game(task, &recipe, &game);
+        result.add_game(task, &recipe, game);
     }
     Ok(result)
 }
@@ -271,12 +255,8 @@ impl PartRows {
                 let (score, result, exact) = (row.score, result(row), row.exact == Some(true));
                 self.validation.push(JudgedRow { position, target, score, result, exact });
             } else {
-                self.training.push(TrainingRow {
-                    position,
-                    target,
-                    weight: weight(target, config.weight_scale),
-                    place: 0,
-                });
+                let weight = weight(target, config.weight_scale);
+                self.training.push(TrainingRow { weight, ..TrainingRow::new(position, target) });
             }
         }
         for (&share, rows) in curve_shares(config).iter().zip(&mut self.curve) {

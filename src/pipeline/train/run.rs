@@ -1,13 +1,14 @@
 //! Training from beginning to end.
 
+use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
-use super::curve::Curve;
 use super::learner::Learner;
-use super::metrics::{judge, judge_evaluation};
+use super::metrics::judge;
 use super::parts::Plan;
 use super::recipe::{initial_model, open_datasets, step};
-use super::rows::{CURVE_SHARES, TrainingSet, no_rows, read_rows};
-use super::task::{TrainMetrics, TrainReport, TrainTask};
+use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, no_rows, read_rows};
+use super::slots::SlotMap;
+use super::task::{CurvePoint, LabelErrors, TrainMetrics, TrainReport, TrainTask};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{
@@ -59,7 +60,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
 }
 
-pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
+fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     let path = made.place_name().join("model.json");
     let document = made.document.expect("a version has a document");
     let metrics = serde_json::from_value(document.origin.metrics)
@@ -67,7 +68,7 @@ pub(super) fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
     Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
-pub(super) fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
+fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
     let manifest = dataset.manifest();
     DatasetEntry {
         generation: manifest.generation,
@@ -82,10 +83,11 @@ pub(super) fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
     let parts = trainings * Plan::new(&task.features, task.config).parts().len();
-    let numbers: Vec<u32> = (0..parts as u32).collect();
-    let all = parts as u64 * u64::from(task.config.schedule.epochs);
-    let done = Checkpoint::new(task, step).epochs(&numbers)?;
-    Ok(done.map(|done| [done, all]))
+    let (checkpoint, slots) = (Checkpoint::new(task, step), SlotMap::new(&task.features).len());
+    let epochs = |part| Ok(checkpoint.read(part, slots)?.map_or(0, |learned| learned.errors.len() as u64));
+    let done = (0..parts as u32).map(epochs).sum::<Result<u64, ArtifactError>>()?;
+    let all = parts as u64 * u64::from(task.config.epochs);
+    Ok((0 < done).then_some([done, all]))
 }
 
 /// Trains on rows that were read: the model and its figures.
@@ -98,7 +100,7 @@ pub fn fit(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Res
 }
 
 /// As [`fit`], resuming after what a checkpoint contains and keeping it up to date.
-pub(super) fn fit_from(
+fn fit_from(
     task: &TrainTask<'_>,
     set: &TrainingSet,
     checkpoint: Option<&Checkpoint>,
@@ -106,26 +108,42 @@ pub(super) fn fit_from(
 ) -> Result<(Model, TrainMetrics), StageError> {
     let initial = initial_model(task);
     let baseline = task.parent.map_or(&initial.evaluation, |parent| &parent.model.evaluation);
-    let before = judge_evaluation(baseline, set, context)?;
-    let learner = Learner::new(task, &set.training, checkpoint, context);
-    let curve = Curve { task, set, checkpoint, context };
-    context.progress.begin(Stage::Train.name(), learner.visits() + curve.visits(), "rows");
-    let learned = learner.run(&initial).and_then(|learned| Ok((learned, curve.run(&initial)?)));
-    context.progress.end();
-    let ((model, epochs), learning_curve) = learned?;
-    let judgment = judge(&model, set, context)?;
+    let [before, ..] = judge(baseline, None, set, context)?.errors();
+    let parts = Plan::new(&task.features, task.config).parts().len() as u32;
+    let learner = |number: u32, rows| {
+        let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * parts));
+        Learner { task, rows, checkpoint, context }
+    };
+    let whole = learner(0, &set.training);
+    // Without held-out rows there is nothing to compare the shares of a learning curve by.
+    let shares = if set.validation.is_empty() { &[][..] } else { &set.curve };
+    let curve: Vec<Learner<'_>> = (1..).zip(shares).map(|(number, (_, rows))| learner(number, rows)).collect();
     let all = 0..=EMPTIES_MAX;
+    let point = |((share, rows), learner): (&(f64, Blocks<TrainingRow>), &Learner<'_>)| {
+        let (model, _) = learner.run(&initial)?;
+        let errors = judge(&model.evaluation, None, set, context)?.errors();
+        let [target, score, result, exact] = errors.map(|errors| errors.all);
+        Ok(CurvePoint { share: *share, rows: rows.row_count(&all), target, score, result, exact })
+    };
+    let visits = whole.visits() + curve.iter().map(Learner::visits).sum::<u64>();
+    let ((model, epochs), learning_curve) = context.observe(Stage::Train.name(), (visits, 0), "rows", || {
+        let learned = whole.run(&initial)?;
+        let points: Result<Vec<CurvePoint>, StageError> = shares.iter().zip(&curve).map(point).collect();
+        Ok::<_, StageError>((learned, points?))
+    })?;
+    let judgment = judge(&model.evaluation, Some(&model.visits), set, context)?;
+    let [after, score, result, exact] = judgment.errors();
     let metrics = TrainMetrics {
         rows: set.training.row_count(&all),
         validation_rows: set.validation.row_count(&all),
         held_out: !set.validation.is_empty(),
         unlabeled: set.unlabeled,
-        updates: learner.visits(),
+        updates: whole.visits(),
         epochs,
         before,
-        after: judgment.target,
-        labels: judgment.labels,
-        coverage: judgment.coverage,
+        after,
+        labels: LabelErrors { score, result, exact },
+        coverage: judgment.coverage(&model),
         learning_curve,
     };
     Ok((model, metrics))
@@ -137,9 +155,8 @@ pub(super) fn fit_from(
 ///
 /// As [`fit`].
 pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    let learner = Learner::new(task, &set.training, None, context);
-    context.progress.begin(Stage::Train.name(), learner.visits(), "rows");
-    let result = learner.run(&initial_model(task));
-    context.progress.end();
-    result.map(|_| learner.visits())
+    let learner = Learner { task, rows: &set.training, checkpoint: None, context };
+    let learn = || learner.run(&initial_model(task));
+    context.observe(Stage::Train.name(), (learner.visits(), 0), "rows", learn)?;
+    Ok(learner.visits())
 }

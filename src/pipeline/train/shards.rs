@@ -1,14 +1,13 @@
 //! Training as shards: some of its parts at a time, in any number of processes that share the registry's folder. What they
 //! learn stays there as checkpoints, and `train` begins where they ended.
 
-use super::blocks::EmptiesSet;
 use super::checkpoint::Checkpoint;
 use super::learner::Learner;
 use super::parts::{Learned, Part, Plan};
 use super::recipe::{initial_model, open_datasets, step};
 use super::rows::{no_rows, read_some_rows};
 use super::slots::SlotMap;
-use super::task::{TrainConfig, TrainRounds, TrainTask};
+use super::task::{TrainConfig, TrainTask};
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, POSITIONS};
@@ -20,139 +19,16 @@ use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The parts of a training. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
+/// How many parts of a training are wide, and how many parts it has. Wide ones come first; once they are finished, the others
+/// can be learned in any order. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
 #[must_use]
-pub fn train_rounds(task: &TrainTask<'_>) -> TrainRounds {
+pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
     let plan = Plan::new(&task.features, task.config);
-    let (wide, all) = (plan.wide.len(), plan.parts().len());
-    TrainRounds { wide: 0..wide, phases: wide..all }
+    [plan.wide.len(), plan.parts().len()]
 }
 
-/// Which parts are finished, by number. Only the checkpoints are read.
-pub fn finished_parts(task: &TrainTask<'_>, step: ContentHash) -> Result<Vec<bool>, ArtifactError> {
-    let slots = SlotMap::new(&task.features).len();
-    let checkpoint = Checkpoint::new(task, step);
-    let plan = Plan::new(&task.features, task.config);
-    plan.parts().iter().map(|part| Ok(checkpoint.finished(part.number, slots)?.is_some())).collect()
-}
-
-/// A training whose parts any number of processes learn.
-#[derive(Debug)]
-pub struct TrainShards<'a>(pub &'a TrainTask<'a>);
-
-impl Shards for TrainShards<'_> {
-    /// The parts of phases are wanted once the wide ones are there. If the model is published, none need be learned.
-    fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
-        let (work, wide) = (Work::new(self.0)?, train_rounds(self.0).wide);
-        let done = match work.is_published()? {
-            true => vec![true; work.plan.parts().len()],
-            false => finished_parts(self.0, work.step)?,
-        };
-        let is_early = done[wide.clone()].iter().any(|done| !done);
-        Ok(PartsProgress { wanted: if is_early { wide } else { 0..done.len() }, done })
-    }
-
-    fn make(&self, wanted: Range<usize>, context: Context<'_>) -> Result<PartsReport, StageError> {
-        train_parts(self.0, wanted, context)
-    }
-
-    fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
-        let count = check_part(self.0, seed, context)?.map_or(0, |_| 1);
-        Ok(MadeAgain { unit: "phases", count, of: train_rounds(self.0).phases.len() as u64, seed })
-    }
-}
-
-/// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
-#[must_use]
-pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
-    let rows = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
-    visits_of_parts(&task.features, task.config, rows)
-}
-
-/// About how often each part of a training on this number of rows visits one of them.
-#[must_use]
-pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
-    let weight = |part: &&Part| {
-        let (least, most) = (config.empties_min.max(1), config.empties_max);
-        let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
-        let visits = u128::from(rows) * learned as u128 * u128::from(config.schedule.epochs) / u128::from(EMPTIES_MAX);
-        u64::try_from(visits).unwrap_or(u64::MAX)
-    };
-    Plan::new(features, config).parts().iter().map(weight).collect()
-}
-
-/// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder. Only the
-/// rows that they need are kept in memory.
-///
-/// Any number of such calls may share a registry, on many machines, also for the same parts and while
-/// [`train`](super::run::train) works on the same training: a finished part has the same bytes whoever learned it. A call that
-/// is still at work when the model is published leaves checkpoints behind, which the next training in the registry removes.
-///
-/// # Errors
-///
-/// [`StageError::TooEarly`] if the part of a phase is wanted before the wide part from which it begins is finished; otherwise as
-/// [`train`](super::run::train). Finished parts stay.
-pub fn train_parts(
-    task: &TrainTask<'_>,
-    wanted: Range<usize>,
-    context: Context<'_>,
-) -> Result<PartsReport, StageError> {
-    let work = Work::new(task)?;
-    if work.is_published()? {
-        return Ok(PartsReport::skipped());
-    }
-    create_folder(task.registry.folder())?;
-    sweep(task.registry.folder())?;
-    work.checkpoint.sweep()?;
-    let mut missing = Vec::new();
-    for part in work.parts(wanted)? {
-        context.check()?;
-        if work.finished(part)?.is_none() {
-            missing.push(part);
-        }
-    }
-    if missing.is_empty() {
-        return Ok(PartsReport::skipped());
-    }
-    context.check_budget()?;
-    let (updates, _) = work.learn(&missing, Some(&work.checkpoint), context)?;
-    let made = [("parts", missing.len() as u64), ("updates", updates)].into();
-    Ok(PartsReport { skipped: false, made })
-}
-
-/// Learns the part of one phase again, drawn by a seed, and the wide part from which it begins, and compares: the number of the
-/// phase's part, or `None` if the model is published already.
-///
-/// Anyone can make the hash of a checkpoint, so checkpoints are as honest as the processes that wrote them. If a share q of the
-/// phases has other weights than one training would give them, this finds it with probability q; a false wide part makes the
-/// phases false that begin from it.
-///
-/// # Errors
-///
-/// [`StageError::Unfinished`] with the first part that is not finished; a part that has learned something else, with its file;
-/// otherwise as [`train`](super::run::train).
-pub fn check_part(task: &TrainTask<'_>, sample_seed: u64, context: Context<'_>) -> Result<Option<usize>, StageError> {
-    let work = Work::new(task)?;
-    if work.is_published()? {
-        return Ok(None);
-    }
-    if let Some(part) = finished_parts(task, work.step)?.iter().position(|is_finished| !is_finished) {
-        return Err(StageError::Unfinished { part, folder: work.checkpoint.folder().to_owned() });
-    }
-    let phases = &work.plan.phases;
-    let phase = &phases[number_below(sample_seed, Stream::Remake, b"phase", phases.len() as u64) as usize];
-    let parts: Vec<&Part> = work.plan.wide_of(phase).into_iter().chain([phase]).collect();
-    let (_, learned) = work.learn(&parts, None, context)?;
-    for part in parts {
-        if work.finished(part)?.as_ref() != Some(&learned[&part.number]) {
-            return Err(work.false_part(part, part != phase));
-        }
-    }
-    Ok(Some(phase.number as usize))
-}
-
-/// A training with its checkpoints.
-struct Work<'a> {
+/// A training whose parts any number of processes learn. Those of phases are wanted once the wide ones are there.
+pub struct TrainShards<'a> {
     task: &'a TrainTask<'a>,
     datasets: Vec<Dataset>,
     step: ContentHash,
@@ -161,8 +37,63 @@ struct Work<'a> {
     checkpoint: Checkpoint,
 }
 
-impl<'a> Work<'a> {
-    fn new(task: &'a TrainTask<'a>) -> Result<Self, StageError> {
+impl Shards for TrainShards<'_> {
+    /// Only the checkpoints are read. If the model is published, no part need be learned.
+    fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
+        let done = if self.is_published()? { vec![true; self.plan.parts().len()] } else { self.done()? };
+        let wide = 0..self.plan.wide.len();
+        let is_early = done[wide.clone()].iter().any(|done| !done);
+        Ok(PartsProgress { wanted: if is_early { wide } else { 0..done.len() }, done })
+    }
+
+    /// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder.
+    /// Only the rows that they need are kept in memory.
+    ///
+    /// Any number of such calls may share a registry, on many machines, also for the same parts and while
+    /// [`train`](super::run::train) works on the same training: a finished part has the same bytes whoever learned it. A call
+    /// that is still at work when the model is published leaves checkpoints behind, which the next training in the registry
+    /// removes.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError::TooEarly`] if the part of a phase is wanted before the wide part from which it begins is finished;
+    /// otherwise as [`train`](super::run::train). Finished parts stay.
+    fn make(&self, wanted: Range<usize>, context: Context<'_>) -> Result<PartsReport, StageError> {
+        if self.is_published()? {
+            return Ok(PartsReport::skipped());
+        }
+        create_folder(self.task.registry.folder())?;
+        sweep(self.task.registry.folder())?;
+        sweep(&self.checkpoint.folder)?;
+        let mut missing = Vec::new();
+        for part in self.parts(wanted)? {
+            context.check()?;
+            if self.finished(part)?.is_none() {
+                missing.push(part);
+            }
+        }
+        if missing.is_empty() {
+            return Ok(PartsReport::skipped());
+        }
+        context.check_budget()?;
+        let (updates, _) = self.learn(&missing, Some(self.checkpoint.clone()), context)?;
+        let made = [("parts", missing.len() as u64), ("updates", updates)].into();
+        Ok(PartsReport { skipped: false, made })
+    }
+
+    fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
+        let count = self.check_phase(seed, context)?.map_or(0, |_| 1);
+        Ok(MadeAgain { unit: "phases", count, of: self.plan.phases.len() as u64, seed })
+    }
+}
+
+impl<'a> TrainShards<'a> {
+    /// Opens the datasets of a task.
+    ///
+    /// # Errors
+    ///
+    /// No dataset, or a missing or damaged one.
+    pub fn new(task: &'a TrainTask<'a>) -> Result<Self, StageError> {
         let datasets = open_datasets(task)?;
         let step = step(task, &datasets).id;
         let plan = Plan::new(&task.features, task.config);
@@ -170,8 +101,43 @@ impl<'a> Work<'a> {
         Ok(Self { task, datasets, step, plan, map, checkpoint })
     }
 
+    /// Learns the part of one phase again, drawn by a seed, and the wide part from which it begins, and compares: the number
+    /// of the phase's part, or `None` if the model is published already.
+    ///
+    /// Anyone can make the hash of a checkpoint, so checkpoints are as honest as the processes that wrote them. If a share q
+    /// of the phases has other weights than one training would give them, this finds it with probability q; a false wide part
+    /// makes the phases false that begin from it.
+    ///
+    /// # Errors
+    ///
+    /// [`StageError::Unfinished`] with the first part that is not finished; a part that has learned something else, with its
+    /// file; otherwise as [`train`](super::run::train).
+    pub fn check_phase(&self, sample_seed: u64, context: Context<'_>) -> Result<Option<usize>, StageError> {
+        if self.is_published()? {
+            return Ok(None);
+        }
+        if let Some(part) = self.done()?.iter().position(|is_done| !is_done) {
+            return Err(StageError::Unfinished { part, folder: self.checkpoint.folder.clone() });
+        }
+        let phases = &self.plan.phases;
+        let phase = &phases[number_below(sample_seed, Stream::Remake, b"phase", phases.len() as u64) as usize];
+        let parts: Vec<&Part> = self.plan.wide_of(phase).into_iter().chain([phase]).collect();
+        let (_, learned) = self.learn(&parts, None, context)?;
+        for part in parts {
+            if self.finished(part)?.as_ref() != Some(&learned[&part.number]) {
+                return Err(self.false_part(part, part != phase));
+            }
+        }
+        Ok(Some(phase.number as usize))
+    }
+
     fn is_published(&self) -> Result<bool, ArtifactError> {
         Ok(self.task.registry.made_by(self.step)?.is_some())
+    }
+
+    /// Which parts are finished, by number.
+    fn done(&self) -> Result<Vec<bool>, ArtifactError> {
+        self.plan.parts().into_iter().map(|part| Ok(self.finished(part)?.is_some())).collect()
     }
 
     /// The parts with these numbers.
@@ -200,7 +166,7 @@ impl<'a> Work<'a> {
             let found = self.finished(wide)?.ok_or_else(|| StageError::TooEarly {
                 part: part.number as usize,
                 needed: wide.number as usize,
-                folder: self.checkpoint.folder().to_owned(),
+                folder: self.checkpoint.folder.clone(),
             })?;
             learned.insert(wide.number, found);
         }
@@ -211,33 +177,51 @@ impl<'a> Work<'a> {
     fn learn(
         &self,
         parts: &[&Part],
-        checkpoint: Option<&Checkpoint>,
+        checkpoint: Option<Checkpoint>,
         context: Context<'_>,
     ) -> Result<(u64, BTreeMap<u32, Learned>), StageError> {
         // They are kept in memory from here on: another process may publish the model and remove them.
         let wide = self.wide_before(parts)?;
         context.pool()?.install(|| {
-            let kept = EmptiesSet::of_ranges(parts.iter().map(|part| &part.empties));
+            let kept = parts.iter().map(|part| part.empties.clone()).collect();
             let set = read_some_rows(self.task, &self.datasets, kept, context)?;
             if set.training.is_empty() {
                 return Err(no_rows(self.task, &set));
             }
-            let learner = Learner::new(self.task, &set.training, checkpoint, context);
+            let learner = Learner { task: self.task, rows: &set.training, checkpoint, context };
             let visits = learner.visits_of(parts);
-            context.progress.begin(Stage::Train.name(), visits, "rows");
-            let learned = learner.learn_parts(&initial_model(self.task), (&self.plan, &self.map), parts, &wide);
-            context.progress.end();
-            Ok((visits, learned?))
+            let (initial, form) = (initial_model(self.task), (&self.plan, &self.map));
+            let learn = || learner.learn_parts(&initial, form, parts, wide);
+            Ok((visits, context.observe(Stage::Train.name(), (visits, 0), "rows", learn)?))
         })
     }
 
     fn false_part(&self, part: &Part, is_wide: bool) -> StageError {
         let remedy = if is_wide {
-            format!("phases began from it: remove {} and run all shards again", self.checkpoint.folder().display())
+            format!("phases began from it: remove {} and run all shards again", self.checkpoint.folder.display())
         } else {
             "remove it and run its shard again".to_owned()
         };
         let reason = format!("learning part {} again gives other weights\n{remedy}", part.number);
         ArtifactError::damaged(&self.checkpoint.path(part.number), reason).into()
     }
+}
+
+/// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
+#[must_use]
+pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
+    let rows = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
+    visits_of_parts(&task.features, task.config, rows)
+}
+
+/// About how often each part of a training on this number of rows visits one of them.
+#[must_use]
+pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
+    let weight = |part: &&Part| {
+        let (least, most) = (config.empties_min.max(1), config.empties_max);
+        let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
+        let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs) / u128::from(EMPTIES_MAX);
+        u64::try_from(visits).unwrap_or(u64::MAX)
+    };
+    Plan::new(features, config).parts().iter().map(weight).collect()
 }

@@ -12,7 +12,8 @@ pub(super) struct SlotMap<'a> {
     kernel: KernelChoice,
     slot_of_feature: Vec<u32>,
     feature_of_slot: Vec<u32>,
-    tables: Vec<SlotTable>,
+    /// The slots of each pattern, in order.
+    pub(super) tables: Vec<SlotTable>,
 }
 
 /// The slots of a pattern.
@@ -58,11 +59,6 @@ impl<'a> SlotMap<'a> {
         self.set.features_per_position()
     }
 
-    /// The slots of each pattern, in order.
-    pub(super) fn tables(&self) -> &[SlotTable] {
-        &self.tables
-    }
-
     /// Writes the slots of rows, one row after another.
     pub(super) fn write(&self, rows: &[TrainingRow], slots: &mut [u32]) {
         map_features(self.kernel, self.set, rows, &self.slot_of_feature, slots);
@@ -78,16 +74,9 @@ impl<'a> SlotMap<'a> {
         self.slot_of_feature.iter().map(|&slot| by_slot[slot as usize])
     }
 
-    /// What belongs to slots at canonical features, and `default` at others.
-    pub(super) fn at_canonical<'s, T: Copy + 's>(
-        &'s self,
-        by_slot: &'s [T],
-        default: T,
-    ) -> impl Iterator<Item = T> + 's {
-        let canonical = self.set.canonical().iter().zip(0..).map(|(&canonical, feature)| canonical == feature);
-        self.slot_of_feature
-            .iter()
-            .zip(canonical)
-            .map(move |(&slot, is_own)| if is_own { by_slot[slot as usize] } else { default })
+    /// What belongs to slots at canonical features, and 0 at others.
+    pub(super) fn at_canonical(&self, by_slot: &[u32]) -> impl Iterator<Item = u32> {
+        let slots = self.slot_of_feature.iter().zip(self.set.canonical()).zip(0..);
+        slots.map(|((&slot, &canonical), feature)| if canonical == feature { by_slot[slot as usize] } else { 0 })
     }
 }

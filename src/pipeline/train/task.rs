@@ -4,7 +4,6 @@ use crate::artifact::{ContentHash, LoadedModel, Registry};
 use crate::engine::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -50,7 +49,7 @@ const LAMBDA_EXPECTED: &str = "a list such as [[60, 0.8, 1.0]]: the most empty s
 
 /// λ by empty squares, from the most empty squares down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<LambdaRange>", into = "Vec<LambdaRange>")]
+#[serde(try_from = "Vec<LambdaRange>")]
 pub struct Lambda(Vec<LambdaRange>);
 
 /// λ for a range of empty squares, which begins at the most for which it holds and ends where the next range begins.
@@ -73,13 +72,8 @@ impl LambdaRange {
     const fn at(self, empties: u8) -> f64 {
         match self {
             Self::Same(_, lambda) => lambda,
-            Self::ByParity(_, even, odd) => {
-                if empties.is_multiple_of(2) {
-                    even
-                } else {
-                    odd
-                }
-            }
+            Self::ByParity(_, even, _) if empties.is_multiple_of(2) => even,
+            Self::ByParity(.., odd) => odd,
         }
     }
 }
@@ -98,19 +92,7 @@ impl TryFrom<Vec<LambdaRange>> for Lambda {
     }
 }
 
-impl From<Lambda> for Vec<LambdaRange> {
-    fn from(Lambda(ranges): Lambda) -> Self {
-        ranges
-    }
-}
-
 impl Lambda {
-    /// The same λ for every number of empty squares.
-    #[must_use]
-    pub fn constant(lambda: f64) -> Self {
-        Self(vec![LambdaRange::Same(EMPTIES_MAX, lambda)])
-    }
-
     /// λ for a number of empty squares.
     #[must_use]
     pub fn at(&self, empties: u8) -> f64 {
@@ -130,29 +112,6 @@ pub enum Start {
     Parent,
 }
 
-/// How often the rows are learned, and how far they move weights each time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
-pub struct Schedule {
-    pub ratio: f64,
-    pub ratio_decay: f64,
-    pub epochs: u32,
-}
-
-impl Schedule {
-    /// The share of the error by which a weight moves in an epoch, counted from 0.
-    #[must_use]
-    pub fn ratio_in(&self, epoch: u32) -> f64 {
-        (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
-    }
-
-    /// Row visits of a training on this many rows.
-    #[must_use]
-    pub fn visits(&self, rows: u64) -> u64 {
-        rows * u64::from(self.epochs)
-    }
-}
-
 /// The `[train]` table.
 ///
 /// The keys of the target stand in the same table; unknown keys are an error.
@@ -160,8 +119,9 @@ impl Schedule {
 #[expect(missing_docs, reason = "configs/default.toml says what each key means")]
 pub struct TrainConfig {
     pub rule: Rule,
-    #[serde(flatten)]
-    pub schedule: Schedule,
+    pub ratio: f64,
+    pub ratio_decay: f64,
+    pub epochs: u32,
     pub clip: i32,
     pub batch: u32,
     pub fraction_bits: u8,
@@ -182,27 +142,9 @@ pub struct TrainConfig {
 }
 
 impl TrainConfig {
-    /// The source's form: every row once, in order, from zero weights.
-    #[cfg(test)]
-    pub(super) fn source() -> Self {
-        Self {
-            rule: Rule::Delta,
-            schedule: Schedule { ratio: 0.003, ratio_decay: 1.0, epochs: 1 },
-            clip: 20_000,
-            batch: 1,
-            fraction_bits: 0,
-            quantum: 1,
-            target: Target::Result {},
-            weight_scale: 0.0,
-            start: Start::Zero,
-            shuffle: false,
-            validation: 0.0,
-            empties_min: 0,
-            empties_max: EMPTIES_MAX,
-            overlap: 0,
-            wide_overlap: 0,
-            learning_curve: false,
-        }
+    /// The share of the error by which a weight moves in an epoch, counted from 0.
+    pub(super) fn ratio_in(&self, epoch: u32) -> f64 {
+        (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
     }
 }
 
@@ -439,15 +381,6 @@ pub struct TrainReport {
     pub content: ContentHash,
     /// Its figures.
     pub metrics: TrainMetrics,
-}
-
-/// The parts of a training, by number. Those of a round can be learned in any order, once the round before it is finished.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrainRounds {
-    /// The wide parts, if there are any.
-    pub wide: Range<usize>,
-    /// One part for each phase.
-    pub phases: Range<usize>,
 }
 
 #[cfg(test)]
