@@ -41,13 +41,11 @@ use session::Session;
 use std::process::ExitCode;
 
 /// The definition of every command.
-#[must_use]
 pub fn command() -> clap::Command {
     help::command()
 }
 
 /// Runs the command that the arguments name.
-#[must_use]
 pub fn main() -> ExitCode {
     return_freed_memory();
     let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));

@@ -136,7 +136,6 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// The exit code that says so.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Unreadable(source) | Self::Named { source, .. } => match source.exit_code() {
@@ -181,7 +180,6 @@ impl Config {
     /// # Panics
     ///
     /// If a config had no JSON form, which would be our own mistake.
-    #[must_use]
     pub fn tables(&self) -> Map<String, Value> {
         let tables = serde_json::to_value(self).expect("a config is plain data");
         let mut tables: Map<String, Value> = serde_json::from_value(tables).expect("its tables have names");
@@ -204,7 +202,6 @@ fn keys_of(table: &str) -> Option<&'static [Key]> {
 }
 
 /// Tables as a file has them: each key that has a value, in the order of the default.
-#[must_use]
 pub fn tables_text(tables: &Map<String, Value>) -> String {
     let text_of_table = |(table, keys): &(&str, &[Key])| {
         let found = tables.get(*table)?;
@@ -243,7 +240,6 @@ pub fn load_config_with(path: &Path, settings: &[Setting]) -> Result<LoadedConfi
 /// # Panics
 ///
 /// If what is embedded is not sound, which would be our own mistake.
-#[must_use]
 pub fn default_config() -> LoadedConfig {
     load_text(Path::new("default.toml"), "", &[]).expect("the embedded config is sound")
 }

@@ -90,7 +90,6 @@ pub enum Event<'a> {
 }
 
 /// What the tests of a candidate decided, as an exit code.
-#[must_use]
 pub const fn code_of(verdict: Option<Verdict>) -> u8 {
     match verdict {
         Some(Verdict::Rejected) => exit_code::REJECTED,

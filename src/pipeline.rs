@@ -162,7 +162,6 @@ fn listed(parts: &[(PathBuf, String)]) -> String {
 
 impl StageError {
     /// The exit code that says so.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Artifact(error) => error.exit_code(),
@@ -212,7 +211,6 @@ impl Context<'_> {
     }
 
     /// Whether the run is to stop.
-    #[must_use]
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -227,7 +225,6 @@ impl Context<'_> {
     }
 
     /// Whether nothing new may be started.
-    #[must_use]
     pub fn is_ending(&self) -> bool {
         self.stopped() || self.budget_spent.load(Ordering::Relaxed)
     }

@@ -44,7 +44,6 @@ impl Stream {
 pub struct RandomStream(ChaCha8Rng);
 
 /// The stream for a purpose within a run.
-#[must_use]
 pub fn stream(seed: u64, purpose: Stream) -> RandomStream {
     RandomStream(ChaCha8Rng::from_seed(key(seed, purpose)))
 }
@@ -59,13 +58,11 @@ fn key(seed: u64, purpose: Stream) -> [u8; 32] {
 }
 
 /// Whether an item belongs to a share of all items, determined by seed, purpose and the item's name alone.
-#[must_use]
 pub fn belongs(seed: u64, purpose: Stream, item: &[u8], share: f64) -> bool {
     unit(word(seed, purpose, item)) < share
 }
 
 /// A uniform number below `bound`, determined by seed, purpose and the item's name alone; 0 if `bound` is 0.
-#[must_use]
 pub fn number_below(seed: u64, purpose: Stream, item: &[u8], bound: u64) -> u64 {
     ((u128::from(word(seed, purpose, item)) * u128::from(bound)) >> 64) as u64
 }

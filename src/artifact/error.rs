@@ -72,7 +72,6 @@ pub enum ArtifactError {
 
 impl ArtifactError {
     /// An error of the operating system; a path that is not there becomes [`ArtifactError::Missing`].
-    #[must_use]
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if action == "read" && source.kind() == io::ErrorKind::NotFound {
@@ -82,25 +81,21 @@ impl ArtifactError {
     }
 
     /// Bytes that are not what was written.
-    #[must_use]
     pub fn damaged(path: &Path, reason: impl Into<String>) -> Self {
         Self::Damaged { path: path.to_owned(), reason: reason.into() }
     }
 
     /// Sound, but not what the task needs.
-    #[must_use]
     pub fn unfit(path: &Path, reason: impl Into<String>) -> Self {
         Self::Unfit { path: path.to_owned(), reason: reason.into() }
     }
 
     /// A path of a kind that is not read or written, or a name that is taken.
-    #[must_use]
     pub fn refused(action: &'static str, path: &Path, reason: impl Into<String>) -> Self {
         Self::Refused { action, path: path.to_owned(), reason: reason.into() }
     }
 
     /// Whether trying again can help: a full disk or a busy lock.
-    #[must_use]
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Busy { .. } => true,
@@ -113,7 +108,6 @@ impl ArtifactError {
     }
 
     /// The exit code that says so.
-    #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Missing { .. } | Self::Conflict { .. } | Self::Refused { .. } => exit_code::USAGE,

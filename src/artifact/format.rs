@@ -16,7 +16,6 @@ impl<const CURRENT: u32> FormatVersion<CURRENT> {
     pub const CURRENT: Self = Self(CURRENT);
 
     /// The version's number.
-    #[must_use]
     pub const fn number(self) -> u32 {
         self.0
     }

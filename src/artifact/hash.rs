@@ -11,13 +11,11 @@ pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
     /// The hash of bytes.
-    #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
     /// The first 12 digits, for people.
-    #[must_use]
     pub fn short(self) -> String {
         self.to_string()[..12].to_owned()
     }
@@ -70,7 +68,6 @@ pub struct FieldHasher(blake3::Hasher);
 
 impl FieldHasher {
     /// A hasher for one kind of content.
-    #[must_use]
     pub fn new(kind: &str) -> Self {
         let mut hasher = Self(blake3::Hasher::new());
         hasher.field("kind", kind.as_bytes());
@@ -102,7 +99,6 @@ impl FieldHasher {
     }
 
     /// The hash of all fields so far.
-    #[must_use]
     pub fn finish(&self) -> ContentHash {
         ContentHash(*self.0.finalize().as_bytes())
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, de};
 const BYTES_MAX: usize = 4096;
 
 /// Whether a text is one line of printable characters, and neither empty nor too long.
-#[must_use]
 pub fn is_line(text: &str) -> bool {
     (1..=BYTES_MAX).contains(&text.len()) && !text.contains(char::is_control)
 }

@@ -106,7 +106,6 @@ impl PendingFolder {
     }
 
     /// The folder to write to.
-    #[must_use]
     pub fn path(&self) -> &Path {
         self.temporary.folder.path()
     }
@@ -322,7 +321,6 @@ pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
 }
 
 /// The folder of a path.
-#[must_use]
 pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,

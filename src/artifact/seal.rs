@@ -17,7 +17,6 @@ const SIZE_MAX: u64 = 128 << 20;
 /// # Panics
 ///
 /// If the value is not a JSON object, which would be our own mistake.
-#[must_use]
 pub fn seal(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).expect("our artifacts are plain data");
     assert!(value.is_object(), "a sealed file is an object");

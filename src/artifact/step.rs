@@ -22,7 +22,6 @@ impl Step {
     /// # Panics
     ///
     /// If the config has no JSON form, which would be our own mistake.
-    #[must_use]
     pub fn new(stage: &str, algorithm: u32, config: &impl Serialize, inputs: &[(&str, String)]) -> Self {
         let config = serde_json::to_value(config).expect("a config is plain data");
         let mut hasher = FieldHasher::new("step");
@@ -39,7 +38,6 @@ impl Step {
     }
 
     /// How something made earlier differs, by its own settings.
-    #[must_use]
     pub fn difference(&self, found: &[(String, String)]) -> String {
         let theirs = |name: &str| found.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str());
         difference(&self.settings, theirs).unwrap_or_else(|| "another input".to_owned())
@@ -47,7 +45,6 @@ impl Step {
 }
 
 /// The hash of settings, with what they are the settings of.
-#[must_use]
 pub fn settings_hash(kind: &str, settings: &[(String, String)]) -> ContentHash {
     let mut hasher = FieldHasher::new(kind);
     for (name, value) in settings {
@@ -58,7 +55,6 @@ pub fn settings_hash(kind: &str, settings: &[(String, String)]) -> ContentHash {
 
 /// How settings recorded elsewhere differ: the first one with another value, and both values; else the names of those that
 /// were not recorded. `None` if all are the same.
-#[must_use]
 pub fn difference<'t>(ours: &[(String, String)], theirs: impl Fn(&str) -> Option<&'t str>) -> Option<String> {
     let differing = ours.iter().find_map(|(name, ours)| {
         let theirs = theirs(name).filter(|theirs| theirs != ours)?;
@@ -72,7 +68,6 @@ pub fn difference<'t>(ours: &[(String, String)], theirs: impl Fn(&str) -> Option
 }
 
 /// The keys of a config table as settings, `table.key`.
-#[must_use]
 pub fn table_settings(table: &str, config: &Value) -> Settings {
     let keys = config.as_object().into_iter().flatten();
     keys.map(|(key, value)| (format!("{table}.{key}"), value.to_string())).collect()

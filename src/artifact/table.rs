@@ -67,7 +67,6 @@ pub struct Column {
 
 impl Column {
     /// A column with a value in every row.
-    #[must_use]
     pub const fn new(name: &'static str, data_type: DataType, layout: Layout, description: &'static str) -> Self {
         Self { name, data_type, layout, description, is_optional: false }
     }
@@ -103,7 +102,6 @@ thread_local! {
 }
 
 /// Whether this thread is decoding foreign bytes: a panic then becomes an error, and needs no message.
-#[must_use]
 pub fn is_decoding() -> bool {
     DECODING.get()
 }
@@ -126,7 +124,6 @@ pub type Footer = BTreeMap<String, String>;
 
 impl Table {
     /// The Arrow schema; each field's `description` says meaning and unit.
-    #[must_use]
     pub fn schema(&self) -> SchemaRef {
         let field = |column: &Column| {
             let description = HashMap::from([("description".to_owned(), column.description.to_owned())]);
@@ -144,7 +141,6 @@ impl Table {
     /// # Panics
     ///
     /// If the columns are not those of the table, which would be our own mistake.
-    #[must_use]
     pub fn batch(&self, columns: Vec<ArrayRef>) -> RecordBatch {
         RecordBatch::try_new(self.schema(), columns).expect("the columns are those of the table")
     }

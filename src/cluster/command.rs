@@ -110,7 +110,6 @@ pub struct CommandRunner<'a> {
 
 impl<'a> CommandRunner<'a> {
     /// A runner without work.
-    #[must_use]
     pub fn new(line: CommandLine, room: usize, context: Context<'a>) -> Self {
         Self { line, room, context, queue: VecDeque::new(), running: Vec::new() }
     }

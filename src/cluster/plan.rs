@@ -68,7 +68,6 @@ impl Plan {
 
     /// The plan with about `shard_count` shards of whole pieces, about equal in work. None is empty or has pieces of two rounds,
     /// so that there may be more or fewer of them.
-    #[must_use]
     pub fn cut(self, shard_count: usize) -> Self {
         let weights = self.weights();
         let work =
@@ -82,13 +81,11 @@ impl Plan {
     }
 
     /// How much work each of its pieces is, in units of the stage.
-    #[must_use]
     pub fn weights(&self) -> Vec<u64> {
         self.stage.weights()
     }
 
     /// How much work each of its shards is.
-    #[must_use]
     pub fn shard_weights(&self) -> Vec<u64> {
         let weights = self.weights();
         self.shards.iter().map(|pieces| weights[pieces.clone()].iter().sum()).collect()
@@ -113,7 +110,6 @@ impl Plan {
     }
 
     /// The text of the plan's file.
-    #[must_use]
     pub fn text(&self) -> String {
         seal(self)
     }
@@ -129,7 +125,6 @@ impl Plan {
     }
 
     /// The plan in a file, if it cuts this very stage, into whichever shards.
-    #[must_use]
     pub fn found(&self, path: &Path) -> Option<Self> {
         // What cannot be read is not this plan; writing it says what is wrong with the path.
         Self::read(path).ok().filter(|found| Self { shards: found.shards.clone(), ..self.clone() } == *found)

@@ -35,7 +35,6 @@ pub struct Ended {
 
 impl Ended {
     /// Who ran it and where, with a preposition; empty if nobody knows.
-    #[must_use]
     pub fn place(&self) -> String {
         match (&self.worker, &self.host) {
             (Some(worker), Some(host)) => format!(" on {worker} ({host})"),
@@ -46,7 +45,6 @@ impl Ended {
 }
 
 /// The log beside a plan.
-#[must_use]
 pub fn log_path(plan: &Path) -> PathBuf {
     plan.with_file_name(format!("{}.workers.jsonl", name_of(plan)))
 }
@@ -57,7 +55,6 @@ pub(super) fn log(plan: &Path, run: &Ended) -> Result<(), ArtifactError> {
 }
 
 /// The same error; where it names files that shards of a plan made, it also says who made them.
-#[must_use]
 pub fn name_makers(mut error: StageError, plan: &Path) -> StageError {
     let name = |path: &Path, reason: &mut String| {
         if let Some(maker) = maker_of(plan, path) {

@@ -12,7 +12,6 @@ pub struct Setting {
 
 impl Setting {
     /// The key with its value, as a line of TOML.
-    #[must_use]
     pub fn line(&self) -> &str {
         &self.line
     }

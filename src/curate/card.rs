@@ -37,7 +37,6 @@ const SIZES: [&str; 8] = ["n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<1
 /// # Panics
 ///
 /// If a string did not take text, which cannot be.
-#[must_use]
 pub fn card(manifest: &Manifest) -> String {
     let mut text = HEAD.to_owned();
     write_card(&mut text, manifest).expect("a string takes all text");

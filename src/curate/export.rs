@@ -20,7 +20,6 @@ pub enum ExportFormat {
 
 impl ExportFormat {
     /// How a file of this format is recognized.
-    #[must_use]
     pub const fn file_kind(self) -> FileKind {
         match self {
             Self::Csv => CSV_FILE,

@@ -106,13 +106,11 @@ impl Game {
     }
 
     /// One more than there are plies.
-    #[must_use]
     pub fn positions(&self) -> &[ColoredPosition] {
         &self.positions
     }
 
     /// Moves and passes (`None`) in order.
-    #[must_use]
     pub fn plies(&self) -> &[Option<Square>] {
         &self.plies
     }
@@ -129,7 +127,6 @@ impl Game {
     }
 
     /// The moves as `f5d6c3…`.
-    #[must_use]
     pub fn transcript(&self) -> String {
         moves_text(self.moves())
     }
@@ -151,20 +148,17 @@ impl Game {
     }
 
     /// Plies before the next move, a forced pass included.
-    #[must_use]
     pub fn ply(&self) -> Ply {
         Ply((self.plies.len() + usize::from(self.must_pass())) as u8)
     }
 
     /// Whether the side to move has no move and the other side has.
-    #[must_use]
     pub fn must_pass(&self) -> bool {
         let position = self.latest().position;
         position.legal_moves() == 0 && position.pass().legal_moves() != 0
     }
 
     /// Whether neither side has a move.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.latest().position.is_over()
     }
@@ -176,7 +170,6 @@ impl Game {
     }
 
     /// Whether this game begins with all of another.
-    #[must_use]
     pub fn continues(&self, other: &Self) -> bool {
         self.positions.starts_with(&other.positions)
     }

@@ -52,37 +52,31 @@ impl Score {
     }
 
     /// The score in discs, with its fraction.
-    #[must_use]
     pub fn discs(self) -> f64 {
         Self::in_discs(self.0.into())
     }
 
     /// A mean of scores or of their sizes, from millidiscs to discs.
-    #[must_use]
     pub fn in_discs(millidiscs: f64) -> f64 {
         millidiscs / f64::from(Self::DISC.0)
     }
 
     /// Discs with a fraction as millidiscs.
-    #[must_use]
     pub fn in_millidiscs(discs: f64) -> f64 {
         discs * f64::from(Self::DISC.0)
     }
 
     /// Whether this is a whole number of discs.
-    #[must_use]
     pub const fn is_whole(self) -> bool {
         self.0 % Self::DISC.0 == 0
     }
 
     /// Whether a position can have this score.
-    #[must_use]
     pub fn is_possible(self) -> bool {
         (Self::MIN..=Self::MAX).contains(&self)
     }
 
     /// The size of the difference, in millidiscs.
-    #[must_use]
     pub const fn abs_diff(self, other: Self) -> u32 {
         self.0.abs_diff(other.0)
     }

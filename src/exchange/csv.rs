@@ -22,7 +22,6 @@ pub const CSV_FILE: FileKind = FileKind {
 };
 
 /// The first line: the names of the columns.
-#[must_use]
 pub fn csv_head() -> String {
     let names: Vec<&str> = POSITIONS.columns.iter().map(|column| column.name).collect();
     format!("{}\n", names.join(","))

@@ -24,7 +24,6 @@ pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
 }
 
 /// A game as [`parse_game`] reads it: a transcript if it begins as games do, else GGF, which holds the position.
-#[must_use]
 pub fn game_text(game: &Game) -> String {
     if game.start() == ColoredPosition::START { game.transcript() } else { write_ggf(game) }
 }

@@ -49,7 +49,6 @@ fn parse_start(value: &str) -> Result<ColoredPosition, String> {
 }
 
 /// A game as [`parse_ggf`] reads it.
-#[must_use]
 pub fn write_ggf(game: &Game) -> String {
     let (board, side) = (game.start().board_text(), game.start().side_text());
     let moves = game.positions().iter().zip(game.plies()).map(|(colored, &square)| {

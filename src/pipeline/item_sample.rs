@@ -5,7 +5,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 /// An unpredictable seed, so that nobody knows beforehand what is checked; short enough to be typed again.
-#[must_use]
 pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id()) >> 32
 }
@@ -20,19 +19,16 @@ pub struct ItemSample {
 
 impl ItemSample {
     /// `count` of the items from 0 on, or all of them.
-    #[must_use]
     pub fn new(seed: u64, items: u64, count: u64) -> Self {
         Self { seed, items, count: count.min(items) }
     }
 
     /// This share of the items, rounded up.
-    #[must_use]
     pub fn of_share(seed: u64, items: u64, share: f64) -> Self {
         Self::new(seed, items, (items as f64 * share).ceil() as u64)
     }
 
     /// How many there are.
-    #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
@@ -53,7 +49,6 @@ impl ItemSample {
 /// The share of false items that `count` of them, drawn at random, find with this probability.
 ///
 /// A share q is found with probability 1 − (1 − q)^count.
-#[must_use]
 pub fn share_found(count: u64, probability: f64) -> f64 {
     if count == 0 { 1.0 } else { 1.0 - libm::pow(1.0 - probability, 1.0 / count as f64) }
 }

@@ -78,31 +78,26 @@ pub const PART_ITEMS: Takes = Takes::Whole(1, PART_ITEMS_MAX as i64);
 
 impl Key {
     /// A key that every config has a value for.
-    #[must_use]
     pub const fn new(name: &'static str, takes: Takes) -> Self {
         Self { name, takes, unit: "", only: None, is_optional: false }
     }
 
     /// The same key with a unit.
-    #[must_use]
     pub const fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
 
     /// The same key, only where another one has one of these words.
-    #[must_use]
     pub const fn only(self, decider: &'static str, words: &'static [&'static str]) -> Self {
         Self { only: Some((decider, words)), ..self }
     }
 
     /// The same key, without which a config is whole.
-    #[must_use]
     pub const fn optional(self) -> Self {
         Self { is_optional: true, ..self }
     }
 
     /// What it takes, in words.
-    #[must_use]
     pub fn expected(&self) -> String {
         let unit = if self.unit.is_empty() { String::new() } else { format!(" ({})", self.unit) };
         match self.takes {
@@ -117,7 +112,6 @@ impl Key {
     }
 
     /// Whether it has a meaning beside the other keys of a table.
-    #[must_use]
     pub fn belongs_in(&self, table: &Value) -> bool {
         self.only.is_none_or(|(decider, words)| words.iter().any(|word| table[decider] == *word))
     }
@@ -125,7 +119,6 @@ impl Key {
 
 impl Takes {
     /// Whether a value is one of these.
-    #[must_use]
     pub fn holds(&self, value: &Value) -> bool {
         match *self {
             Self::Whole(min, max) => value.as_i64().is_some_and(|number| min <= number && number <= max),
@@ -139,7 +132,6 @@ impl Takes {
 }
 
 /// Words as a config has them: `"a", "b" or "c"`.
-#[must_use]
 pub fn any_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
@@ -150,7 +142,6 @@ pub fn any_of(words: &[&str]) -> String {
 
 impl KeyFault {
     /// A key, as `table.key`, with a value that it may not have.
-    #[must_use]
     pub fn new(key: &str, value: impl Display, expected: impl Display) -> Self {
         Self { key: key.to_owned(), reason: format!("{key} = {value}: {expected}") }
     }

@@ -52,7 +52,6 @@ impl ConfigTable for SelectiveConfig {
 
 impl SelectiveConfig {
     /// What the search knows of it.
-    #[must_use]
     pub fn search(&self) -> Selective {
         Selective {
             threshold: self.threshold.map(|discs| Score(Score::in_millidiscs(discs).round() as i32)),
@@ -66,7 +65,6 @@ impl SelectiveConfig {
 }
 
 /// The search that a table, or its absence, asks for.
-#[must_use]
 pub fn selective(config: Option<&Checked<SelectiveConfig>>) -> Selective {
     config.map_or(Selective::NONE, |config| config.search())
 }

@@ -74,67 +74,56 @@ impl Stage {
     }
 
     /// The stage with this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|stage| stage.name() == name)
     }
 
     /// Its name: the subcommand, and the stage that its versions say they come from.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         self.facts().name
     }
 
     /// The name of its table in a config.
-    #[must_use]
     pub const fn config_table(self) -> &'static str {
         self.facts().config_table
     }
 
     /// The version of its algorithm, which rises when the same inputs would give another result.
-    #[must_use]
     pub const fn algorithm(self) -> u32 {
         self.facts().algorithm
     }
 
     /// What its work is counted in.
-    #[must_use]
     pub const fn unit(self) -> &'static str {
         self.facts().unit
     }
 
     /// What the dataset that it makes holds, if it makes one.
-    #[must_use]
     pub fn dataset(self) -> Option<DatasetKind> {
         self.facts().dataset.map(|(kind, _)| kind)
     }
 
     /// The folder of that dataset's generations among the datasets of a run.
-    #[must_use]
     pub fn folder(self) -> Option<&'static str> {
         self.facts().dataset.map(|(_, folder)| folder)
     }
 
     /// The tables of that dataset, in the order in which they are published.
-    #[must_use]
     pub fn tables(self) -> &'static [&'static Table] {
         self.dataset().map_or(&[], DatasetKind::tables)
     }
 
     /// One run of the stage: its inputs' contents, its config table and the version of its algorithm.
-    #[must_use]
     pub fn step(self, config: &impl Serialize, inputs: &[(&str, String)]) -> Step {
         Step::new(self.name(), self.algorithm(), config, inputs)
     }
 
     /// Whether it makes versions of a model.
-    #[must_use]
     pub const fn makes_versions(self) -> bool {
         self.facts().registry_lock.is_some()
     }
 
     /// The lock that it holds at work: in the registry if it makes versions, else in the folder of its dataset.
-    #[must_use]
     pub fn lock(self) -> &'static str {
         self.facts().registry_lock.unwrap_or(LOCK_NAME)
     }

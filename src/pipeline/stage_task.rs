@@ -57,7 +57,6 @@ pub enum StageReport {
 
 impl StageTask<'_> {
     /// The stage.
-    #[must_use]
     pub const fn stage(&self) -> Stage {
         match self {
             Self::Generate(_) => Stage::Generate,
@@ -82,7 +81,6 @@ impl StageTask<'_> {
     }
 
     /// The dataset that it writes, if it writes one.
-    #[must_use]
     pub fn dataset(&self) -> Option<TaskDataset<'_>> {
         let (folder, items, part_items) = match self {
             Self::Generate(task) => (task.output, task.config.games, task.config.part_games),
@@ -124,7 +122,6 @@ impl StageTask<'_> {
 
 impl StageReport {
     /// Whether all of it was made before.
-    #[must_use]
     pub const fn is_skipped(&self) -> bool {
         match self {
             Self::Generate(report) => report.skipped,
@@ -135,7 +132,6 @@ impl StageReport {
     }
 
     /// The version that it made, if it makes versions.
-    #[must_use]
     pub fn version(&self) -> Option<&str> {
         match self {
             Self::Train(report) => Some(&report.id),
@@ -145,7 +141,6 @@ impl StageReport {
     }
 
     /// Its verdict, if it gives one.
-    #[must_use]
     pub fn verdict(&self) -> Option<&VerdictFile> {
         if let Self::Gate(report) = self { Some(&report.verdict) } else { None }
     }

@@ -50,7 +50,6 @@ pub struct Clock {
 
 impl Clock {
     /// The time for a move with this many empty squares, when answers arrive up to `lateness` after the end of theirs.
-    #[must_use]
     pub fn budget(self, empties: u8, threads: usize, lateness: Duration) -> Duration {
         let moves = self.moves.unwrap_or_else(|| u32::from(empties).div_ceil(2)).max(1);
         // Late answers do not add up in full: few are as late as the latest.
@@ -65,7 +64,6 @@ impl Clock {
     }
 
     /// The clock after a move.
-    #[must_use]
     pub fn after(self, elapsed: Duration) -> Self {
         let moves = self.moves.map(|moves| moves.saturating_sub(1).max(1));
         Self { left: self.left.saturating_sub(elapsed), moves }
@@ -73,19 +71,16 @@ impl Clock {
 }
 
 /// When to end a search that may take `time`.
-#[must_use]
 pub fn time_for_search(time: Duration, lateness: Duration) -> Duration {
     time.saturating_sub(EARLY.min(time / EARLY_SHARE) + lateness.min(time / 4))
 }
 
 /// Whether several threads are to share a search that may take `time`: the slowest of them decides when it ends.
-#[must_use]
 pub fn is_worth_a_team(time: Duration, lateness: Duration) -> bool {
     TEAM_TIME_MIN <= time && lateness <= time / TEAM_LATENESS_SHARE
 }
 
 /// The most empty squares that are likely to be solved in this time.
-#[must_use]
 pub fn affordable_empties(time: Duration, threads: usize) -> u8 {
     let rate = NODES_PER_SECOND * (1.0 + THREAD_GAIN * threads.saturating_sub(1) as f64);
     let nodes = time.as_secs_f64() * AFFORDABLE_SHARE * rate;

@@ -19,7 +19,6 @@ const fn on_green(color: AnsiColor) -> Style {
 }
 
 /// The squares with coordinates. The last move is in brackets, and legal moves are marked if `shows_moves` is set.
-#[must_use]
 pub fn board_picture(game: &Game, shows_moves: bool) -> String {
     let colored = game.latest();
     let (Black(black), White(white)) = colored.boards();
@@ -53,7 +52,6 @@ pub fn board_picture(game: &Game, shows_moves: bool) -> String {
 }
 
 /// The number of discs of each color, and whose turn it is.
-#[must_use]
 pub fn counts_text(game: &Game) -> String {
     let (Black(black), White(white)) = game.latest().boards();
     let turn = match (game.is_over(), game.latest().black_to_move) {

@@ -8,7 +8,6 @@ use crate::random::{Stream, stream};
 /// # Panics
 ///
 /// If a game that is not over had no legal move.
-#[must_use]
 pub fn random_positions(count: usize, empties: Option<u8>) -> Vec<Position> {
     (0..).filter_map(|id| random_position(id, empties)).take(count).collect()
 }

@@ -68,7 +68,6 @@ pub struct Session<'m> {
 
 impl<'m> Session<'m> {
     /// A game before its first move. Searches keep to the settings, and end soon after `stop` is raised.
-    #[must_use]
     pub fn new(model: &'m Model, settings: impl Into<SearchSettings>, stop: &'m AtomicBool) -> Self {
         let settings = settings.into();
         let alarm = Arc::default();
@@ -86,7 +85,6 @@ impl<'m> Session<'m> {
     }
 
     #[expect(missing_docs, reason = "the name says it")]
-    #[must_use]
     pub const fn limits(&self) -> Limits {
         self.settings.limits
     }
@@ -106,7 +104,6 @@ impl<'m> Session<'m> {
     }
 
     /// The game so far.
-    #[must_use]
     pub const fn game(&self) -> &Game {
         &self.game
     }

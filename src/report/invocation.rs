@@ -20,7 +20,6 @@ pub struct Invocation {
 
 impl Invocation {
     /// The options that name the config.
-    #[must_use]
     pub fn config_options(&self) -> String {
         let settings = self.settings.iter().map(|line| format!(" --set {}", quoted(Path::new(line))));
         format!("--config {}{}", quoted(&self.config), settings.collect::<String>())
@@ -64,7 +63,6 @@ impl Invocation {
 }
 
 /// A path as a shell reads it.
-#[must_use]
 pub fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-=".contains(letter);

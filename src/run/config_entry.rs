@@ -40,7 +40,6 @@ pub struct ConfigEntry {
 
 impl ConfigEntry {
     /// The entry of a config, in the form of its snapshot.
-    #[must_use]
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
         let config = relocated(loaded);
         let defaults =
@@ -56,21 +55,18 @@ impl ConfigEntry {
     }
 
     /// The entry of another config in place of this one, with the same algorithms.
-    #[must_use]
     pub fn of(&self, loaded: &LoadedConfig) -> Self {
         let (algorithms, defaults) = (self.algorithms.clone(), self.defaults.clone());
         Self { algorithms, defaults, ..Self::new(self.from, loaded) }
     }
 
     /// Whether the patterns and the book of a config are those of this entry.
-    #[must_use]
     pub fn names_the_files_of(&self, loaded: &LoadedConfig) -> bool {
         self.features == pattern_set_hash(&loaded.features)
             && self.book == loaded.book.as_ref().map(|book| book.content())
     }
 
     /// Whether this program still computes the step ids of this entry: a newer algorithm has others.
-    #[must_use]
     pub fn has_algorithms_of_today(&self) -> bool {
         let today = algorithms();
         self.algorithms.iter().all(|(table, version)| today.get(table) == Some(version))
@@ -91,7 +87,6 @@ impl ConfigEntry {
     }
 
     /// The keys in which a run's record differs from another config, with both values.
-    #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let theirs: BTreeMap<String, String> = other.settings().into_iter().collect();
         let ours = self.settings();

@@ -36,7 +36,6 @@ impl Efficiency {
 
 impl RunEfficiency {
     /// That of the calls which did work and recorded their threads; `None` if there are none.
-    #[must_use]
     pub fn of(calls: &[CallRecord]) -> Option<Self> {
         let worked = |call: &&CallRecord| call.threads.is_some() && call.outcome != CallOutcome::Skipped;
         let calls: Vec<&CallRecord> = calls.iter().filter(worked).collect();

@@ -49,7 +49,6 @@ impl ExactErrors {
 }
 
 /// The lines of generations with the errors of their candidates on the yardstick, where they have none yet.
-#[must_use]
 pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Vec<GenerationLine> {
     let kept = ExactErrors::read(registry);
     lines.into_par_iter().map(|line| kept.measure(line, registry).1).collect()

@@ -27,7 +27,6 @@ impl DatasetFolder {
     }
 
     /// Its name in the folder of the run's datasets.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Stage(stage) => stage.folder().unwrap_or(stage.name()),
@@ -43,33 +42,28 @@ impl From<Stage> for DatasetFolder {
 }
 
 /// The folder of a dataset of a generation.
-#[must_use]
 pub fn generation_folder(datasets: &Path, folder: impl Into<DatasetFolder>, generation: u32) -> PathBuf {
     in_generation(&datasets.join(folder.into().name()), generation)
 }
 
 /// The folder of a generation in one that has a folder for each.
-#[must_use]
 pub fn in_generation(folder: &Path, generation: u32) -> PathBuf {
     folder.join(format!("generation={generation:04}"))
 }
 
 /// `datasets/RUN/plans/generation=NNNN/generate.json`, the plan of the dataset `datasets/RUN/selfplay/generation=NNNN`, if that
 /// was made in shards.
-#[must_use]
 pub fn plan_of_selfplay(dataset: &Path) -> Option<PathBuf> {
     let run = dataset.ancestors().nth(2)?;
     Some(run.join(PLANS).join(dataset.file_name()?).join(format!("{}.json", Stage::Generate)))
 }
 
 /// The plan of a stage of a generation.
-#[must_use]
 pub fn plan_path(datasets: &Path, stage: Stage, generation: u32) -> PathBuf {
     in_generation(&datasets.join(PLANS), generation).join(format!("{stage}.json"))
 }
 
 /// `datasets/RUN` beside the registry `models/RUN`.
-#[must_use]
 pub fn datasets_beside(registry: &Path) -> PathBuf {
     let name = registry.file_name().unwrap_or_default();
     let root = registry.parent().and_then(Path::parent).unwrap_or(Path::new(""));
@@ -96,7 +90,6 @@ pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
 }
 
 /// The generation in which a stage made a version; none of a version that came from elsewhere.
-#[must_use]
 pub fn generation_of(document: &ModelDocument) -> Option<u32> {
     let origin = &document.origin;
     Stage::named(&origin.stage).filter(|stage| stage.makes_versions()).and(origin.generation())

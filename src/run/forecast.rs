@@ -98,7 +98,6 @@ impl Forecast {
     }
 
     /// Whether it will hardly fit on the disk.
-    #[must_use]
     pub const fn is_tight(&self) -> bool {
         self.bytes_free < self.bytes
     }
@@ -130,7 +129,6 @@ fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
 }
 
 /// The mean seconds of the latest generations that all stages of the log have made, if there are any before the next one.
-#[must_use]
 pub fn recent_seconds(calls: &[CallRecord], next: u32) -> Option<f64> {
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
     let mut judged = Vec::new();

@@ -40,7 +40,6 @@ pub struct GcPlan {
 
 impl GcPlan {
     /// Bytes of everything that is removed.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.removals.iter().map(|removal| removal.bytes).sum()
     }

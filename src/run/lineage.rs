@@ -97,13 +97,11 @@ pub struct Lineage<'a> {
 
 impl LineageFile {
     /// The config that makes a generation.
-    #[must_use]
     pub fn config_of(&self, generation: u32) -> Option<&ConfigEntry> {
         self.configs.iter().rfind(|entry| entry.from <= generation)
     }
 
     /// The player of a generation that has begun.
-    #[must_use]
     pub fn player_of(&self, generation: u32) -> Option<&Player> {
         self.generations.iter().find(|entry| entry.generation == generation).map(|entry| &entry.player)
     }
@@ -155,7 +153,6 @@ impl<'a> Lineage<'a> {
     }
 
     /// The verdict of a generation's gate, if that is finished.
-    #[must_use]
     pub fn verdict(&self, generation: u32) -> Option<&VerdictFile> {
         self.gates.iter().find(|gate| gate.generation == generation).map(|gate| &gate.verdict)
     }
@@ -166,7 +163,6 @@ impl<'a> Lineage<'a> {
     }
 
     /// The last finished generation: its verdict exists, and its promotion too if it accepted.
-    #[must_use]
     pub fn finished(&self) -> u32 {
         let is_finished = |generation: &u32| {
             self.verdict(*generation).is_some_and(|verdict| {
@@ -226,7 +222,6 @@ impl<'a> Lineage<'a> {
     }
 
     /// What the config changes for generations that are finished.
-    #[must_use]
     pub fn changes(&self) -> Vec<String> {
         match self.file.configs.last() {
             Some(last) if 0 < self.finished() => last.differences(&ConfigEntry::new(last.from, &self.config)),

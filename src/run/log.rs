@@ -53,7 +53,6 @@ pub struct CallRecord {
 }
 
 /// A time as `2026-11-21T17:00:00Z`; after the year 9999, the last second of that year.
-#[must_use]
 pub fn utc(unix_seconds: u64) -> String {
     const YEAR_9999_END: u64 = 253_402_300_799;
     let since = Duration::from_secs(unix_seconds.min(YEAR_9999_END));

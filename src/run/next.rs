@@ -23,7 +23,6 @@ pub enum Generations {
 
 impl Generations {
     /// The last of them, where the config names one and the next generation is another.
-    #[must_use]
     pub const fn last(self, configured: u32, next: u32) -> u32 {
         match self {
             Self::Configured => configured,

@@ -15,7 +15,6 @@ const CONFIG: &str = "config";
 const SIZE_MAX: u64 = 1 << 30;
 
 /// The file of a snapshot.
-#[must_use]
 pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
     in_generation(&registry.join(CONFIG), from).join(format!("{run}.toml"))
 }

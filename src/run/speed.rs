@@ -17,7 +17,6 @@ pub struct PlaySpeed {
 
 impl PlaySpeed {
     /// That of a generation with this number of games; `None` if the log does not say when they were finished.
-    #[must_use]
     pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
         let is_its = |call: &&CallRecord| call.stage == Stage::Generate.name() && call.generation == Some(generation);
         let calls: Vec<&CallRecord> =

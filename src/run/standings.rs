@@ -22,7 +22,6 @@ pub struct Standing {
 
 impl Standing {
     /// The rating with its 95 % interval.
-    #[must_use]
     pub fn text(&self) -> String {
         let Rating { elo, elo_low, elo_high } = self.rating;
         format!("{elo:+.0} [{elo_low:+.0}, {elo_high:+.0}]")

@@ -36,7 +36,6 @@ pub enum State {
 
 impl State {
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Done => "done",

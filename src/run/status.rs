@@ -92,7 +92,6 @@ impl RunStatus {
     }
 
     /// The same with every candidate [`measured`].
-    #[must_use]
     pub fn measured(mut self, registry: &Registry) -> Self {
         let lines = self.generations.iter().map(|status| status.line.clone()).collect();
         for (status, line) in self.generations.iter_mut().zip(measured(lines, registry)) {
@@ -134,7 +133,6 @@ pub fn generation_line(
 }
 
 /// The training metrics of a version: its own, or those of the draft that it was fitted to.
-#[must_use]
 pub fn train_metrics(documents: &[ModelDocument], document: &ModelDocument) -> Option<TrainMetrics> {
     if document.origin.stage == Stage::Train.name() {
         return serde_json::from_value(document.origin.metrics.clone()).ok();

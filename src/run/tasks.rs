@@ -55,7 +55,6 @@ impl Lineage<'_> {
 
 impl GenerationTasks {
     /// The self-play of its champion.
-    #[must_use]
     pub fn generate<'a>(&'a self, champion: &'a LoadedModel) -> GenerateTask<'a> {
         GenerateTask {
             config: &self.config.config.generate,
@@ -68,7 +67,6 @@ impl GenerationTasks {
     }
 
     /// The training that improves upon its champion.
-    #[must_use]
     pub fn train<'a>(&'a self, champion: &'a LoadedModel) -> TrainTask<'a> {
         TrainTask {
             config: &self.config.config.train,
@@ -82,7 +80,6 @@ impl GenerationTasks {
     }
 
     /// The MPC statistics of its draft.
-    #[must_use]
     pub fn fit_mpc<'a>(&'a self, draft: &'a LoadedModel) -> FitMpcTask<'a> {
         FitMpcTask {
             config: &self.config.config.fit_mpc,
@@ -95,7 +92,6 @@ impl GenerationTasks {
     }
 
     /// The match of its candidate against its champion.
-    #[must_use]
     pub fn gate<'a>(&'a self, candidate: &'a LoadedModel, champion: &'a LoadedModel) -> GateTask<'a> {
         GateTask {
             config: &self.config.config.gate,

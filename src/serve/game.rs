@@ -51,7 +51,6 @@ impl CheckedRequest {
     const LEVEL: u8 = 6;
 
     /// The position after the last move. Colors are `X`, which is black, and `O`; the start is empty if it is the usual one.
-    #[must_use]
     pub fn position(&self) -> Value {
         let (game, latest) = (&self.game, self.game.latest());
         let start = game.start();
@@ -75,7 +74,6 @@ impl CheckedRequest {
     /// The legal moves with their values, best first, in discs from the side to move, and best play as far as it is known, without
     /// passes. Looks ahead further and further, up to the level or until it is stopped: the depth is zero if the time did not
     /// suffice for any search.
-    #[must_use]
     pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> Value {
         let empties = self.game.latest().position.empties();
         let mut session = self.session(model, stop);
@@ -103,7 +101,6 @@ impl CheckedRequest {
     }
 
     /// The engine's move, the first legal one if it was stopped at once. There is none if the game is over.
-    #[must_use]
     pub fn reply(&self, model: &Model, stop: &AtomicBool) -> Self {
         let mut session = self.session(model, stop);
         let mut next = self.clone();
@@ -116,7 +113,6 @@ impl CheckedRequest {
 
     /// Compares every move with the best one, until it is stopped. Values are those before the move, in discs for black; the index
     /// counts the moves before it, passes left out.
-    #[must_use]
     pub fn review(&self, model: &Model, stop: &AtomicBool) -> Value {
         let mut session = self.session(model, stop);
         let mut moves = Vec::new();

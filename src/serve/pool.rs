@@ -40,7 +40,6 @@ impl Drop for RaiseOnDrop {
 
 impl Pool {
     /// The thread ends with the pool.
-    #[must_use]
     pub fn start() -> Self {
         let (queue, jobs) = sync_channel::<Job>(QUEUE_LEN);
         thread::spawn(move || {

@@ -9,14 +9,12 @@ pub const INTERVAL: f64 = 1.96;
 const ELO_KNOWN: f64 = 2399.0;
 
 /// Elo and the low and high end of its interval: `errors` standard errors of the pair mean to each side.
-#[must_use]
 pub fn interval_of(pairs: PairCounts, errors: f64) -> [f64; 3] {
     let moments = PairMoments::new(pairs);
     [0.0, -errors, errors].map(|errors| elo(moments.points + errors * moments.error()))
 }
 
 /// An Elo difference with its interval; where all games were won, or as many as if they all were, only the bound that is known.
-#[must_use]
 pub fn elo_text([elo, low, high]: [f64; 3]) -> String {
     // Zero is printed without a sign.
     let [elo, low, high] = [elo, low, high].map(|value| value.round() + 0.0);

@@ -51,7 +51,6 @@ struct Evidence {
 }
 
 /// The ratings of all players connected to the anchor by a chain of matches, the anchor included.
-#[must_use]
 pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rating> {
     let joined = joined_to(matches, anchor);
     let unknowns: Vec<P> = joined.iter().copied().filter(|&player| player != anchor).collect();

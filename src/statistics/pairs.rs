@@ -22,7 +22,6 @@ pub struct PairMoments {
 
 impl PairMoments {
     /// Those of some pairs.
-    #[must_use]
     pub fn new(pairs: PairCounts) -> Self {
         let counts = pairs.map(|count| count as f64);
         let count: f64 = counts.iter().sum();
@@ -39,7 +38,6 @@ impl PairMoments {
     }
 
     /// The standard error of the mean points.
-    #[must_use]
     pub fn error(&self) -> f64 {
         (self.padded_variance / self.count.max(1.0)).sqrt()
     }

@@ -62,19 +62,16 @@ impl Hypotheses {
     /// The log-likelihood ratios at which the test ends: rejected at the first, accepted at the second (Wald, 1945).
     ///
     /// The overshoot at a look is not corrected for; it makes the risks smaller than stated.
-    #[must_use]
     pub fn bounds(&self) -> [f64; 2] {
         [libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha)]
     }
 
     /// The log-likelihood ratio of `nelo1` to `nelo0`; pairs by half points from none to four.
-    #[must_use]
     pub fn llr(&self, pairs: PairCounts) -> f64 {
         mean(regular(pairs), self.log_ratios(pairs))
     }
 
     /// The decision on these counts, if there is one.
-    #[must_use]
     pub fn decide(&self, pairs: PairCounts) -> Option<Decision> {
         let [low, high] = self.bounds();
         match self.llr(pairs) {
@@ -85,7 +82,6 @@ impl Hypotheses {
     }
 
     /// The mean number of further pairs needed if the true strength is the observed one; `None` after a decision.
-    #[must_use]
     pub fn forecast(&self, pairs: PairCounts) -> Option<u64> {
         let count: u64 = pairs.iter().sum();
         if count == 0 || self.decide(pairs).is_some() {
@@ -100,7 +96,6 @@ impl Hypotheses {
     }
 
     /// The state of the test as the verdict records it.
-    #[must_use]
     pub fn state(&self, pairs: PairCounts) -> SequentialTest {
         let [llr_low, llr_high] = self.bounds();
         let &Self { nelo0, nelo1, alpha, beta } = self;
@@ -117,7 +112,6 @@ impl Hypotheses {
 }
 
 /// The observed normalized Elo; if all pairs had the same outcome it is large and means little.
-#[must_use]
 pub fn nelo(pairs: PairCounts) -> f64 {
     strength(shares(pairs)) / std::f64::consts::SQRT_2 * NELO
 }

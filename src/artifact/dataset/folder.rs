@@ -22,7 +22,6 @@ pub struct Dataset {
 }
 
 /// The file of a part of a table.
-#[must_use]
 pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
     folder.join(table.name).join(part_name(index))
 }
@@ -81,19 +80,16 @@ impl Dataset {
     }
 
     /// The folder of the dataset.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// What it was made from, and its parts.
-    #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
     /// The number of parts.
-    #[must_use]
     pub fn part_count(&self) -> usize {
         self.manifest.parts.len()
     }
@@ -147,7 +143,6 @@ impl Dataset {
     }
 
     /// The error of a part whose file in a table is not what it should be.
-    #[must_use]
     pub fn damaged(&self, table: &Table, index: usize, reason: String) -> ArtifactError {
         ArtifactError::damaged(&part_path(&self.folder, table, index), reason)
     }

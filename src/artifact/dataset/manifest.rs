@@ -77,14 +77,12 @@ pub struct Manifest {
 }
 
 /// The name of part `index`.
-#[must_use]
 pub fn part_name(index: usize) -> String {
     format!("part-{index:05}.parquet")
 }
 
 impl Manifest {
     /// The manifest of parts for which `asked` items were asked, of no seed, generation, models or config.
-    #[must_use]
     pub fn new(kind: DatasetKind, recipe: ContentHash, asked: u64, parts: Vec<Part>) -> Self {
         Self {
             format: DatasetFormat::CURRENT,
@@ -104,19 +102,16 @@ impl Manifest {
     }
 
     /// Rows of a table, in all parts.
-    #[must_use]
     pub fn rows(&self, table: &str) -> u64 {
         self.files(table).map(|file| file.rows).sum()
     }
 
     /// Bytes of a table, in all parts.
-    #[must_use]
     pub fn bytes(&self, table: &str) -> u64 {
         self.files(table).map(|file| file.bytes).sum()
     }
 
     /// Bytes of all tables.
-    #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.parts.iter().flat_map(|part| part.files.values()).map(|file| file.bytes).sum()
     }
@@ -126,7 +121,6 @@ impl Manifest {
     }
 
     /// What the manifest says of how the dataset was made, with `table` for the keys of its config; models by role.
-    #[must_use]
     pub fn settings(&self, table: &str) -> Settings {
         let mut settings = table_settings(table, &self.config);
         settings.push(("seed".to_owned(), self.seed.to_string()));
@@ -160,7 +154,6 @@ pub fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError
 }
 
 /// The content hash of a dataset, from those of its files in order.
-#[must_use]
 pub fn content_of(parts: &[Part]) -> ContentHash {
     let mut hasher = FieldHasher::new("dataset");
     for part in parts {

@@ -20,13 +20,11 @@ impl PartRange {
     /// `items` cut into parts of `part_items`; the last may be short. No dataset has more than [`PARTS_MAX`] of them.
     ///
     /// [`PARTS_MAX`]: super::bounds::PARTS_MAX
-    #[must_use]
     pub fn all(items: u64, part_items: u64) -> Vec<Self> {
         Self::some(items, part_items, 0..items.div_ceil(part_items) as usize)
     }
 
     /// The parts of [`PartRange::all`] with the `wanted` numbers.
-    #[must_use]
     pub fn some(items: u64, part_items: u64, wanted: Range<usize>) -> Vec<Self> {
         let range = |index: usize| {
             let first = index as u64 * part_items;
@@ -36,13 +34,11 @@ impl PartRange {
     }
 
     /// The numbers of its items.
-    #[must_use]
     pub const fn ids(&self) -> Range<u64> {
         self.first..self.first + self.count
     }
 
     /// How a manifest lists it.
-    #[must_use]
     pub const fn part(&self, files: BTreeMap<String, FileEntry>) -> Part {
         Part { first: self.first, count: self.count, files }
     }
@@ -60,7 +56,6 @@ pub struct PartItems<'a> {
 
 impl<'a> PartItems<'a> {
     /// The items of `parts`.
-    #[must_use]
     pub fn new(parts: &'a [PartRange]) -> Self {
         let mut count = 0;
         let mut begin = |part: &PartRange| {
@@ -72,7 +67,6 @@ impl<'a> PartItems<'a> {
     }
 
     /// The place of the part that has the item with this number, and the item.
-    #[must_use]
     pub fn get(&self, number: u64) -> Option<(usize, u64)> {
         if self.count <= number {
             return None;

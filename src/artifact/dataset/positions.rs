@@ -47,7 +47,6 @@ pub static IMPORTED_POSITIONS: Table = Table { nullable: true, ..POSITIONS };
 
 impl PositionRow {
     /// A position without any label; its game is numbered when it is written.
-    #[must_use]
     pub fn unlabeled(colored: ColoredPosition, Ply(ply): Ply) -> Self {
         let (Black(black), White(white)) = colored.boards();
         let (empties, black_to_move) = (colored.position.empties(), colored.black_to_move);

@@ -57,7 +57,6 @@ pub struct FoundPart {
 
 impl Recipe {
     /// The recipe with these settings.
-    #[must_use]
     pub fn new(settings: Settings, origin: Origin) -> Self {
         Self { hash: settings_hash("recipe", &settings), settings, origin }
     }
@@ -95,7 +94,6 @@ impl Recipe {
     }
 
     /// The games of this many items.
-    #[must_use]
     pub fn games(&self, items: u64) -> u64 {
         if self.origin.kind == DatasetKind::Gate { 2 * items } else { items }
     }
@@ -169,14 +167,12 @@ impl Recipe {
     }
 
     /// What every file of a part says of itself.
-    #[must_use]
     pub fn footer(&self, range: &PartRange) -> Footer {
         let base = base_footer(DatasetFormat::CURRENT, self.hash);
         part_footer(self.origin.kind, base, &self.settings, [range.first, range.count])
     }
 
     /// The manifest of a dataset with these parts, for which `asked` items were asked.
-    #[must_use]
     pub fn manifest(&self, asked: u64, parts: Vec<Part>) -> Manifest {
         let Origin { kind, seed, generation, models, config, .. } = self.origin.clone();
         Manifest { seed, generation, models, config, ..Manifest::new(kind, self.hash, asked, parts) }
@@ -195,7 +191,6 @@ impl Recipe {
 }
 
 /// What the footer of every file of a dataset says of itself.
-#[must_use]
 pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
     let texts = [
         ("format", format.number().to_string()),
@@ -225,7 +220,6 @@ fn setting_key(name: &str) -> String {
 }
 
 /// The value of a setting in a footer.
-#[must_use]
 pub fn setting_in<'f>(footer: &'f Footer, name: &str) -> Option<&'f String> {
     footer.get(&setting_key(name))
 }

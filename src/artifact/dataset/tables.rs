@@ -12,7 +12,6 @@ pub(super) const TABLE_NAMES: [&str; 3] = [GAMES.name, POSITIONS.name, MPC_SAMPL
 
 impl DatasetKind {
     /// Its tables in the order in which they are published, the main one last.
-    #[must_use]
     pub const fn tables(self) -> &'static [&'static Table] {
         const SELFPLAY: &[&Table] = &[&GAMES, &POSITIONS];
         const IMPORTED: &[&Table] = &[&IMPORTED_GAMES, &IMPORTED_POSITIONS];
@@ -27,7 +26,6 @@ impl DatasetKind {
     }
 
     /// Its table of the name that this one has, with what may be missing in it.
-    #[must_use]
     pub fn table(self, named: &'static Table) -> &'static Table {
         self.tables().iter().find(|table| table.name == named.name).unwrap_or(&named)
     }

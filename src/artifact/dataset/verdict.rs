@@ -30,7 +30,6 @@ pub enum Verdict {
 
 impl Verdict {
     /// Its word in files, reports and messages.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -102,7 +101,6 @@ pub struct Score {
 
 impl Score {
     /// What follows from the counts of a match; the interval reaches `interval` standard errors of the pair mean each way.
-    #[must_use]
     pub fn new([wins, draws, losses]: [u64; 3], pairs: PairCounts, discs_mean: f64, interval: f64) -> Self {
         let [elo, elo_low, elo_high] = interval_of(pairs, interval);
         let points = PairMoments::new(pairs).points;

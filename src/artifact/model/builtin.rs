@@ -16,7 +16,6 @@ impl Builtin {
     pub const ALL: [Self; 3] = [Self::DiscCount, Self::SquareWeights, Self::Champion];
 
     /// Its name, including `builtin:`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::DiscCount => "builtin:disc-count",
@@ -26,13 +25,11 @@ impl Builtin {
     }
 
     /// The built-in with this name.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|builtin| builtin.name() == name)
     }
 
     /// All names, separated by commas.
-    #[must_use]
     pub fn names() -> String {
         Self::ALL.map(Self::name).join(", ")
     }

@@ -49,7 +49,6 @@ impl ChampionFile {
     }
 
     /// The champion.
-    #[must_use]
     pub fn champion(&self) -> Option<&Promotion> {
         self.history.last()
     }

@@ -64,7 +64,6 @@ pub struct ClosedFile {
 
 impl ClosedFile {
     /// The file of a registry, whether or not it exists.
-    #[must_use]
     pub fn path(registry: &Path) -> PathBuf {
         registry.join(NAME)
     }

@@ -119,7 +119,6 @@ impl ModelDocument {
 
 impl Origin {
     /// The settings that the version was made with.
-    #[must_use]
     pub fn settings(&self) -> Settings {
         let mut settings = table_settings(&self.stage.replace('-', "_"), &self.config);
         let parent = self.parent.as_ref().map_or("none".to_owned(), |parent| parent.content.to_string());
@@ -130,14 +129,12 @@ impl Origin {
     }
 
     /// The generation of the newest dataset that the version was trained on, if any.
-    #[must_use]
     pub fn generation(&self) -> Option<u32> {
         self.datasets.last().map(|dataset| dataset.generation)
     }
 }
 
 /// The setting that names a dataset of a version, counted from 1.
-#[must_use]
 pub fn dataset_setting(number: usize, content: ContentHash) -> (String, String) {
     (format!("dataset {number}"), content.to_string())
 }

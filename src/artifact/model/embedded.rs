@@ -24,7 +24,6 @@ const SHIPPED: [(&str, &[u8]); 4] = [
 
 impl Builtin {
     /// The model alone.
-    #[must_use]
     pub fn model(self) -> Model {
         self.load().0
     }
@@ -49,7 +48,6 @@ impl Builtin {
     /// # Panics
     ///
     /// If the shipped model is damaged, which a test rules out.
-    #[must_use]
     pub fn load(self) -> (Model, Option<ModelDocument>) {
         match self {
             Self::DiscCount => (untrained(builtin::disc_count()), None),

@@ -139,7 +139,6 @@ fn entry(pattern: &Pattern) -> PatternEntry {
 /// # Panics
 ///
 /// If the set has no TOML form, which would be our own mistake.
-#[must_use]
 pub fn features_text(set: &PatternSet) -> String {
     let file = FeaturesFile {
         name: set.name().to_owned(),

@@ -46,7 +46,6 @@ pub static MPC: Table = Table { name: "mpc", columns: MpcRow::COLUMNS, nullable:
 pub const ROWS_MAX: u64 = u16::MAX as u64;
 
 /// The table and the number of samples behind each entry, as rows.
-#[must_use]
 pub fn to_rows(table: &MpcTable, samples: &[u64]) -> Vec<MpcRow> {
     let row = |(entry, &samples): (&MpcEntry, &u64)| {
         let [quantile_73, quantile_87, quantile_95, quantile_98, quantile_99] = entry.quantiles;

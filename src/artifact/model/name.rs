@@ -30,26 +30,22 @@ impl VersionId {
     pub const LAST_IMPORTED: Self = Self(99_999_999);
 
     /// The id with this number, counted from 1.
-    #[must_use]
     pub fn from_number(number: u64) -> Option<Self> {
         let id = Self(u32::try_from(number).ok()?);
         (Self::FIRST..=Self::LAST).contains(&id).then_some(id)
     }
 
     /// The number, counted from 1.
-    #[must_use]
     pub fn number(self) -> u64 {
         u64::from(self.0)
     }
 
     /// The id after this one; none after the last.
-    #[must_use]
     pub fn next(self) -> Option<Self> {
         Self::from_number(self.number() + 1)
     }
 
     /// The version in the name of a folder, if it is a version id.
-    #[must_use]
     pub fn of_folder(folder: &Path) -> Option<Self> {
         folder.file_name()?.to_str()?.parse().ok()
     }
@@ -103,7 +99,6 @@ pub struct ModelNameError(String);
 
 impl ModelName {
     /// The version, if it is one.
-    #[must_use]
     pub const fn version(self) -> Option<VersionId> {
         match self {
             Self::Version(id) => Some(id),

@@ -25,7 +25,6 @@ pub enum ModelPlace {
 
 impl ModelPlace {
     /// The folder, if it is one.
-    #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Folder(path) => Some(path),
@@ -34,7 +33,6 @@ impl ModelPlace {
     }
 
     /// The folder or the file, if there is one.
-    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Folder(path) | Self::Archive(path) => Some(path),
@@ -60,7 +58,6 @@ pub struct LoadedModel {
 
 impl LoadedModel {
     /// A built-in.
-    #[must_use]
     pub fn builtin(builtin: Builtin) -> Self {
         let (model, document) = builtin.load();
         Self {
@@ -73,7 +70,6 @@ impl LoadedModel {
     }
 
     /// The reference by which other files name this model.
-    #[must_use]
     pub fn as_reference(&self) -> ModelReference {
         ModelReference { id: self.id, content: self.content }
     }
@@ -117,7 +113,6 @@ impl LoadedModel {
     }
 
     /// Its path, or else its name, for messages.
-    #[must_use]
     pub fn place_name(&self) -> PathBuf {
         self.place.path().map_or_else(|| self.id.to_string().into(), Path::to_owned)
     }

@@ -18,19 +18,16 @@ pub struct Registry {
 
 impl Registry {
     /// The registry in this folder, which need not exist yet.
-    #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
     /// Its path.
-    #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The folder of a version.
-    #[must_use]
     pub fn folder_of(&self, id: VersionId) -> PathBuf {
         self.folder.join(id.to_string())
     }

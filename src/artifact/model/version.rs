@@ -36,13 +36,11 @@ pub struct Model {
 
 impl Model {
     /// A model without MPC statistics.
-    #[must_use]
     pub fn draft(evaluation: Evaluation, visits: Vec<u32>) -> Self {
         Self { evaluation, visits, mpc: MpcTable::empty(), mpc_samples: Vec::new(), mpc_weights: None }
     }
 
     /// The hash of patterns and weights.
-    #[must_use]
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
         let weights = self.evaluation.weights();
@@ -55,7 +53,6 @@ impl Model {
     }
 
     /// The hash of everything that determines how the model plays.
-    #[must_use]
     pub fn content_hash(&self) -> ContentHash {
         let mut hasher = FieldHasher::new("model");
         hasher.field("weights", self.weights_hash().to_string().as_bytes());
@@ -196,7 +193,6 @@ pub(super) fn check_file(
 }
 
 /// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
-#[must_use]
 pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
     let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();

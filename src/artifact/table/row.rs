@@ -124,7 +124,6 @@ fn wrong_type(column: &ArrayRef, expected: &DataType) -> String {
 }
 
 /// The column of the values of type `T`.
-#[must_use]
 pub const fn column<A, T: Cell<A>>(name: &'static str, layout: Layout, description: &'static str) -> Column {
     Column { name, data_type: T::DATA_TYPE, layout, description, is_optional: T::IS_OPTIONAL }
 }

@@ -32,7 +32,6 @@ impl Mean {
     }
 
     /// The mean in discs, if there are values.
-    #[must_use]
     pub fn discs(self) -> Option<f64> {
         (0 < self.count).then(|| Score::in_discs(self.sum as f64 / self.count as f64))
     }

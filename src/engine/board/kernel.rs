@@ -141,7 +141,6 @@ impl KernelChoice {
     pub const PORTABLE: Self = Self(Instructions::Any);
 
     /// Every kernel that this machine runs, the fastest last.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         let mut all = vec![Self::PORTABLE];
         #[cfg(target_arch = "x86_64")]
@@ -152,7 +151,6 @@ impl KernelChoice {
     }
 
     /// The fastest kernel that this machine runs.
-    #[must_use]
     #[inline]
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -175,7 +173,6 @@ impl KernelChoice {
     }
 
     /// `portable`, `avx2` or `avx512`.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self.0 {
             Instructions::Any => "portable",

@@ -38,21 +38,18 @@ impl ColoredPosition {
     /// let (black, white) = ColoredPosition::START.boards();
     /// assert_eq!(ColoredPosition::from_boards(white, black, true), Some(ColoredPosition::START));
     /// ```
-    #[must_use]
     pub fn from_boards(Black(black): Black, White(white): White, black_to_move: bool) -> Option<Self> {
         let (player, opponent) = if black_to_move { (black, white) } else { (white, black) };
         Some(Self { position: Position::new(Player(player), Opponent(opponent))?, black_to_move })
     }
 
     /// The discs of each color.
-    #[must_use]
     pub fn boards(self) -> (Black, White) {
         let (player, opponent) = (self.position.player(), self.position.opponent());
         if self.black_to_move { (Black(player), White(opponent)) } else { (Black(opponent), White(player)) }
     }
 
     /// The board as 64 characters from a1: `X` black, `O` white, `-` empty.
-    #[must_use]
     pub fn board_text(self) -> String {
         let (Black(black), White(white)) = self.boards();
         let character = |square: Square| match (black & square.bit() != 0, white & square.bit() != 0) {
@@ -64,7 +61,6 @@ impl ColoredPosition {
     }
 
     /// The side to move, `X` or `O`.
-    #[must_use]
     pub const fn side_text(self) -> &'static str {
         if self.black_to_move { "X" } else { "O" }
     }
@@ -84,7 +80,6 @@ fn error(byte: usize, reason: impl Into<String>) -> NotationError {
 }
 
 /// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
-#[must_use]
 pub fn is_transcript(line: &str) -> bool {
     let mut letters = line.trim_start().bytes();
     letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
@@ -170,7 +165,6 @@ pub fn parse_move(text: &str) -> Result<Option<Square>, SquareError> {
 }
 
 /// A move, or the word for a pass.
-#[must_use]
 pub fn move_text(square: Option<Square>, pass: &str) -> String {
     square.map_or_else(|| pass.to_owned(), |square| square.to_string())
 }
@@ -188,7 +182,6 @@ pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Square), N
 }
 
 /// A transcript as [`parse_moves`] reads it.
-#[must_use]
 pub fn moves_text(moves: impl IntoIterator<Item = Square>) -> String {
     moves.into_iter().map(|square| square.to_string()).collect()
 }

@@ -13,7 +13,6 @@ const DEPTH_UNSTOPPED: u8 = 6;
 ///
 /// The last ply is counted without being played. From the start: 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288,
 /// 24571284, 212258800.
-#[must_use]
 pub fn perft(kernel: KernelChoice, position: Position, depth: u8, stop: &AtomicBool) -> Option<u64> {
     if stop.load(Ordering::Relaxed) {
         return None;

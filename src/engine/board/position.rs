@@ -40,56 +40,48 @@ impl Position {
     /// let (player, opponent) = (Player(0x0000_0008_1000_0000), Opponent(0x0000_0010_0800_0000));
     /// assert_eq!(Position::new(opponent, player), Some(Position::START));
     /// ```
-    #[must_use]
     #[inline]
     pub const fn new(Player(player): Player, Opponent(opponent): Opponent) -> Option<Self> {
         if player & opponent == 0 { Some(Self { player, opponent }) } else { None }
     }
 
     /// The discs of the side to move.
-    #[must_use]
     #[inline]
     pub const fn player(self) -> u64 {
         self.player
     }
 
     /// The discs of the other side.
-    #[must_use]
     #[inline]
     pub const fn opponent(self) -> u64 {
         self.opponent
     }
 
     /// The empty squares as a set.
-    #[must_use]
     #[inline]
     pub const fn empty(self) -> u64 {
         !(self.player | self.opponent)
     }
 
     /// The number of empty squares.
-    #[must_use]
     #[inline]
     pub const fn empties(self) -> u8 {
         self.empty().count_ones() as u8
     }
 
     /// The squares on which the side to move may play.
-    #[must_use]
     #[inline]
     pub fn legal_moves(self) -> u64 {
         with_kernel!(KernelChoice::detect(), legal_moves(self))
     }
 
     /// The discs that a move on `square` turns over; none if it is not legal on an empty square.
-    #[must_use]
     #[inline]
     pub fn flips(self, square: Square) -> u64 {
         with_kernel!(KernelChoice::detect(), flips(self, square))
     }
 
     /// The position after a move, seen by the opponent; `None` if the move is illegal.
-    #[must_use]
     #[inline]
     pub fn play(self, square: Square) -> Option<Self> {
         let flips = self.flips(square);
@@ -100,21 +92,18 @@ impl Position {
     }
 
     /// The position after a move that turns over `flips`, as [`Position::flips`] gave them.
-    #[must_use]
     #[inline]
     pub const fn play_unchecked(self, square: Square, flips: u64) -> Self {
         Self { player: self.opponent ^ flips, opponent: self.player ^ flips ^ square.bit() }
     }
 
     /// The same board with the other side to move.
-    #[must_use]
     #[inline]
     pub const fn pass(self) -> Self {
         Self { player: self.opponent, opponent: self.player }
     }
 
     /// Whether neither side has a move.
-    #[must_use]
     pub fn is_over(self) -> bool {
         self.legal_moves() == 0 && self.pass().legal_moves() == 0
     }
@@ -154,13 +143,11 @@ impl Position {
     }
 
     /// The image of the board under a symmetry.
-    #[must_use]
     pub fn transform(self, symmetry: Symmetry) -> Self {
         Self { player: symmetry.set(self.player), opponent: symmetry.set(self.opponent) }
     }
 
     /// The smallest of the eight images, the same for all positions equal up to symmetry.
-    #[must_use]
     pub fn canonical(self) -> Self {
         Symmetry::all().map(|symmetry| self.transform(symmetry)).fold(self, Self::min)
     }

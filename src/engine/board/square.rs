@@ -10,19 +10,16 @@ pub struct Square(u8);
 
 impl Square {
     /// The square with this index, if it is below 64.
-    #[must_use]
     pub const fn new(index: u8) -> Option<Self> {
         if index < 64 { Some(Self(index)) } else { None }
     }
 
     /// The square at `column` (a = 0) and `row` (1 = 0), if both are below 8.
-    #[must_use]
     pub const fn at(column: u8, row: u8) -> Option<Self> {
         if column < 8 && row < 8 { Some(Self(row * 8 + column)) } else { None }
     }
 
     /// The lowest square of a set, if it has one.
-    #[must_use]
     #[inline]
     pub const fn lowest(set: u64) -> Option<Self> {
         if set == 0 { None } else { Some(Self(set.trailing_zeros() as u8)) }
@@ -35,21 +32,18 @@ impl Square {
     }
 
     /// 0 for a1 to 63 for h8.
-    #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
     /// The index as it is stored in files.
-    #[must_use]
     #[inline]
     pub const fn number(self) -> u8 {
         self.0
     }
 
     /// The set that holds this square alone.
-    #[must_use]
     #[inline]
     pub const fn bit(self) -> u64 {
         1 << (self.0 & 63)

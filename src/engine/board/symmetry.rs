@@ -19,7 +19,6 @@ impl Symmetry {
     }
 
     /// The image of a set of squares.
-    #[must_use]
     pub fn set(self, mut set: u64) -> u64 {
         if self.0 & 1 != 0 {
             set = set.reverse_bits().swap_bytes();

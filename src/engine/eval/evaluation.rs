@@ -68,19 +68,16 @@ impl Evaluation {
     }
 
     #[expect(missing_docs, reason = "the type says it")]
-    #[must_use]
     pub const fn set(&self) -> &Arc<PatternSet> {
         &self.set
     }
 
     /// The weights `[phase][feature]`, in millidiscs.
-    #[must_use]
     pub fn weights(&self) -> &[i16] {
         &self.weights
     }
 
     /// The weights of the phase of a position with this many empty squares.
-    #[must_use]
     #[inline]
     pub fn phase_weights(&self, empties: u8) -> &[i16] {
         let count = self.set.feature_count();

@@ -42,7 +42,6 @@ pub enum Side {
 
 impl Number {
     /// The largest index.
-    #[must_use]
     pub const fn index_max(self) -> u8 {
         match self {
             Self::Parity => 1,

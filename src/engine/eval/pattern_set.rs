@@ -46,7 +46,6 @@ pub struct Pattern {
 
 impl Pattern {
     /// The number of configurations, mirrors counted separately.
-    #[must_use]
     pub fn configuration_count(&self) -> usize {
         match &self.kind {
             PatternKind::Squares(squares) => 3_usize.pow(squares.len() as u32),
@@ -175,43 +174,36 @@ impl PatternSet {
     }
 
     #[expect(missing_docs, reason = "the name says it")]
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The patterns in the order of the features file.
-    #[must_use]
     pub fn patterns(&self) -> &[Pattern] {
         &self.patterns
     }
 
     /// The instances of all patterns of squares.
-    #[must_use]
     pub fn instances(&self) -> &[Instance] {
         &self.instances
     }
 
     /// The patterns without squares, each with its feature of index 0.
-    #[must_use]
     pub fn numbers(&self) -> &[(Number, usize)] {
         &self.numbers
     }
 
     /// The feature of configuration 0 of a pattern.
-    #[must_use]
     pub fn offset(&self, pattern: usize) -> usize {
         self.offsets[pattern]
     }
 
     /// The number of features that every position has: one per instance and one per number.
-    #[must_use]
     pub fn features_per_position(&self) -> usize {
         self.instances.len() + self.numbers.len()
     }
 
     /// Where the walk visits the features of a pattern: their places among all features of a position.
-    #[must_use]
     pub fn places(&self, pattern: usize) -> Range<usize> {
         if let Some(number) = self.numbers.iter().position(|&(_, offset)| offset == self.offsets[pattern]) {
             let place = self.instances.len() + number;
@@ -222,38 +214,32 @@ impl PatternSet {
     }
 
     /// The number of features of one phase, mirrors counted separately.
-    #[must_use]
     pub const fn feature_count(&self) -> usize {
         self.canonical.len()
     }
 
     #[expect(missing_docs, reason = "the name says it")]
-    #[must_use]
     pub fn phase_count(&self) -> usize {
         self.phase_empties_max.len()
     }
 
     /// The largest number of empty squares of each phase, descending.
-    #[must_use]
     pub fn phase_empties_max(&self) -> &[u8] {
         &self.phase_empties_max
     }
 
     /// The phase of a position with this many empty squares.
-    #[must_use]
     #[inline]
     pub const fn phase(&self, empties: u8) -> usize {
         self.phase_of_empties[empties as usize] as usize
     }
 
     /// The smallest mirror of each feature, where the weight that its mirrors share is stored.
-    #[must_use]
     pub fn canonical(&self) -> &[u32] {
         &self.canonical
     }
 
     /// The number of blocks of [`LANES`] that hold the index of every instance, at least one.
-    #[must_use]
     #[inline]
     pub fn block_count(&self) -> usize {
         self.steps.len() / 65

@@ -64,27 +64,23 @@ impl MpcEntry {
 
     /// The deep value that a shallow one predicts, in millidiscs.
     #[inline]
-    #[must_use]
     pub fn predicted(&self, value: Score) -> f64 {
         self.slope * f64::from(value.0) + f64::from(self.offset.0)
     }
 
     /// The standard deviation of the residual, in millidiscs.
     #[inline]
-    #[must_use]
     pub fn deviation(&self, value: Score) -> f64 {
         f64::from(self.sigma.0) + self.growth * f64::from(value.abs().0)
     }
 
     /// The margin of a level in deviations; infinite for full width.
-    #[must_use]
     pub fn margin(&self, level: MpcLevel) -> f64 {
         Margin::new(level).sigmas(&self.quantiles)
     }
 
     /// The shallow values that predict a deep one outside the window, with a margin of `t` deviations.
     #[inline(always)]
-    #[must_use]
     pub fn cuts(&self, window: impl Window<Unit = Score>, t: f64) -> Cuts {
         let margin = t * f64::from(self.sigma.0);
         let spread = t * self.growth;
@@ -101,7 +97,6 @@ impl MpcEntry {
     /// Whether the deep value that `value` predicts lies below the window, and whether above it, if it may be off by `t`
     /// deviations.
     #[inline(always)]
-    #[must_use]
     pub fn may_cut(&self, value: Score, window: impl Window<Unit = Score>, t: f64) -> (bool, bool) {
         let predicted = self.predicted(value);
         let margin = t * self.deviation(value);
@@ -191,13 +186,11 @@ impl MpcTable {
     }
 
     /// The entries as they were given.
-    #[must_use]
     pub fn entries(&self) -> &[MpcEntry] {
         &self.entries[..self.fitted]
     }
 
     /// Whether there are no statistics.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

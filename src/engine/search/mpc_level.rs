@@ -45,7 +45,6 @@ impl MpcLevel {
     pub const P95: Self = Self::Percent(95);
 
     /// The level of a percentage from [`PERCENT_MIN`]; 100 is full width.
-    #[must_use]
     pub const fn from_percent(percent: u8) -> Option<Self> {
         match percent {
             PERCENT_MIN..100 => Some(Self::Percent(percent)),
@@ -55,7 +54,6 @@ impl MpcLevel {
     }
 
     /// The percentage; `None` for a margin given in sigmas.
-    #[must_use]
     pub const fn percent(self) -> Option<u8> {
         match self {
             Self::Percent(percent) => Some(percent),
@@ -66,7 +64,6 @@ impl MpcLevel {
 
     /// The margin in sigmas if residuals were normal; infinite for full width. It ranks levels only: a fitted entry
     /// has separate margins.
-    #[must_use]
     pub fn t(self) -> f64 {
         match self {
             Self::Sigmas(t) => t,

@@ -65,7 +65,6 @@ impl<'m> Team<'m> {
 }
 
 /// The result of the member that came farthest, with the nodes of all.
-#[must_use]
 pub fn joint_result(first: SearchResult, others: Vec<SearchResult>) -> SearchResult {
     let nodes = first.nodes + others.iter().map(|result| result.nodes).sum::<u64>();
     let progress = |result: &SearchResult| (result.complete, result.exact, result.depth);

@@ -11,7 +11,6 @@ pub trait Unit: Copy + Ord + Neg<Output = Self> {
     const NOTHING: Self;
 
     /// The least value above this one.
-    #[must_use]
     fn successor(self) -> Self;
 }
 
@@ -54,11 +53,9 @@ pub trait Window: Copy {
     const OPEN: bool;
 
     /// The lower bound.
-    #[must_use]
     fn alpha(self) -> Self::Unit;
 
     /// The upper bound, which is greater than the lower one.
-    #[must_use]
     fn beta(self) -> Self::Unit;
 
     /// The same question about a move to this node, asked of the opponent.
@@ -71,7 +68,6 @@ pub trait Window: Copy {
     fn raised_to(self, value: Self::Unit) -> Self;
 
     /// Whether a value lies between the bounds.
-    #[must_use]
     #[inline(always)]
     fn contains(self, value: Self::Unit) -> bool {
         self.alpha() < value && value < self.beta()

@@ -78,7 +78,6 @@ pub struct FitMpcMetrics {
 
 impl FitMpcMetrics {
     /// The margin in sigmas of the searches that have no percentage.
-    #[must_use]
     pub const fn margin(&self) -> f64 {
         if let MpcLevel::Sigmas(t) = self.level { t } else { self.t }
     }

@@ -14,7 +14,6 @@ const SAMPLES_ALGORITHM: u32 = 2;
 const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];
 
 /// The recipe of a task's samples.
-#[must_use]
 pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
     let mut settings = vec![
         ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
@@ -41,7 +40,6 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
 }
 
 /// The step that a task is: the version that it makes names it.
-#[must_use]
 pub fn step(task: &FitMpcTask<'_>) -> Step {
     let inputs = [
         ("seed", task.seed.to_string()),

@@ -111,7 +111,6 @@ fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) ->
 }
 
 /// The fits of samples: the same bits for any order.
-#[must_use]
 pub fn fit_samples(samples: &[Sample], depth_max: u8) -> Vec<DepthFit> {
     let fits = fit_pairs(samples, depth_max, &NEVER);
     fits.expect("nothing stops the fit").into_values().flatten().collect()

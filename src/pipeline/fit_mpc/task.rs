@@ -127,7 +127,6 @@ impl FitMpcConfig {
     /// games of any quality, and nodes of trees at a remaining depth below the deepest statistics. The deeper the statistics,
     /// the earlier the end of the game is solved: from 12 empty squares on, where cuts to the end begin, to 18, where solving
     /// still takes a moment. All shipped configs had these numbers. Samples of `source` are positions of games alone.
-    #[must_use]
     pub fn sampling(&self) -> Sampling {
         let depth_max = self.depth_max;
         match self.method {

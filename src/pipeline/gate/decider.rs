@@ -30,7 +30,6 @@ pub struct Decider {
 
 impl Decider {
     /// That of a gate before its first batch.
-    #[must_use]
     pub const fn new(config: &GateConfig) -> Self {
         Self::by(match config.mode {
             GateMode::Sprt { nelo0, nelo1 } => Some(Hypotheses { nelo0, nelo1, alpha: RISK, beta: RISK }),
@@ -39,7 +38,6 @@ impl Decider {
     }
 
     /// That of a test that a verdict records.
-    #[must_use]
     pub const fn of_test(&SequentialTest { nelo0, nelo1, alpha, beta, .. }: &SequentialTest) -> Self {
         Self::by(Some(Hypotheses { nelo0, nelo1, alpha, beta }))
     }
@@ -53,7 +51,6 @@ impl Decider {
     }
 
     /// Whether no further batch is needed.
-    #[must_use]
     pub const fn is_decided(&self) -> bool {
         self.decision.is_some()
     }
@@ -78,7 +75,6 @@ impl Decider {
     }
 
     /// The verdict on a match that is over.
-    #[must_use]
     pub fn verdict(&self) -> Verdict {
         match interval_of(self.pairs, INTERVAL) {
             _ if self.is_sequential() => self.decision.unwrap_or(Verdict::Inconclusive),
@@ -89,7 +85,6 @@ impl Decider {
     }
 
     /// The state of the test; none where there is no test.
-    #[must_use]
     pub fn test(&self) -> Option<SequentialTest> {
         self.test.map(|test| test.state(self.pairs))
     }

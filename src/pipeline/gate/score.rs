@@ -6,7 +6,6 @@ use crate::statistics::elo::INTERVAL;
 use crate::statistics::pairs::PairCounts;
 
 /// The score of complete pairs of games.
-#[must_use]
 pub fn score(rows: &[GateGameRow]) -> Score {
     let count = |sign: i8| rows.iter().filter(|row| row.result.signum() == sign).count() as u64;
     let pairs = pair_counts(rows);

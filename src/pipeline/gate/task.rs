@@ -131,7 +131,6 @@ impl GateConfig {
     ///
     /// A player whose node costs c may visit the whole part of `nodes` / c, and at least one. The division is one of integers,
     /// with c in thousandths, so that it is the same everywhere.
-    #[must_use]
     pub fn node_limits(&self) -> [Option<u64>; 2] {
         self.node_cost.unwrap_or([1.0; 2]).map(|cost| {
             let thousandths = (1000.0 * cost).round() as u64;

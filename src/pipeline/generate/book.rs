@@ -50,13 +50,11 @@ impl Book {
     }
 
     /// Its lines, moves `f5d6c3…`.
-    #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.openings.iter().map(|opening| moves_text(opening.moves.iter().copied())).collect()
     }
 
     /// The hash of its lines in their order.
-    #[must_use]
     pub const fn content(&self) -> ContentHash {
         self.content
     }

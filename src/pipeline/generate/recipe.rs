@@ -13,7 +13,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// The recipe of a task's games: the same settings play the same games.
-#[must_use]
 pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
     let config = resolved_config(task);
     let versions = (DatasetFormat::CURRENT, ALGORITHM);
@@ -30,7 +29,6 @@ pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
 }
 
 /// The step that a task is, which its number of games belongs to.
-#[must_use]
 pub fn step(task: &GenerateTask<'_>) -> Step {
     let inputs = [
         ("seed", task.seed.to_string()),

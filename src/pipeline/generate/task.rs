@@ -96,7 +96,6 @@ impl ConfigTable for GenerateConfig {
 
 impl OpeningChoice {
     /// The path of the book, if the games take their openings from one.
-    #[must_use]
     pub fn book(&self) -> Option<&str> {
         if let Self::Book { book, .. } = self { Some(book) } else { None }
     }

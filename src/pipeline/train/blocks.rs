@@ -48,14 +48,12 @@ pub struct Blocks<R> {
 
 impl<R: BlockRow> Blocks<R> {
     /// No rows yet. More than `memory` bytes of them go to a scratch file on the disk of `folder`.
-    #[must_use]
     pub fn new(folder: PathBuf, memory: u64) -> Self {
         Self::keeping(folder, memory, vec![0..=EMPTIES_MAX])
     }
 
     /// As [`Blocks::new`], but only rows with numbers of empty squares in these ranges are kept. The others count too: the
     /// blocks and places of the rows that are kept stay the same.
-    #[must_use]
     pub(super) const fn keeping(folder: PathBuf, memory: u64, kept: Vec<RangeInclusive<u8>>) -> Self {
         Self {
             folder,
@@ -121,20 +119,17 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// The number of blocks.
-    #[must_use]
     pub const fn block_count(&self) -> usize {
         self.begins.len()
     }
 
     /// The number of rows of a block with a number of empty squares in a range.
-    #[must_use]
     pub fn count(&self, block: usize, empties: &RangeInclusive<u8>) -> usize {
         let (begin, end) = self.places(block, empties);
         end - begin
     }
 
     /// The number of rows with a number of empty squares in a range.
-    #[must_use]
     pub fn row_count(&self, empties: &RangeInclusive<u8>) -> u64 {
         (0..self.block_count()).map(|block| self.count(block, empties) as u64).sum()
     }
@@ -145,7 +140,6 @@ impl<R: BlockRow> Blocks<R> {
     }
 
     /// Whether no rows were added.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.begins.is_empty()
     }

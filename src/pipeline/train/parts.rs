@@ -29,7 +29,6 @@ impl Part {
     }
 
     /// The phase in the middle of its phases.
-    #[must_use]
     pub(super) fn middle(&self) -> usize {
         self.phases.start + self.phases.len() / 2
     }

@@ -23,7 +23,6 @@ pub fn open_datasets(task: &TrainTask<'_>) -> Result<Vec<Dataset>, StageError> {
 }
 
 /// The step that a task is: the version that it makes names it.
-#[must_use]
 pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
     let parent = task.parent.map_or("none".to_owned(), |parent| parent.content.to_string());
     let mut inputs = vec![

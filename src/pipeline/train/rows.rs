@@ -71,7 +71,6 @@ impl TrainingRow {
     pub const WEIGHT_ONE: u16 = 256;
 
     /// A row that counts in full.
-    #[must_use]
     pub const fn new(position: Position, target: Score) -> Self {
         Self { position, target, weight: Self::WEIGHT_ONE, place: 0 }
     }
@@ -91,7 +90,6 @@ impl AsRef<Position> for JudgedRow {
 
 impl TrainingSet {
     /// Rows in memory, none of them held out.
-    #[must_use]
     pub fn of_rows(rows: &[TrainingRow]) -> Self {
         let mut training = Blocks::new(PathBuf::new(), u64::MAX);
         training.extend(rows).and_then(|()| training.finish()).expect("nothing is written");

@@ -21,7 +21,6 @@ use std::ops::Range;
 
 /// How many parts of a training are wide, and how many parts it has. Wide ones come first; once they are finished, the others
 /// can be learned in any order. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
-#[must_use]
 pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
     let plan = Plan::new(&task.features, task.config);
     [plan.wide.len(), plan.parts().len()]
@@ -208,14 +207,12 @@ impl<'a> TrainShards<'a> {
 }
 
 /// Row visits of each part, by number, as if every number of empty squares from 1 to 60 had equally many rows.
-#[must_use]
 pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
     let rows = datasets.iter().map(|dataset| dataset.manifest().rows(POSITIONS.name)).sum();
     visits_of_parts(&task.features, task.config, rows)
 }
 
 /// About how often each part of a training on this number of rows visits one of them.
-#[must_use]
 pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
     let weight = |part: &&Part| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);

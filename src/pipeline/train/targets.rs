@@ -5,7 +5,6 @@ use crate::artifact::PositionRow;
 use crate::engine::{Discs, Position, Score, Square};
 
 /// The target of each row of one game for its side to move; `None` where the label that it needs is missing.
-#[must_use]
 pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
     match target {
         Target::Result {} => rows.iter().map(|(_, row)| result(row)).collect(),

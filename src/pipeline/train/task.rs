@@ -94,7 +94,6 @@ impl TryFrom<Vec<LambdaRange>> for Lambda {
 
 impl Lambda {
     /// λ for a number of empty squares.
-    #[must_use]
     pub fn at(&self, empties: u8) -> f64 {
         let begun = self.0.iter().rfind(|range| empties <= range.most());
         begun.unwrap_or(&self.0[0]).at(empties)
@@ -345,7 +344,6 @@ pub struct TrainMetrics {
 
 impl TrainMetrics {
     /// The learning curve up to the training on all games; none if it was not asked for.
-    #[must_use]
     pub fn whole_curve(&self) -> Vec<CurvePoint> {
         let (target, LabelErrors { score, result, exact }) = (self.after.all, &self.labels);
         let [score, result, exact] = [score.all, result.all, exact.all];

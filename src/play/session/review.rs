@@ -27,13 +27,11 @@ pub struct ReviewedMove {
 
 impl ReviewedMove {
     /// What the move lost against the best one; never less than zero.
-    #[must_use]
     pub fn loss(&self) -> Score {
         self.best_score - self.score
     }
 
     /// Whether the move lost two discs or more.
-    #[must_use]
     pub fn is_turning_point(&self) -> bool {
         Score::from(TURNING_POINT) <= self.loss()
     }

@@ -29,7 +29,6 @@ impl Level {
     }
 
     /// The limits of its searches.
-    #[must_use]
     pub fn limits(self) -> Limits {
         let mpc = if self.0 < SELECTIVE_MIN { MpcLevel::FullWidth } else { MpcLevel::P95 };
         Limits { exact_empties: EXACT_EMPTIES_MAX.min(2 * self.0), mpc, ..Limits::full_width(Depth(self.0)) }

@@ -26,7 +26,6 @@ pub struct Changes {
 
 impl Changes {
     /// Compares a model with another one; `documents` are those of the registry.
-    #[must_use]
     pub fn new(model: &LoadedModel, other: &LoadedModel, documents: &[ModelDocument]) -> Self {
         let [before, after] = [other, model].map(|model| stages_behind(model, documents));
         let evaluations = [&other.model.evaluation, &model.model.evaluation];

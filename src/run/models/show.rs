@@ -81,7 +81,6 @@ impl ModelHistory {
     }
 
     /// Whether the model is the champion.
-    #[must_use]
     pub fn is_champion(&self) -> bool {
         self.promotion == Some(self.promotion_count)
     }
