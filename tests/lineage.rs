@@ -297,6 +297,34 @@ fn a_restart_says_what_is_lost_and_removes_it_alone() {
 }
 
 #[test]
+fn a_restart_makes_again_what_it_removes_and_refuses_what_is_not_there() {
+    let workspace = copy_of_run();
+    let config = tiny(&workspace, "run", &[("run.generations", "1")]);
+    let before = data(&workspace);
+    for options in ["--restart 9", "--restart 9 --dry-run"] {
+        check(
+            &workspace,
+            &format!("--config {config} {options}"),
+            2,
+            &["--restart 9: run run has begun 2 generations"],
+        );
+    }
+    assert!(data(&workspace) == before);
+    check(
+        &workspace,
+        &format!("--config {config} --restart 2 --dry-run"),
+        0,
+        &["keep    generation 1\n", "make    generation 2\n"],
+    );
+    assert!(data(&workspace) == before);
+    check(&workspace, &format!("--config {config} --restart 2"), 0, &["restart: removing generation 2: "]);
+    let played = |data: &BTreeMap<String, Vec<u8>>| -> Vec<Vec<u8>> {
+        data.iter().filter(|(name, _)| name.contains("selfplay")).map(|(_, bytes)| bytes.clone()).collect()
+    };
+    assert!(played(&data(&workspace)) == played(&before), "the second generation was not made again");
+}
+
+#[test]
 fn a_restart_that_was_interrupted_is_finished_by_the_next_call() {
     let workspace = copy_of_run();
     let path = workspace.path("models/run/lineage.json");

@@ -11,10 +11,10 @@ pub fn is_line(text: &str) -> bool {
 }
 
 /// Reads a text that must be a line.
-pub(crate) fn line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn line<'de, T: From<String>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let text = String::deserialize(deserializer)?;
     if is_line(&text) {
-        return Ok(text);
+        return Ok(text.into());
     }
     let shown: String = text.chars().take(40).collect();
     Err(de::Error::custom(format!("{shown:?} is not one line of 1 to {BYTES_MAX} bytes")))

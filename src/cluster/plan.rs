@@ -63,6 +63,7 @@ impl Plan {
     pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
         let (format, algorithm, shards) = (PlanFormat::CURRENT, task.stage().algorithm(), Vec::new());
         let (seed, generation, stage) = StagePlan::new(task)?;
+        stage.check().map_err(StageError::Setting)?;
         Ok(Self { format, algorithm, shards, recipe: task.recipe()?, seed, generation, stage })
     }
 

@@ -1,6 +1,6 @@
 //! What a plan says of each stage, and the task that it stands for.
 
-use super::inputs::{PlannedDataset, PlannedModel, text_of};
+use super::inputs::{PlannedDataset, PlannedModel, check_output, text_of};
 use crate::artifact::model::features_file::{features_text, parse_features};
 use crate::artifact::{ArtifactError, PartRange, Registry};
 use crate::pipeline::StageError;
@@ -150,6 +150,13 @@ impl StagePlan {
 
     /// Checks everything that can be checked without the inputs, as if a person had typed it.
     pub(super) fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Generate { output, .. } | Self::Gate { output, .. } => check_output(output)?,
+            Self::Train { registry, .. } => check_output(registry)?,
+            Self::FitMpc { registry, output, .. } => {
+                [registry, output].into_iter().try_for_each(|to| check_output(to))?
+            }
+        }
         match self {
             Self::Generate { config, book, .. } if config.openings.book().is_some() == book.is_empty() => {
                 Err("its book is not the one that its config asks for".into())

@@ -80,7 +80,7 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
     let lineage = Lineage::read(task.config, task.registry, task.datasets)?;
     let next = run_steps(&lineage)?.next;
     let next = if let Change::Restart(from) = task.change { from.min(next) } else { next };
-    let last = task.generations.last(lineage.config.config.run.generations, next);
+    let last = lineage.last(task.generations, lineage.begun_before(task.change)?, next);
     let calls = read_calls(task.registry.folder())?;
     let is_over = AtomicBool::new(false);
     let (timing, ended) = channel::<()>();

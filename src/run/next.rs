@@ -89,6 +89,7 @@ impl Lineage<'_> {
         generations: Generations,
         announce: impl Fn(&Loss),
     ) -> Result<Next, StageError> {
+        let begun = self.begun_before(change)?;
         if let Some(from) = self.file.restart {
             self.restart(from)?;
         }
@@ -100,7 +101,8 @@ impl Lineage<'_> {
         }
         self.take_config(change)?;
         self.write()?;
-        let (next, last) = self.coming(generations)?;
+        let next = self.coming()?;
+        let last = self.last(generations, begun, next);
         if next <= last {
             self.open_generation(next)?;
             self.write()?;
@@ -118,24 +120,42 @@ impl Lineage<'_> {
         change: Change,
         generations: Generations,
     ) -> Result<(Next, Option<Loss>), StageError> {
+        let begun = self.begun_before(change)?;
         let restart = if let Change::Restart(from) = change { Some(from) } else { self.file.restart };
         let loss = restart.map(|from| self.loss(from)).transpose()?.flatten();
         if let Some(from) = restart {
             self.forget(from, loss.as_ref());
         }
         self.take_config(change)?;
-        let (next, last) = match restart {
-            Some(from) => {
-                let next = from.min(self.finished() + 1);
-                (next, generations.last(self.config.config.run.generations, next))
-            }
-            None => self.coming(generations)?,
+        let next = match restart {
+            Some(from) => from.min(self.finished() + 1),
+            None => self.coming()?,
         };
-        Ok((self.next(next, last)?, loss))
+        Ok((self.next(next, self.last(generations, begun, next))?, loss))
     }
 
-    /// The next generation and the last of this call, unless a finished stage was made from other inputs.
-    fn coming(&self, generations: Generations) -> Result<(u32, u32), StageError> {
+    /// The generations that a restart makes again, if they are not named: those that had begun; 0 without a restart.
+    ///
+    /// # Errors
+    ///
+    /// A restart from a generation that is not there.
+    pub fn begun_before(&self, change: Change) -> Result<u32, StageError> {
+        let Change::Restart(from) = change else { return Ok(0) };
+        let begun = self.file.generations.last().map_or(0, |entry| entry.generation);
+        if begun + 1 < from {
+            let reason = format!("--restart {from}: run {} has begun {begun} generations", self.config.name);
+            return Err(StageError::Setting(format!("{reason}\nrestart from generation {begun} or earlier")));
+        }
+        Ok(begun)
+    }
+
+    /// The last generation of a call of which `next` is the first.
+    pub fn last(&self, generations: Generations, begun: u32, next: u32) -> u32 {
+        generations.last(self.config.config.run.generations.max(begun), next)
+    }
+
+    /// The next generation, unless a finished stage was made from other inputs.
+    fn coming(&self) -> Result<u32, StageError> {
         let steps = run_steps(self)?;
         let finished = self.finished();
         let stale = steps.stages.iter().find(|state| state.state == State::Stale && state.generation <= finished);
@@ -147,7 +167,7 @@ impl Lineage<'_> {
                 state.because.as_deref().unwrap_or("which ones is not known")
             )));
         }
-        Ok((steps.next, generations.last(self.config.config.run.generations, steps.next)))
+        Ok(steps.next)
     }
 
     /// What a generation needs.
