@@ -73,7 +73,7 @@ def elo(interval):
     """An Elo difference with its interval, or the bound that is known where all games were won or lost, as renma prints it."""
     if not isinstance(interval, list) or len(interval) != 3 or any(number(end, "d") == UNKNOWN for end in interval):
         return UNKNOWN
-    # Zero is printed without a sign of its own.
+    # No minus sign before a zero.
     middle, low, high = (round(end) + 0 for end in interval)
     if ELO_KNOWN <= high:
         return "unknown" if low <= -ELO_KNOWN else f"> {low:+d}"

@@ -305,7 +305,10 @@ const LIES: [(&str, Lie); 6] = [
         let length = rows[5].moves.len();
         rows[5].moves.truncate(length - 2);
     }),
-    ("moves, ", |rows| rows[7].moves.replace_range(0..2, "a1")),
+    ("moves, ", |rows| {
+        let end = rows[7].moves.len() - 2;
+        rows[7].moves.replace_range(end - 2..end, "d4");
+    }),
 ];
 
 #[test]

@@ -261,7 +261,7 @@ mod tests {
                  from 0 to 1, or with two, for even and odd numbers of empty squares",
             ),
             ("[train]\nrule = 1", 2, "train.rule = 1: expected \"delta\""),
-            ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes"),
+            ("[run]\nstart = 1", 2, "run.start = 1: expected a text in quotes, on one line"),
             (
                 "[generate]\nmpc_level = 1000",
                 2,
@@ -352,7 +352,7 @@ mod tests {
             (
                 "[generate]\nopenings = \"book\"",
                 2,
-                "generate.book is missing: openings = \"book\" needs it; expected a text in quotes",
+                "generate.book is missing: openings = \"book\" needs it; expected a text in quotes, on one line",
             ),
         ] {
             check(text, Some(line), reason);

@@ -133,7 +133,7 @@ pub(super) enum Deep {
 }
 
 impl Deep {
-    /// The ranges of empty squares with predictions of their own.
+    /// The ranges of empty squares with separate predictions.
     pub(super) const fn ranges(self) -> &'static [[u8; 2]] {
         if let Self::End = self { &END_RANGES } else { &RANGES }
     }
