@@ -49,7 +49,8 @@ impl GcPlan {
 ///
 /// # Errors
 ///
-/// A folder that is in use ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
+/// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or what the system refuses to read: then nothing is known
+/// for sure.
 pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     let documents = lineage.registry.documents()?;
     check_idle(lineage.registry, lineage.datasets)?;
@@ -125,7 +126,7 @@ fn closed_file(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Clo
         let closing = closed.generation + 1..=last;
         let lines = closing.map(|generation| generation_line(lineage, documents, generation));
         // The last chance: candidates may be removed.
-        closed.generations.extend(measured(lines.collect::<Result<_, _>>()?, lineage.registry));
+        closed.generations.extend(measured(lines.collect::<Result<_, _>>()?, lineage.registry)?);
         closed.generation = last;
         let content = lineage.player(last + 1)?.content;
         let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == content);
