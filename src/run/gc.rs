@@ -16,6 +16,7 @@ use crate::artifact::{
 };
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::train::checkpoint::remove_published;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -82,6 +83,9 @@ pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
         if !is_behind_link(root, root)? {
             sweep_tree(root)?;
         }
+    }
+    if !is_behind_link(registry, registry)? {
+        remove_published(lineage.registry)?;
     }
     if lineage.config.config.run.keep_generations == 0 || !is_folder(registry)? {
         return Ok(plan);
