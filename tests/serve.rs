@@ -45,8 +45,19 @@ impl Server {
 
     /// Sends bytes and returns the status of the answer, its head and its body; status 0 is none.
     fn send(&self, bytes: &[u8]) -> (u16, String, String) {
+        Self::finish(self.begin(b""), bytes)
+    }
+
+    /// A connection on which the beginning of a request was sent.
+    fn begin(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    }
+
+    /// Sends the rest, and returns as [`Server::send`].
+    fn finish(mut stream: TcpStream, bytes: &[u8]) -> (u16, String, String) {
         // The server may refuse and close before it has read everything.
         stream.write_all(bytes).ok();
         let mut answer = Vec::new();
@@ -62,13 +73,16 @@ impl Server {
     }
 
     fn post(&self, path: &str, body: &str) -> (u16, String) {
-        let (port, len) = (self.port, body.len());
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n\
-             Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n"
-        );
-        let (status, _, body) = self.send(format!("{head}{body}").as_bytes());
+        let (status, _, body) = self.send(self.request(path, body).as_bytes());
         (status, body)
+    }
+
+    fn request(&self, path: &str, body: &str) -> String {
+        let (port, len) = (self.port, body.len());
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n\
+             Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n{body}"
+        )
     }
 
     fn ask(&self, path: &str, request: &Value) -> Value {
@@ -119,7 +133,14 @@ fn a_run_is_what_its_pipeline_left_in_the_registry() {
     // More than a record ever has, in a file that takes no room.
     std::fs::File::create(registry.path().join("run.json")).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(server.get("/api/run").0, 500);
-    std::fs::remove_file(registry.path().join("report.html")).unwrap();
+    let report = registry.path().join("report.html");
+    for target in ["run.json", "/etc/passwd", "report.html"] {
+        std::fs::remove_file(&report).unwrap();
+        std::os::unix::fs::symlink(target, &report).unwrap();
+        let (status, _, body) = server.get("/report");
+        assert!(status == 500 && body.contains("report.html: it is a symbolic link"), "{target}: {status} {body}");
+    }
+    std::fs::remove_file(&report).unwrap();
     std::fs::create_dir(registry.path().join("report.html")).unwrap();
     assert_eq!(server.get("/report").0, 500);
     assert_eq!(server.get("/run").0, 200);
@@ -163,6 +184,24 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
         assert_eq!(server.send(request.as_bytes()).0, expected, "{request:.80}");
     }
     assert_eq!(server.get("/").0, 200);
+}
+
+#[test]
+fn who_sends_a_request_slowly_makes_way_for_others() {
+    let server = Server::start();
+    let request = server.request("/api/position", "{}");
+    let (begin, end) = request.split_at(request.len() - 1);
+    let mut slow: Vec<Option<TcpStream>> = (0..40).map(|_| Some(server.begin(begin.as_bytes()))).collect();
+    let mut finish = |place: usize| Server::finish(slow[place].take().unwrap(), end.as_bytes()).0;
+    assert_eq!(server.get("/").0, 200);
+    // The page did not wait until the others had used up their time: only the oldest of them were dropped.
+    assert_eq!([31, 39, 0, 8].map(&mut finish), [200, 200, 0, 0]);
+    // Who waits for a search is not slow.
+    let game = json!({"moves": "f5d6c3d3c4", "level": 12}).to_string();
+    let searching = server.begin(server.request("/api/analysis", &game).as_bytes());
+    let begun: Vec<TcpStream> = (0..80).map(|_| server.begin(begin.as_bytes())).collect();
+    assert_eq!(Server::finish(searching, b"").0, 200);
+    drop(begun);
 }
 
 #[test]
