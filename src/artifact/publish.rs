@@ -6,8 +6,9 @@
 pub mod temporary;
 
 use super::error::ArtifactError;
+use super::panics::caught;
 use std::ffi::OsString;
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, File, FileType};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ impl PendingFolder {
 
     /// The folder to write to.
     pub fn path(&self) -> &Path {
-        self.temporary.folder.path()
+        &self.temporary.path
     }
 
     /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
@@ -127,7 +128,7 @@ impl PendingFolder {
         let parent = File::open(&self.parent).map_err(failed)?;
         match fs::rename(self.path(), &path) {
             Ok(()) => {
-                self.temporary.folder.disable_cleanup(true);
+                self.temporary.is_gone = true;
                 sync_name(&parent, &path).map(|()| true)
             }
             Err(error) if error.kind() != io::ErrorKind::StorageFull && exists(&path)? => Ok(false),
@@ -169,10 +170,15 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
         return Err(ArtifactError::unfit(folder, "it is a link or a file: only a folder itself is removed"));
     }
     let parent = parent(folder);
-    let aside = TemporaryFolder::new(parent).map_err(failed)?;
-    fs::rename(folder, aside.folder.path().join(REMOVED_NAME)).map_err(failed)?;
+    let mut aside = TemporaryFolder::new(parent).map_err(failed)?;
+    fs::rename(folder, aside.path.join(REMOVED_NAME)).map_err(failed)?;
     sync_folder(parent)?;
-    aside.folder.close().map_err(failed)
+    aside.remove().map_err(failed)
+}
+
+/// The result of some work on folders: the standard library panics if the system fails to close one.
+fn closed<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    caught(work).unwrap_or_else(|| Err(io::Error::other("a folder could not be closed")))
 }
 
 /// Removes a file, if it is there.
@@ -308,8 +314,17 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
 ///
 /// A path that is not a folder, or whatever the system refuses.
 pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
-    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let names = closed(|| fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect());
     names.map_err(|source| ArtifactError::io("read", folder, source))
+}
+
+/// An entry of a folder, which need not be open any more. Links are not followed.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Entry {
+    pub path: PathBuf,
+    pub name: OsString,
+    pub file_type: FileType,
 }
 
 /// The entries of a folder, in no order; none if it does not exist.
@@ -317,8 +332,21 @@ pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
 /// # Errors
 ///
 /// Whatever the system refuses.
-pub fn entries_in(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
-    match fs::read_dir(folder).and_then(Iterator::collect) {
+pub fn entries_in(folder: &Path) -> Result<Vec<Entry>, ArtifactError> {
+    let read = || {
+        let mut entries = Vec::new();
+        for found in fs::read_dir(folder)? {
+            let found = found?;
+            match found.file_type() {
+                Ok(file_type) => entries.push(Entry { path: found.path(), name: found.file_name(), file_type }),
+                // Another process has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(entries)
+    };
+    match closed(read) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
         other => other.map_err(|source| ArtifactError::io("read", folder, source)),
     }
@@ -328,8 +356,8 @@ pub fn entries_in(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
 pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
     let mut bytes = 0;
     for entry in entries_in(folder)? {
-        bytes += match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
+        bytes += match fs::symlink_metadata(&entry.path) {
+            Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path)?,
             Ok(metadata) => metadata.len(),
             // A running stage may have removed its temporary file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
@@ -377,6 +405,13 @@ mod tests {
         assert!(result.unwrap_err().may_pass());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_closed_is_an_error() {
+        let error = closed(|| -> io::Result<()> { panic!("unexpected error during closedir") }).unwrap_err();
+        assert_eq!(error.to_string(), "a folder could not be closed");
+        assert_eq!(closed(|| Ok(1)).unwrap(), 1);
     }
 
     #[test]

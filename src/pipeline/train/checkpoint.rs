@@ -37,9 +37,9 @@ pub fn remove_published(registry: &Registry) -> Result<(), ArtifactError> {
         other => other?,
     };
     let documents = registry.documents()?;
-    left.retain(|entry| documents.iter().any(|document| *entry.file_name() == *document.origin.step.short()));
+    left.retain(|entry| documents.iter().any(|document| *entry.name == *document.origin.step.short()));
     // Another call may have removed one before it gave the lock back.
-    left.iter().try_for_each(|entry| if exists(&entry.path())? { remove_folder(&entry.path()) } else { Ok(()) })
+    left.iter().try_for_each(|entry| if exists(&entry.path)? { remove_folder(&entry.path) } else { Ok(()) })
 }
 
 /// Where the parts of one training are kept.
