@@ -8,6 +8,7 @@ pub mod line;
 pub mod lock;
 pub mod model;
 pub mod output;
+pub mod panics;
 pub mod publish;
 pub mod scratch;
 pub mod seal;

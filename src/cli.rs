@@ -30,7 +30,7 @@ mod status;
 mod train;
 
 use crate::artifact::ArtifactError;
-use crate::artifact::table::is_decoding;
+use crate::artifact::panics;
 use crate::exit_code;
 use arguments::{Arguments, Command, help};
 use clap::FromArgMatches;
@@ -56,7 +56,7 @@ pub fn main() -> ExitCode {
     };
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !is_decoding() {
+        if !panics::is_expected() {
             default_hook(panic);
         }
     }));

@@ -143,6 +143,13 @@ def play_to_the_end(page):
     page.wait(lambda: page.moves() == ["f5"], "and played again")
     page.run("document.getElementById('level').value = 3")
     Select(page.by("side")).select_by_visible_text("white")
+    page.wait(lambda: len(page.moves()) == 2, "the engine replies")
+    both = page.moves()
+    page.click("undo")
+    page.wait(lambda: page.moves() == [], "a move is taken back with its reply")
+    page.click("redo")
+    page.wait(lambda: page.moves() == both, "and both are played again")
+    equal(page.by("side").get_attribute("value"), "O", "the engine plays white after that")
     while True:
         page.wait(lambda: page.text("status").startswith(("Black to move", "White passes", "Black wins", "White wins", "Draw")),
                   "the engine replies")

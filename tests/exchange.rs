@@ -286,6 +286,26 @@ fn parquet_may_be_compressed_in_any_way() {
 }
 
 #[test]
+fn copies_of_a_position_that_take_no_room_are_refused() {
+    let workspace = Workspace::new();
+    let (Black(black), White(white)) = ColoredPosition::START.boards();
+    for (rows, code) in [(1 << 10, 0), (1 << 18, 65)] {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("black", Arc::new(UInt64Array::from(vec![black; rows]))),
+            ("white", Arc::new(UInt64Array::from(vec![white; rows]))),
+            ("black_to_move", Arc::new(BooleanArray::from(vec![true; rows]))),
+            ("score", Arc::new(Int32Array::from(vec![0; rows]))),
+        ];
+        write_compressed(&workspace, "copies.parquet", columns, Compression::ZSTD(ZstdLevel::default()));
+        let bytes = std::fs::metadata(workspace.path("copies.parquet")).unwrap().len();
+        let outcome = workspace.run("dataset import copies.parquet --format parquet --output out");
+        assert_eq!(outcome.code, Some(code), "{rows} rows in {bytes} bytes: {}", outcome.stderr);
+        let words = format!("copies.parquet: it has {rows} rows in {bytes} bytes");
+        assert_eq!(outcome.stderr.contains(&words), code == 65, "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn anybodys_parquet_becomes_a_dataset() {
     let workspace = Workspace::new();
     let (Black(black), White(white)) = ColoredPosition::START.boards();

@@ -187,12 +187,17 @@ fn clearing_away_sweeps_all_dead_drafts_of_a_run() {
     ] {
         plant(&workspace, name);
     }
+    let trained = Registry::new(&workspace.path("models/run")).documents().unwrap().remove(0).origin.step;
+    let [learned, unfinished] = [&trained.short()[..], "000000000000"]
+        .map(|step| plant(&workspace, &format!("models/run/.train.checkpoints/{step}/part-00000")));
     let planted = temporaries(&workspace.path(""));
     let (living, lock) = plant_living(&workspace, "datasets/run/selfplay/generation=0001/games/.tmp-live");
     workspace.done("gc --config configs/run.toml --dry-run");
     assert_eq!(temporaries(&workspace.path("")).len(), planted.len() + 1);
+    assert!(learned.exists());
     workspace.done("gc --config configs/run.toml");
     assert_eq!(temporaries(&workspace.path("")), [living]);
+    assert!(!learned.exists() && unfinished.exists(), "only those of published models are done with");
     drop(lock);
     workspace.done("gc --config configs/run.toml");
     assert!(temporaries(&workspace.path("")).is_empty());

@@ -345,6 +345,26 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
 }
 
 #[test]
+fn nothing_is_closed_while_a_candidate_cannot_be_read() {
+    let workspace = copy_of_run();
+    config(&workspace, "1", "1");
+    // The system refuses to follow a link to itself. A file that is gone or damaged would be no reason to wait.
+    let weights = workspace.path("models/run/v0002/weights.parquet");
+    let bytes = std::fs::read(&weights).unwrap();
+    std::fs::remove_file(&weights).unwrap();
+    std::os::unix::fs::symlink("weights.parquet", &weights).unwrap();
+    let before = || (generations(&workspace, "generate"), Registry::new(&workspace.path("models/run")).ids().unwrap());
+    let whole = before();
+    check(&workspace, &format!("gc --config {CONFIG}"), 1, &["cannot read", "v0002/weights.parquet"]);
+    assert!(before() == whole && !workspace.path("models/run/closed.json").exists());
+    std::fs::remove_file(&weights).unwrap();
+    std::fs::write(&weights, bytes).unwrap();
+    workspace.done(&format!("gc --config {CONFIG}"));
+    let closed = ClosedFile::read(&workspace.path("models/run")).unwrap();
+    assert!(closed.generations.len() == 3 && closed.generations.iter().all(|line| line.exact_mae.is_some()));
+}
+
+#[test]
 fn a_run_that_clears_away_as_it_goes_makes_the_same_champions() {
     let workspace = Workspace::new();
     config(&workspace, "1", "2");

@@ -45,8 +45,19 @@ impl Server {
 
     /// Sends bytes and returns the status of the answer, its head and its body; status 0 is none.
     fn send(&self, bytes: &[u8]) -> (u16, String, String) {
+        Self::finish(self.begin(b""), bytes)
+    }
+
+    /// A connection on which the beginning of a request was sent.
+    fn begin(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.write_all(bytes).unwrap();
+        stream
+    }
+
+    /// Sends the rest, and returns as [`Server::send`].
+    fn finish(mut stream: TcpStream, bytes: &[u8]) -> (u16, String, String) {
         // The server may refuse and close before it has read everything.
         stream.write_all(bytes).ok();
         let mut answer = Vec::new();
@@ -62,13 +73,16 @@ impl Server {
     }
 
     fn post(&self, path: &str, body: &str) -> (u16, String) {
-        let (port, len) = (self.port, body.len());
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n\
-             Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n"
-        );
-        let (status, _, body) = self.send(format!("{head}{body}").as_bytes());
+        let (status, _, body) = self.send(self.request(path, body).as_bytes());
         (status, body)
+    }
+
+    fn request(&self, path: &str, body: &str) -> String {
+        let (port, len) = (self.port, body.len());
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost:{port}\r\nOrigin: http://localhost:{port}\r\n\
+             Content-Type: application/json\r\nContent-Length: {len}\r\n\r\n{body}"
+        )
     }
 
     fn ask(&self, path: &str, request: &Value) -> Value {
@@ -119,7 +133,14 @@ fn a_run_is_what_its_pipeline_left_in_the_registry() {
     // More than a record ever has, in a file that takes no room.
     std::fs::File::create(registry.path().join("run.json")).unwrap().set_len(1 << 40).unwrap();
     assert_eq!(server.get("/api/run").0, 500);
-    std::fs::remove_file(registry.path().join("report.html")).unwrap();
+    let report = registry.path().join("report.html");
+    for target in ["run.json", "/etc/passwd", "report.html"] {
+        std::fs::remove_file(&report).unwrap();
+        std::os::unix::fs::symlink(target, &report).unwrap();
+        let (status, _, body) = server.get("/report");
+        assert!(status == 500 && body.contains("report.html: it is a symbolic link"), "{target}: {status} {body}");
+    }
+    std::fs::remove_file(&report).unwrap();
     std::fs::create_dir(registry.path().join("report.html")).unwrap();
     assert_eq!(server.get("/report").0, 500);
     assert_eq!(server.get("/run").0, 200);
@@ -166,6 +187,24 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
 }
 
 #[test]
+fn who_sends_a_request_slowly_makes_way_for_others() {
+    let server = Server::start();
+    let request = server.request("/api/position", "{}");
+    let (begin, end) = request.split_at(request.len() - 1);
+    let mut slow: Vec<Option<TcpStream>> = (0..40).map(|_| Some(server.begin(begin.as_bytes()))).collect();
+    let mut finish = |place: usize| Server::finish(slow[place].take().unwrap(), end.as_bytes()).0;
+    assert_eq!(server.get("/").0, 200);
+    // The page did not wait until the others had used up their time: only the oldest of them were dropped.
+    assert_eq!([31, 39, 0, 8].map(&mut finish), [200, 200, 0, 0]);
+    // Who waits for a search is not slow.
+    let game = json!({"moves": "f5d6c3d3c4", "level": 12}).to_string();
+    let searching = server.begin(server.request("/api/analysis", &game).as_bytes());
+    let begun: Vec<TcpStream> = (0..80).map(|_| server.begin(begin.as_bytes())).collect();
+    assert_eq!(Server::finish(searching, b"").0, 200);
+    drop(begun);
+}
+
+#[test]
 fn a_game_is_played_to_its_end_by_the_rules() {
     let server = Server::start();
     let (mut game, mut moves, mut black_values) = (Game::default(), String::new(), Vec::new());
@@ -209,6 +248,41 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     assert_eq!((reviewed.len(), &review["complete"]), (moves.len() / 2, &json!(true)));
     let reviewed: Vec<f64> = reviewed.iter().map(|reviewed| reviewed["black_value"].as_f64().unwrap()).collect();
     assert_eq!(reviewed, black_values);
+}
+
+#[test]
+fn a_review_has_the_values_of_eval_at_the_same_depth() {
+    // Every third move is the first legal one, the others the last: passes, and mistakes of both sides.
+    let mut game = Game::default();
+    while !game.is_over() {
+        let moves: Vec<_> = game.to_move().position.children().collect();
+        game.play(moves[if game.plies().len() % 3 == 0 { 0 } else { moves.len() - 1 }].0).unwrap();
+    }
+    let moves: String = game.moves().map(|square| square.to_string()).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let games = folder.path().join("games.txt");
+    std::fs::write(&games, format!("{moves}\n")).unwrap();
+    let mut eval = Command::new(env!("CARGO_BIN_EXE_renma"));
+    eval.args(["eval", "--review", "--json", "--model", "builtin:square-weights", "--depth", "3"]);
+    let output = eval.args(["--exact-empties", "6", "--progress", "none"]).arg(&games).output().unwrap();
+    let values: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let expected = values["positions"][0]["played"].as_array().unwrap().iter().enumerate().map(|(index, played)| {
+        let discs = |key: &str| played[key].as_f64().unwrap() / 1000.0;
+        let sign = if played["side"] == "X" { 1.0 } else { -1.0 };
+        json!({
+            "index": index,
+            "square": played["move"],
+            "best": played["best_move"],
+            "black_value": sign * discs("best_score"),
+            "loss": discs("loss"),
+            "exact": played["exact"],
+            "turning_point": played["turning_point"],
+        })
+    });
+    // Of level 3: as deep, and exact from as many empty squares on.
+    let review = Server::start().ask("/api/review", &json!({"moves": moves, "level": 3}));
+    assert_eq!(review["moves"], expected.collect::<Value>());
+    assert_eq!((review["moves"].as_array().unwrap().len(), &review["complete"]), (game.moves().count(), &json!(true)));
 }
 
 #[test]

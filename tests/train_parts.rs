@@ -187,6 +187,20 @@ fn parts_in_any_order_make_the_model_of_one_training() {
 }
 
 #[test]
+fn checkpoints_of_a_published_model_are_removed_by_the_next_training() {
+    let lesson = Lesson::new(&[]);
+    lesson.train("registry");
+    let left = lesson.part("registry", 0);
+    let unfinished = left.parent().unwrap().with_file_name("000000000000").join("part-00000");
+    for path in [&left, &unfinished] {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "learned").unwrap();
+    }
+    assert_eq!(lesson.train("registry"), 0);
+    assert!(!left.parent().unwrap().exists() && unfinished.exists());
+}
+
+#[test]
 fn a_learning_curve_is_left_to_the_end_of_the_training() {
     let lesson = Lesson::new(&[("train.learning_curve", "true")]);
     let all = lesson.train("whole");

@@ -68,6 +68,18 @@ pub enum ArtifactError {
         /// The system's own words.
         source: io::Error,
     },
+    /// A file or folder that is whole and has its name, which the disk may not have yet.
+    #[error(
+        "{} is there and whole, but a loss of power may undo it: its folder cannot be synced\n\
+         keep it if `sync` succeeds, or else check the disk",
+        path.display()
+    )]
+    Unsynced {
+        /// What has its name.
+        path: PathBuf,
+        /// The system's own words.
+        source: io::Error,
+    },
 }
 
 impl ArtifactError {
@@ -99,7 +111,7 @@ impl ArtifactError {
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Busy { .. } => true,
-            Self::Io { source, .. } => matches!(
+            Self::Io { source, .. } | Self::Unsynced { source, .. } => matches!(
                 source.kind(),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::Interrupted
             ),
@@ -115,6 +127,26 @@ impl ArtifactError {
             Self::Interrupted => exit_code::INTERRUPTED,
             error if error.may_pass() => exit_code::TRY_AGAIN,
             _ => exit_code::OTHER,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_synced_is_told_from_what_is_not_written() {
+        for (kind, code) in
+            [(io::ErrorKind::StorageFull, exit_code::TRY_AGAIN), (io::ErrorKind::Other, exit_code::OTHER)]
+        {
+            let error = ArtifactError::Unsynced { path: "out.csv".into(), source: kind.into() };
+            assert_eq!(error.exit_code(), code);
+            assert!(
+                error.to_string().starts_with("out.csv is there and whole, but a loss of power may undo it"),
+                "{error}"
+            );
+            assert!(!error.to_string().contains("cannot write"), "{error}");
         }
     }
 }

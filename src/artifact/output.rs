@@ -68,7 +68,8 @@ impl OutputFile {
     ///
     /// # Errors
     ///
-    /// A name that was taken in the meantime, or whatever the system refuses; then no file is new or changed.
+    /// A name that was taken in the meantime, or whatever the system refuses; then no file is new or changed, except after
+    /// [`ArtifactError::Unsynced`].
     pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
         let Self { path, kind, place } = self;
         match place {

@@ -1,12 +1,14 @@
 //! The only way to disk: files and folders appear whole or not at all.
 //!
-//! A temporary file is written in the same folder, synced, renamed over its name, and the folder is synced.
+//! A temporary file is written in the same folder, synced, renamed over its name, and the folder is synced. If that last step
+//! fails, the file is there, and the error says so ([`ArtifactError::Unsynced`]).
 
 pub mod temporary;
 
 use super::error::ArtifactError;
+use super::panics::caught;
 use std::ffi::OsString;
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, File, FileType};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -20,16 +22,17 @@ const REMOVED_NAME: &str = "removed";
 ///
 /// # Errors
 ///
-/// That of the check, or whatever the system refuses; then there is no new file, and an old one stays.
+/// That of the check, or whatever the system refuses; then there is no new file, and an old one stays, except after
+/// [`ArtifactError::Unsynced`].
 pub fn publish_file(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     check: impl FnOnce() -> Result<(), ArtifactError>,
 ) -> Result<(), ArtifactError> {
-    let file = write_beside(path, write)?;
+    let (file, folder) = write_beside(path, write)?;
     check()?;
     file.persist(path).map_err(|error| ArtifactError::io("write", path, error.error))?;
-    sync_folder(parent(path))
+    sync_name(&folder, path)
 }
 
 /// Writes a file as [`publish_file`] does, unless its name is taken: then nothing changes, and the result is `false`.
@@ -38,28 +41,29 @@ pub fn publish_new_file(
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<bool, ArtifactError> {
     // The system checks that the name is free and assigns it in one step, so no other file is lost in between.
-    match write_beside(path, write)?.persist_noclobber(path) {
-        Ok(_) => sync_folder(parent(path)).map(|()| true),
+    let (file, folder) = write_beside(path, write)?;
+    match file.persist_noclobber(path) {
+        Ok(_) => sync_name(&folder, path).map(|()| true),
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(ArtifactError::io("write", path, error.error)),
     }
 }
 
-/// Writes and syncs a temporary file in the folder of `path`.
+/// Writes and syncs a temporary file in the folder of `path`, which is open to be synced.
 fn write_beside(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> Result<NamedTempFile, ArtifactError> {
+) -> Result<(NamedTempFile, File), ArtifactError> {
     let failed = |source| ArtifactError::io("write", path, source);
-    let folder = parent(path);
-    fs::create_dir_all(folder).map_err(failed)?;
-    let file = temporary_file(folder).map_err(failed)?;
+    create_synced(parent(path)).map_err(failed)?;
+    let folder = File::open(parent(path)).map_err(failed)?;
+    let file = temporary_file(parent(path)).map_err(failed)?;
     set_mode(file.path(), 0o644).map_err(failed)?;
     let mut writer = BufWriter::with_capacity(1 << 16, file.as_file());
     write(&mut writer).and_then(|()| writer.flush()).map_err(failed)?;
     drop(writer);
     file.as_file().sync_all().map_err(failed)?;
-    Ok(file)
+    Ok((file, folder))
 }
 
 /// Writes bytes as a whole file.
@@ -107,7 +111,7 @@ impl PendingFolder {
 
     /// The folder to write to.
     pub fn path(&self) -> &Path {
-        self.temporary.folder.path()
+        &self.temporary.path
     }
 
     /// Gives the folder its name. `false`: the name was taken, and the folder stays pending.
@@ -121,11 +125,11 @@ impl PendingFolder {
         }
         sync_folder(self.path())?;
         set_mode(self.path(), 0o755).map_err(failed)?;
+        let parent = File::open(&self.parent).map_err(failed)?;
         match fs::rename(self.path(), &path) {
             Ok(()) => {
-                self.temporary.folder.disable_cleanup(true);
-                sync_folder(&self.parent)?;
-                Ok(true)
+                self.temporary.is_gone = true;
+                sync_name(&parent, &path).map(|()| true)
             }
             Err(error) if error.kind() != io::ErrorKind::StorageFull && exists(&path)? => Ok(false),
             Err(source) => Err(failed(source)),
@@ -135,7 +139,23 @@ impl PendingFolder {
 
 /// Creates a folder and those above it.
 pub fn create_folder(path: &Path) -> Result<(), ArtifactError> {
-    fs::create_dir_all(path).map_err(|source| ArtifactError::io("create", path, source))
+    create_synced(path).map_err(|source| ArtifactError::io("create", path, source))
+}
+
+/// Creates a folder and those above it, and syncs the folder in which each of them is new.
+fn create_synced(path: &Path) -> io::Result<()> {
+    let above = parent(path);
+    let mut created = fs::create_dir(path);
+    if above != path && created.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        create_synced(above)?;
+        created = fs::create_dir(path);
+    }
+    match created {
+        Ok(()) => File::open(above)?.sync_all(),
+        // Most are there already, and another process may be creating it too.
+        Err(_) if fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()) => Ok(()),
+        other => other,
+    }
 }
 
 /// Removes a folder. It disappears whole; a killed run may leave it behind as a temporary one.
@@ -150,10 +170,15 @@ pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
         return Err(ArtifactError::unfit(folder, "it is a link or a file: only a folder itself is removed"));
     }
     let parent = parent(folder);
-    let aside = TemporaryFolder::new(parent).map_err(failed)?;
-    fs::rename(folder, aside.folder.path().join(REMOVED_NAME)).map_err(failed)?;
+    let mut aside = TemporaryFolder::new(parent).map_err(failed)?;
+    fs::rename(folder, aside.path.join(REMOVED_NAME)).map_err(failed)?;
     sync_folder(parent)?;
-    aside.folder.close().map_err(failed)
+    aside.remove().map_err(failed)
+}
+
+/// The result of some work on folders: the standard library panics if the system fails to close one.
+fn closed<T>(work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    caught(work).unwrap_or_else(|| Err(io::Error::other("a folder could not be closed")))
 }
 
 /// Removes a file, if it is there.
@@ -289,8 +314,17 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
 ///
 /// A path that is not a folder, or whatever the system refuses.
 pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
-    let names = fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    let names = closed(|| fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect());
     names.map_err(|source| ArtifactError::io("read", folder, source))
+}
+
+/// An entry of a folder, which need not be open any more. Links are not followed.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Entry {
+    pub path: PathBuf,
+    pub name: OsString,
+    pub file_type: FileType,
 }
 
 /// The entries of a folder, in no order; none if it does not exist.
@@ -298,8 +332,21 @@ pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
 /// # Errors
 ///
 /// Whatever the system refuses.
-pub fn entries_in(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
-    match fs::read_dir(folder).and_then(Iterator::collect) {
+pub fn entries_in(folder: &Path) -> Result<Vec<Entry>, ArtifactError> {
+    let read = || {
+        let mut entries = Vec::new();
+        for found in fs::read_dir(folder)? {
+            let found = found?;
+            match found.file_type() {
+                Ok(file_type) => entries.push(Entry { path: found.path(), name: found.file_name(), file_type }),
+                // Another process has removed it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(entries)
+    };
+    match closed(read) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
         other => other.map_err(|source| ArtifactError::io("read", folder, source)),
     }
@@ -309,8 +356,8 @@ pub fn entries_in(folder: &Path) -> Result<Vec<DirEntry>, ArtifactError> {
 pub fn bytes_in(folder: &Path) -> Result<u64, ArtifactError> {
     let mut bytes = 0;
     for entry in entries_in(folder)? {
-        bytes += match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path())?,
+        bytes += match fs::symlink_metadata(&entry.path) {
+            Ok(metadata) if metadata.is_dir() => bytes_in(&entry.path)?,
             Ok(metadata) => metadata.len(),
             // A running stage may have removed its temporary file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
@@ -326,6 +373,11 @@ pub fn parent(path: &Path) -> &Path {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     }
+}
+
+/// Syncs the open folder of what has got its name.
+fn sync_name(folder: &File, path: &Path) -> Result<(), ArtifactError> {
+    folder.sync_all().map_err(|source| ArtifactError::Unsynced { path: path.to_owned(), source })
 }
 
 fn sync_folder(path: &Path) -> Result<(), ArtifactError> {
@@ -353,6 +405,45 @@ mod tests {
         assert!(result.unwrap_err().may_pass());
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_closed_is_an_error() {
+        let error = closed(|| -> io::Result<()> { panic!("unexpected error during closedir") }).unwrap_err();
+        assert_eq!(error.to_string(), "a folder could not be closed");
+        assert_eq!(closed(|| Ok(1)).unwrap(), 1);
+    }
+
+    #[test]
+    fn folders_are_created_as_deep_as_needed_and_only_where_a_folder_can_be() {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["a/b/c", "a/b/c", "a/b", "new/..", "."] {
+            create_folder(&root.path().join(name)).unwrap();
+        }
+        assert!(fs::metadata(root.path().join("a/b/c")).unwrap().is_dir());
+        publish_bytes(&root.path().join("file"), b"1").unwrap();
+        std::os::unix::fs::symlink(root.path().join("a"), root.path().join("link")).unwrap();
+        create_folder(&root.path().join("link/d")).unwrap();
+        for name in ["file", "file/a", "a/\0"] {
+            let path = root.path().join(name);
+            let error = create_folder(&path).unwrap_err().to_string();
+            assert_eq!(error, format!("cannot create {}", path.display()));
+        }
+        assert_eq!(fs::read_dir(root.path().join("a")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_synced_gets_no_new_file() {
+        let root = tempfile::tempdir().unwrap();
+        let [folder, file] = ["folder", "folder/file"].map(|name| root.path().join(name));
+        create_folder(&folder).unwrap();
+        // It can be written to but not opened, except by those who may do everything.
+        set_mode(&folder, 0o300).unwrap();
+        let results =
+            [publish_bytes(&file, b"1"), PendingFolder::new(&folder).and_then(|mut new| new.publish("new").map(drop))];
+        set_mode(&folder, 0o755).unwrap();
+        let found = [exists(&file).unwrap(), exists(&folder.join("new")).unwrap()];
+        assert_eq!(results.map(|result| result.is_ok()), found);
     }
 
     #[test]

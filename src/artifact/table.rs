@@ -5,6 +5,7 @@ pub mod row;
 
 use super::error::ArtifactError;
 use super::hash::ContentHash;
+use super::panics::caught;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
@@ -17,10 +18,8 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
-use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,26 +96,14 @@ pub struct FileEntry {
     pub content: ContentHash,
 }
 
-thread_local! {
-    static DECODING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this thread is decoding foreign bytes: a panic then becomes an error, and needs no message.
-pub fn is_decoding() -> bool {
-    DECODING.get()
-}
-
 /// Decodes foreign bytes. The parser can panic, as damaged footers make it (measured: 4 of 900).
 ///
 /// # Errors
 ///
 /// Why the bytes cannot be decoded.
 pub fn guarded<T, E: ToString>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
-    DECODING.set(true);
-    let result = catch_unwind(AssertUnwindSafe(decode));
-    DECODING.set(false);
-    let panicked = |_| "the Parquet reader gave up on it".to_owned();
-    result.map_err(panicked)?.map_err(|error| error.to_string())
+    let decoded = caught(decode).ok_or("the Parquet reader gave up on it")?;
+    decoded.map_err(|error| error.to_string())
 }
 
 /// The footer's own texts, by key.

@@ -169,12 +169,13 @@ fn tell_end(
     session: &Session,
     (folder, config): (Option<&Path>, Option<&Invocation>),
     registry: &Registry,
-    status: RunStatus,
+    mut status: RunStatus,
 ) -> anyhow::Result<()> {
     if session.quiet {
         return Ok(());
     }
-    status::tell(&status::measured(session, status, registry)?, registry, false)?;
+    status::measure(session, &mut status, registry)?;
+    status::tell(&status, registry, false)?;
     let program = std::env::args_os().next().unwrap_or_else(|| "renma".into());
     let program = quoted(Path::new(&program));
     let folder = folder.map_or_else(String::new, |folder| format!(" -C {}", quoted(folder)));

@@ -29,7 +29,7 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let registry = Registry::new(&models);
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
-        status = measured(session, status, &registry)?;
+        measure(session, &mut status, &registry)?;
     }
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));
@@ -51,8 +51,8 @@ pub(super) fn tell(status: &RunStatus, registry: &Registry, wide: bool) -> anyho
     Ok(())
 }
 
-pub(super) fn measured(session: &Session, status: RunStatus, registry: &Registry) -> anyhow::Result<RunStatus> {
-    Ok(session.context().pool()?.install(|| status.measured(registry)))
+pub(super) fn measure(session: &Session, status: &mut RunStatus, registry: &Registry) -> anyhow::Result<()> {
+    Ok(session.context().pool()?.install(|| status.measure(registry))?)
 }
 
 /// What `--json` prints.

@@ -21,6 +21,9 @@ use std::path::Path;
 
 const BATCH_ROWS: usize = 1 << 13;
 
+/// With less than a bit for each, rows can only be copies: 2^26 of them fit in a megabyte and take minutes to import.
+const ROWS_PER_BYTE_MAX: u64 = 8;
+
 /// A Parquet file with the columns of `positions`.
 pub const PARQUET_FILE: FileKind = FileKind {
     name: "a Parquet file of positions",
@@ -40,6 +43,7 @@ pub const PARQUET_FILE: FileKind = FileKind {
 pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let bytes = bytes::Bytes::from(read_bounded(path, SIZE_MAX)?);
+    let size = bytes.len() as u64;
     let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes)).map_err(damaged)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let has = |name: &str| names.iter().any(|other| other == name);
@@ -52,7 +56,15 @@ pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> 
     }
     let unused: Vec<&str> = names.iter().filter(|name| !is_column(name)).map(String::as_str).collect();
     let notes = if unused.is_empty() { Vec::new() } else { vec![format!("columns not used: {}", unused.join(", "))] };
-    let total = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let rows = builder.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(u64::MAX));
+    let total = rows.fold(0, u64::saturating_add);
+    if size * ROWS_PER_BYTE_MAX < total {
+        let reason = format!(
+            "it has {total} rows in {size} bytes, more than {ROWS_PER_BYTE_MAX} in a byte: they are copies of few positions\n\
+             write each position once"
+        );
+        return Err(ArtifactError::unfit(path, reason));
+    }
     let roots = names.iter().enumerate().filter(|(_, name)| is_column(name)).map(|(index, _)| index);
     let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
     let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());

@@ -2,7 +2,7 @@
 
 mod batch;
 mod blocks;
-mod checkpoint;
+pub mod checkpoint;
 mod delta;
 mod learner;
 mod metrics;

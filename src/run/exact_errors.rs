@@ -36,28 +36,45 @@ impl ExactErrors {
     }
 
     /// A line with the error of its candidate, and the candidate's content. A candidate that is gone or damaged has none.
-    fn measure(&self, line: GenerationLine, registry: &Registry) -> (Option<ContentHash>, GenerationLine) {
+    fn measure(&self, line: GenerationLine, registry: &Registry) -> Result<Measured, ArtifactError> {
         let id = line.candidate.as_deref().and_then(|id| id.parse::<VersionId>().ok());
-        let (None, Some(id)) = (line.exact_mae, id) else { return (None, line) };
+        let (None, Some(id)) = (line.exact_mae, id) else { return Ok((None, line)) };
         let folder = registry.folder_of(id);
-        // `model verify` says what is wrong with a damaged one.
-        let Ok(document) = read_document(&folder) else { return (None, line) };
-        let kept = self.models.get(&document.content).copied();
-        let measure = || Some(exact_mae(&LoadedModel::read(&folder).ok()?.model.evaluation));
-        (Some(document.content), GenerationLine { exact_mae: kept.or_else(measure), ..line })
+        let Some(document) = if_sound(read_document(&folder))? else { return Ok((None, line)) };
+        let exact_mae = match self.models.get(&document.content) {
+            Some(&kept) => Some(kept),
+            None => if_sound(LoadedModel::read(&folder))?.map(|loaded| exact_mae(&loaded.model.evaluation)),
+        };
+        Ok((Some(document.content), GenerationLine { exact_mae, ..line }))
+    }
+}
+
+/// A line, and the content of its candidate.
+type Measured = (Option<ContentHash>, GenerationLine);
+
+/// `None` if it is gone or damaged, of which `model verify` says more. What the system refuses may be sound.
+fn if_sound<T>(read: Result<T, ArtifactError>) -> Result<Option<T>, ArtifactError> {
+    match read {
+        Err(error @ ArtifactError::Io { .. }) => Err(error),
+        other => Ok(other.ok()),
     }
 }
 
 /// The lines of generations with the errors of their candidates on the yardstick, where they have none yet.
-pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Vec<GenerationLine> {
+///
+/// # Errors
+///
+/// Whatever the system refuses to read.
+pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
     let kept = ExactErrors::read(registry);
-    lines.into_par_iter().map(|line| kept.measure(line, registry).1).collect()
+    lines.into_par_iter().map(|line| Ok(kept.measure(line, registry)?.1)).collect()
 }
 
 /// The same, and keeps what was measured for the next time.
 pub fn measured_once(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
     let kept = ExactErrors::read(registry);
-    let measured: Vec<_> = lines.into_par_iter().map(|line| kept.measure(line, registry)).collect();
+    let measured = lines.into_par_iter().map(|line| kept.measure(line, registry));
+    let measured: Vec<Measured> = measured.collect::<Result<_, _>>()?;
     let models = measured.iter().filter_map(|(content, line)| content.zip(line.exact_mae)).collect();
     let found = ExactErrors { models, ..kept };
     if found.models != kept.models {

@@ -16,6 +16,7 @@ use crate::artifact::{
 };
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
+use crate::pipeline::train::checkpoint::remove_published;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,8 @@ impl GcPlan {
 ///
 /// # Errors
 ///
-/// A folder that is in use ([`ArtifactError::Busy`]), or a damaged document: then nothing is known for sure.
+/// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or what the system refuses to read: then nothing is known
+/// for sure.
 pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     let documents = lineage.registry.documents()?;
     check_idle(lineage.registry, lineage.datasets)?;
@@ -81,6 +83,9 @@ pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
         if !is_behind_link(root, root)? {
             sweep_tree(root)?;
         }
+    }
+    if !is_behind_link(registry, registry)? {
+        remove_published(lineage.registry)?;
     }
     if lineage.config.config.run.keep_generations == 0 || !is_folder(registry)? {
         return Ok(plan);
@@ -125,7 +130,7 @@ fn closed_file(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Clo
         let closing = closed.generation + 1..=last;
         let lines = closing.map(|generation| generation_line(lineage, documents, generation));
         // The last chance: candidates may be removed.
-        closed.generations.extend(measured(lines.collect::<Result<_, _>>()?, lineage.registry));
+        closed.generations.extend(measured(lines.collect::<Result<_, _>>()?, lineage.registry)?);
         closed.generation = last;
         let content = lineage.player(last + 1)?.content;
         let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == content);

@@ -91,13 +91,17 @@ impl RunStatus {
         })
     }
 
-    /// The same with every candidate [`measured`].
-    pub fn measured(mut self, registry: &Registry) -> Self {
+    /// Has every candidate [`measured`].
+    ///
+    /// # Errors
+    ///
+    /// As [`measured`]; then nothing changes.
+    pub fn measure(&mut self, registry: &Registry) -> Result<(), ArtifactError> {
         let lines = self.generations.iter().map(|status| status.line.clone()).collect();
-        for (status, line) in self.generations.iter_mut().zip(measured(lines, registry)) {
+        for (status, line) in self.generations.iter_mut().zip(measured(lines, registry)?) {
             status.line = line;
         }
-        self
+        Ok(())
     }
 }
 

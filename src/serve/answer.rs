@@ -3,7 +3,7 @@
 use super::game::CheckedRequest;
 use super::guard;
 use super::pool::Pool;
-use crate::artifact::publish::read_bounded;
+use crate::artifact::publish::{is_link, read_bounded};
 use crate::artifact::{ArtifactError, LoadedModel, Model};
 use crate::play::terminal::level::Level;
 use crate::report::REPORT_NAME;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A long game as GGF takes a tenth of it.
 const BODY_SIZE_MAX: usize = 16 * 1024;
@@ -69,8 +69,10 @@ impl Site {
     async fn search(
         &self,
         game: CheckedRequest,
+        searches: &AtomicBool,
         work: impl FnOnce(&CheckedRequest, &Model, &AtomicBool) -> Value + Send + 'static,
     ) -> Answer {
+        searches.store(true, Ordering::Relaxed);
         let model = Arc::clone(&self.model);
         let result = self.pool.run(move |stop| work(&game, &model.model, stop)).await;
         let result = result.map_err(|busy| (StatusCode::SERVICE_UNAVAILABLE, busy.to_string()))?;
@@ -88,9 +90,13 @@ struct Content {
 /// A content; else the status of a refusal, and why.
 type Answer = Result<Content, (StatusCode, String)>;
 
-/// Answers every request with something.
-pub(super) async fn answer(site: &Site, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    let (status, content) = match find(site, request).await {
+/// Answers every request with something; `searches` is raised if that takes a search.
+pub(super) async fn answer(
+    site: &Site,
+    request: Request<Incoming>,
+    searches: &AtomicBool,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (status, content) = match find(site, request, searches).await {
         Ok(content) => (StatusCode::OK, content),
         Err((status, reason)) => (status, to_json(&json!({"error": reason}))),
     };
@@ -105,16 +111,16 @@ pub(super) async fn answer(site: &Site, request: Request<Incoming>) -> Result<Re
     Ok(response.expect("the headers are constants"))
 }
 
-async fn find(site: &Site, request: Request<Incoming>) -> Answer {
+async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) -> Answer {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     guard::check(&method, request.headers(), site.port).map_err(|(status, reason)| (status, reason.to_owned()))?;
     if method == Method::POST {
         let game = read_game(request).await?;
         return match path.as_str() {
             "/api/position" => Ok(to_json(&game.position())),
-            "/api/analysis" => site.search(game, CheckedRequest::analyze).await,
-            "/api/reply" => site.search(game, |game, model, stop| game.reply(model, stop).position()).await,
-            "/api/review" => site.search(game, CheckedRequest::review).await,
+            "/api/analysis" => site.search(game, searches, CheckedRequest::analyze).await,
+            "/api/reply" => site.search(game, searches, |game, model, stop| game.reply(model, stop).position()).await,
+            "/api/review" => site.search(game, searches, CheckedRequest::review).await,
             _ => Err((StatusCode::NOT_FOUND, "there is nothing here".to_owned())),
         };
     }
@@ -159,8 +165,13 @@ fn read_record(registry: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
     Ok(bytes)
 }
 
+/// A file of the run's own folder: a link could lead to any file of this machine.
 fn read_run_file(path: &Path) -> Result<Vec<u8>, (StatusCode, String)> {
-    read_bounded(path, RUN_FILE_SIZE_MAX).map_err(|error| match error {
+    let read = is_link(path).and_then(|is_link| match is_link {
+        true => Err(ArtifactError::unfit(path, "it is a symbolic link; only files of the run's own folder are shown")),
+        false => read_bounded(path, RUN_FILE_SIZE_MAX),
+    });
+    read.map_err(|error| match error {
         ArtifactError::Missing { path } => {
             (StatusCode::NOT_FOUND, format!("{} is missing; renma run writes it", path.display()))
         }

@@ -1,10 +1,11 @@
-//! Connections: loopback only, one request each, few at a time, and none for long.
+//! Connections: loopback only, one request each, few at a time, and none for long. Who is slow makes way for who comes.
 
 use super::answer::{Site, answer};
 use crate::artifact::LoadedModel;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -12,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 
-/// More connections wait until one of these ends.
+/// For one more the oldest is dropped that is not waiting for a search, of which there are fewer.
 const CONNECTIONS_MAX: usize = 32;
 
 /// For the head of a request.
@@ -60,12 +61,15 @@ pub fn serve(
         let listener = listening.map_err(|error| ServeError::Listen(port, error))?;
         let address = listener.local_addr().map_err(ServeError::Start)?;
         let site = Arc::new(Site::new(model, registry, address.port()));
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut connections = VecDeque::new();
         ready(address);
         while !stop.load(Ordering::Relaxed) {
-            match timeout(POLL, accept(&listener, &room)).await {
-                Ok(Ok((stream, permit))) => {
-                    tokio::spawn(converse(stream, permit, Arc::clone(&site)));
+            match timeout(POLL, listener.accept()).await {
+                Ok(Ok((stream, _))) => {
+                    make_room(&mut connections);
+                    connections.push_back(Connection::start(stream, &site));
+                    // It begins before the next one comes, so that nobody makes way who was never heard.
+                    yield_now().await;
                 }
                 // A connection that is gone already, or no file left for it.
                 Ok(Err(_)) => sleep(POLL).await,
@@ -76,17 +80,34 @@ pub fn serve(
     })
 }
 
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
-    Ok((listener.accept().await?.0, permit))
+struct Connection {
+    task: JoinHandle<()>,
+    searches: Arc<AtomicBool>,
 }
 
-async fn converse(stream: TcpStream, permit: OwnedSemaphorePermit, site: Arc<Site>) {
-    let service = service_fn(|request| answer(&site, request));
+impl Connection {
+    fn start(stream: TcpStream, site: &Arc<Site>) -> Self {
+        let searches = Arc::new(AtomicBool::new(false));
+        Self { task: tokio::spawn(converse(stream, Arc::clone(site), Arc::clone(&searches))), searches }
+    }
+}
+
+/// Drops a connection if there are too many; they are in the order in which they came.
+fn make_room(connections: &mut VecDeque<Connection>) {
+    connections.retain(|connection| !connection.task.is_finished());
+    if connections.len() == CONNECTIONS_MAX {
+        let slowest = connections.iter().position(|connection| !connection.searches.load(Ordering::Relaxed));
+        if let Some(dropped) = connections.remove(slowest.unwrap_or(0)) {
+            dropped.task.abort();
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, site: Arc<Site>, searches: Arc<AtomicBool>) {
+    let service = service_fn(|request| answer(&site, request, &searches));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_SIZE_MAX).keep_alive(false);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     // Who breaks off or is too slow gets no answer, and nobody else is to know.
     let _ended = timeout(CONNECTION_TIME, connection).await;
-    drop(permit);
 }

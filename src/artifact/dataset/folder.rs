@@ -34,7 +34,7 @@ pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
 pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactError> {
     let index = |name: OsString| name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok();
     let entries = entries_in(&folder.join(table.name))?;
-    Ok(entries.into_iter().filter_map(|entry| index(entry.file_name())).collect())
+    Ok(entries.into_iter().filter_map(|entry| index(entry.name)).collect())
 }
 
 /// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write

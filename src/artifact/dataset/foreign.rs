@@ -3,9 +3,9 @@
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
-use crate::artifact::publish::entries_in;
 use crate::artifact::publish::temporary::TEMPORARY_PREFIX;
-use std::fs::{DirEntry, FileType};
+use crate::artifact::publish::{Entry, entries_in};
+use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
 /// The files of a dataset folder that are not parts of tables.
@@ -37,11 +37,8 @@ fn is_part_name(name: &str) -> bool {
 
 /// Path, name and type of the entries of a folder, by name; none if there is no folder.
 fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, ArtifactError> {
-    let entry = |entry: DirEntry| {
-        let file_type = entry.file_type().map_err(|source| ArtifactError::io("read", &entry.path(), source))?;
-        Ok((entry.path(), entry.file_name().to_string_lossy().into_owned(), file_type))
-    };
-    let mut entries = entries_in(folder)?.into_iter().map(entry).collect::<Result<Vec<_>, ArtifactError>>()?;
+    let entry = |entry: Entry| (entry.path, entry.name.to_string_lossy().into_owned(), entry.file_type);
+    let mut entries: Vec<_> = entries_in(folder)?.into_iter().map(entry).collect();
     entries.sort_by(|(left, ..), (right, ..)| left.cmp(right));
     Ok(entries)
 }

@@ -4,13 +4,13 @@
 //! it was killed or ran on another machine. So a process that gets the lock knows that the file was left behind. A temporary
 //! folder has a temporary file beside it, its claim, and is in use as long as that file is locked.
 
-use super::{entries_in, exists, is_folder, is_link};
+use super::{Entry, closed, entries_in, exists, is_folder, is_link};
 use crate::artifact::error::ArtifactError;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, NamedTempFile};
 
 /// The beginning of every temporary name.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
@@ -38,8 +38,10 @@ pub fn temporary_file(folder: &Path) -> io::Result<NamedTempFile> {
 /// A new temporary folder with its claim; both are removed when dropped, unless the folder has been renamed.
 #[derive(Debug)]
 pub(super) struct TemporaryFolder {
-    /// Dropped before the claim, so that a folder without a claim is not in use.
-    pub(super) folder: TempDir,
+    pub(super) path: PathBuf,
+    /// Whether it has been renamed or removed.
+    pub(super) is_gone: bool,
+    /// Dropped after the folder is removed, so that a folder without a claim is not in use.
     _claim: NamedTempFile,
     /// Kept open to recognize a folder that was removed and created again.
     handle: File,
@@ -51,13 +53,33 @@ impl TemporaryFolder {
         let name = claim.path().file_name().unwrap_or_default();
         let folder = Builder::new().prefix(name).suffix(FOLDER_SUFFIX).rand_bytes(0).tempdir_in(parent)?;
         let handle = File::open(folder.path())?;
-        Ok(Self { folder, _claim: claim, handle })
+        Ok(Self { path: folder.keep(), is_gone: false, _claim: claim, handle })
+    }
+
+    /// Removes it with everything in it.
+    pub(super) fn remove(&mut self) -> io::Result<()> {
+        remove_tree(&self.path)?;
+        self.is_gone = true;
+        Ok(())
     }
 
     /// Whether the folder is still the one that was created, with everything written to it.
     pub(super) fn is_whole(&self) -> io::Result<bool> {
-        is_at(&self.handle, self.folder.path())
+        is_at(&self.handle, &self.path)
     }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if !self.is_gone {
+            // What stays is swept later.
+            self.remove().unwrap_or_default();
+        }
+    }
+}
+
+fn remove_tree(folder: &Path) -> io::Result<()> {
+    closed(|| fs::remove_dir_all(folder))
 }
 
 /// Removes every temporary file and folder that a dead process left in a folder where only renma writes.
@@ -84,14 +106,13 @@ pub fn sweep_own(folder: &Path) -> Result<(), ArtifactError> {
 ///
 /// As [`sweep`].
 pub fn sweep_tree(folder: &Path) -> Result<(), ArtifactError> {
-    let failed = |source| ArtifactError::io("read", folder, source);
     if is_link(folder)? || !is_folder(folder)? {
         return Ok(());
     }
     sweep(folder)?;
     for entry in entries_in(folder)? {
-        if entry.file_type().map_err(failed)?.is_dir() && !has_prefix(&entry, TEMPORARY_PREFIX) {
-            sweep_tree(&entry.path())?;
+        if entry.file_type.is_dir() && !has_prefix(&entry, TEMPORARY_PREFIX) {
+            sweep_tree(&entry.path)?;
         }
     }
     Ok(())
@@ -104,15 +125,14 @@ fn sweep_named(folder: &Path, prefix: &str) -> Result<(), ArtifactError> {
         other => other?,
     };
     for entry in entries.into_iter().filter(|entry| has_prefix(entry, prefix)) {
-        let path = entry.path();
+        let Entry { path, file_type, .. } = entry;
         let failed = |source| ArtifactError::io("remove", &path, source);
-        let kind = entry.file_type().map_err(failed)?;
-        if kind.is_dir() {
+        if file_type.is_dir() {
             // A claim is created before its folder and removed after it.
             if !claim_of(&path).is_some_and(|claim| exists(&claim).unwrap_or(true)) {
-                gone(fs::remove_dir_all(&path)).map_err(failed)?;
+                gone(remove_tree(&path)).map_err(failed)?;
             }
-        } else if kind.is_file() {
+        } else if file_type.is_file() {
             sweep_file(&path).map_err(failed)?;
         }
     }
@@ -128,7 +148,7 @@ fn sweep_file(path: &Path) -> io::Result<()> {
     }
     let mut folder = path.as_os_str().to_owned();
     folder.push(FOLDER_SUFFIX);
-    gone(fs::remove_dir_all(folder))?;
+    gone(remove_tree(folder.as_ref()))?;
     gone(fs::remove_file(path))
 }
 
@@ -146,8 +166,8 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-fn has_prefix(entry: &fs::DirEntry, prefix: &str) -> bool {
-    entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes())
+fn has_prefix(entry: &Entry, prefix: &str) -> bool {
+    entry.name.as_encoded_bytes().starts_with(prefix.as_bytes())
 }
 
 /// Whether a path still names an open file or folder.
@@ -195,13 +215,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = temporary_file(folder.path()).unwrap();
         let draft = TemporaryFolder::new(folder.path()).unwrap();
-        publish_bytes(&draft.folder.path().join("file"), b"1").unwrap();
+        publish_bytes(&draft.path.join("file"), b"1").unwrap();
         for _ in 0..2 {
             sweep(folder.path()).unwrap();
             sweep_own(folder.path()).unwrap();
             sweep_tree(folder.path()).unwrap();
         }
-        assert!(file.path().exists() && draft.folder.path().join("file").exists() && draft.is_whole().unwrap());
+        assert!(file.path().exists() && draft.path.join("file").exists() && draft.is_whole().unwrap());
         drop((file, draft));
         assert!(names(folder.path()).is_empty());
     }

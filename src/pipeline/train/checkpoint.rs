@@ -5,8 +5,11 @@
 
 use super::parts::Learned;
 use super::task::TrainTask;
-use crate::artifact::publish::{create_folder, exists, publish_bytes, read_bounded, remove_file, remove_folder};
-use crate::artifact::{ArtifactError, ContentHash, FieldHasher};
+use crate::artifact::publish::{
+    create_folder, entries_in, exists, publish_bytes, read_bounded, remove_file, remove_folder,
+};
+use crate::artifact::{ArtifactError, ContentHash, FieldHasher, FolderLock, Registry};
+use crate::pipeline::stage::Stage;
 use std::path::{Path, PathBuf};
 
 /// Their folder in that of the registry, which trains one model at a time. Each step has a folder in it.
@@ -17,6 +20,27 @@ const SIZE_MAX: u64 = 4 << 30;
 
 /// A hash comes before the number of epochs, their errors, and the weights and visits.
 const HASH_SIZE: usize = 64;
+
+/// Removes those of published models, which stay if they could not be removed then or somebody was still at work on them. A training
+/// that holds the lock removes them itself.
+///
+/// # Errors
+///
+/// A damaged version, or whatever the system refuses.
+pub fn remove_published(registry: &Registry) -> Result<(), ArtifactError> {
+    let mut left = entries_in(&registry.folder().join(NAME))?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    let _lock = match FolderLock::take_named(registry.folder(), Stage::Train.lock()) {
+        Err(ArtifactError::Busy { .. }) => return Ok(()),
+        other => other?,
+    };
+    let documents = registry.documents()?;
+    left.retain(|entry| documents.iter().any(|document| *entry.name == *document.origin.step.short()));
+    // Another call may have removed one before it gave the lock back.
+    left.iter().try_for_each(|entry| if exists(&entry.path)? { remove_folder(&entry.path) } else { Ok(()) })
+}
 
 /// Where the parts of one training are kept.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Training from beginning to end.
 
 use super::blocks::Blocks;
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Checkpoint, remove_published};
 use super::learner::Learner;
 use super::metrics::judge;
 use super::parts::Plan;
@@ -27,6 +27,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     let datasets = open_datasets(task)?;
     let step = step(task, &datasets).id;
     if let Some(made) = task.registry.made_by(step)? {
+        remove_published(task.registry)?;
         return skipped(made);
     }
     context.check_budget()?;

@@ -97,10 +97,15 @@ function draw() {
   show(position, values);
 }
 
-async function goTo(moves, undone) {
-  const found = await ask("position", { start: game.start, moves: moves.join("") });
-  by("side").value = "";
-  game.undone = undone;
+/// Moves go from one end to the other, one at least, until it is not the engine's turn.
+async function goOver(from, to, isUndo) {
+  let found;
+  do {
+    if (from.length === 0) throw new Error("There is no move of yours to take back.");
+    to.push(from.pop());
+    found = await ask("position", { start: game.start, moves: (isUndo ? from : to).join("") });
+  } while (found.to_move === by("side").value && (isUndo || from.length !== 0));
+  game.undone = isUndo ? to : from;
   await take(found);
 }
 
@@ -111,8 +116,8 @@ async function begin(text) {
 }
 
 by("new").addEventListener("click", () => attempt(() => begin("")));
-by("undo").addEventListener("click", () => attempt(() => goTo(game.moves.slice(0, -1), [...game.undone, game.moves.at(-1)])));
-by("redo").addEventListener("click", () => attempt(() => goTo([...game.moves, game.undone.at(-1)], game.undone.slice(0, -1))));
+by("undo").addEventListener("click", () => attempt(() => goOver([...game.moves], [...game.undone], true)));
+by("redo").addEventListener("click", () => attempt(() => goOver([...game.undone], [...game.moves], false)));
 by("engine").addEventListener("click", () => attempt(engineMove));
 by("side").addEventListener("change", () => attempt(() => take(position)));
 by("level").addEventListener("change", () => { if (position) attempt(() => take(position)); });
