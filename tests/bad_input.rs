@@ -203,6 +203,10 @@ fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
         ("solve nowhere.obf", "nowhere.obf"),
         ("eval nowhere.obf --model v0009", "v0009"),
         ("status --config nowhere.toml", "nowhere.toml"),
+        (&format!("status --config {config} --models nowhere"), "nowhere"),
+        (&format!("gc --config {config} --models nowhere --dry-run"), "nowhere"),
+        ("model list --models nowhere", "nowhere"),
+        ("model verify --models nowhere", "nowhere"),
     ] {
         check(&workspace, arguments, 2, &[path]);
     }

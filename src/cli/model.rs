@@ -5,6 +5,7 @@ mod show;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
+use super::arguments::run::check_registry;
 use super::command_errors::UsageError;
 use super::output::{Output, output_name, print, print_json, say, thousands};
 use super::session::Session;
@@ -23,15 +24,17 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
-        ModelCommand::List(RegistryArguments { models, datasets }) => {
-            list::list(session, &models, &datasets_of(&models, datasets))
+        ModelCommand::List(arguments) => {
+            let (models, datasets) = folders_of(arguments)?;
+            list::list(session, &models, &datasets)
         }
         ModelCommand::Show { model, against, models, datasets } => {
-            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
+            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(default_registry);
             show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
         }
-        ModelCommand::Verify(RegistryArguments { models, datasets }) => {
-            verify(session, &models, &datasets_of(&models, datasets))
+        ModelCommand::Verify(arguments) => {
+            let (models, datasets) = folders_of(arguments)?;
+            verify(session, &models, &datasets)
         }
         ModelCommand::Import { input, format, model, t, models } => {
             import(session, &input, format, model.as_deref(), t, &models)
@@ -40,6 +43,18 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
             export(session, &load_model(&model, &models)?, format, t, &output)
         }
     }
+}
+
+fn default_registry() -> PathBuf {
+    "models/default".into()
+}
+
+/// The registry and the datasets that a command names, or else those of the default.
+fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Result<(PathBuf, PathBuf), ArtifactError> {
+    check_registry(models.as_deref())?;
+    let models = models.unwrap_or_else(default_registry);
+    let datasets = datasets_of(&models, datasets);
+    Ok((models, datasets))
 }
 
 /// The datasets that a command names, otherwise those beside the registry.
