@@ -221,6 +221,11 @@ fn nonsense_on_the_command_line_is_a_usage_error() {
         ("generate --config configs/tiny.toml --output out --generation 0", "--generation"),
         ("generate --config configs/tiny.toml --outputs out", "--outputs"),
         ("generat", "generat"),
+        ("train --config configs/tiny.toml --dataset data --memory 4", "--memory 4GB"),
+        (
+            "shard plan p.json --config configs/tiny.toml --stage train --dataset data --memory 4000000000",
+            "--memory 4GB",
+        ),
         ("bench generate --config configs/tiny.toml --games 0", "games"),
         ("eval positions.obf --mpc-level 42", "--mpc-level"),
         ("model import registry/v0002/model.json --format mpc-dat --models registry", "--model"),
