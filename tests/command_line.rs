@@ -56,6 +56,8 @@ fn the_options_of_a_command_come_first_and_the_global_ones_last() {
         let options =
             global.lines().filter(|line| line.starts_with("  ") && line.trim_start().starts_with('-')).count();
         assert_eq!((options, global.contains("Example: ")), (7, !is_group), "{name}: {help}");
+        // The long form of clap describes each value in a paragraph.
+        assert!(!help.contains("Possible values:"), "{name}: {help}");
     }
 }
 
