@@ -99,6 +99,16 @@ fn init_never_overwrites_a_file_that_differs_and_then_writes_nothing() {
 }
 
 #[test]
+fn init_takes_a_folder_and_no_file() {
+    let workspace = Workspace::new();
+    workspace.write("file", "mine");
+    let outcome = workspace.run("init file");
+    let message = "error: cannot write file: it exists and is not a folder\nname a new one\n";
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), message));
+    assert_eq!(fs::read(workspace.path("file")).unwrap(), b"mine");
+}
+
+#[test]
 fn pipeline_takes_the_program_that_is_named_then_the_one_it_builds_then_the_one_installed() {
     let workspace = Workspace::new();
     workspace.done("init here");
