@@ -222,6 +222,7 @@ fn a_wrong_setting_names_the_key_as_a_file_would() {
     for (options, words) in [
         ("--set train.epoch=3", "error: --set: train.epoch: there is no such key\ndid you mean epochs?"),
         ("--set epochs=3", "error: --set: epochs: there is no such key outside a table\ndid you mean train.epochs?"),
+        ("--set a=b", "error: --set: a: there is no such key outside a table\nthe form is TABLE.KEY=VALUE, such as "),
         ("--set tran.epochs=3", "error: --set: [tran]: there is no such table\ndid you mean [train]?"),
         ("--set train.epochs=0", "error: --set: train.epochs = 0: expected a whole number from 1 to 100000"),
         ("--set train.epochs=many", "error: --set: train.epochs = \"many\": expected a whole number from 1 to 100000"),
