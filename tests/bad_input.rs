@@ -213,6 +213,20 @@ fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
 }
 
 #[test]
+fn a_config_may_be_a_pipe_with_a_writer_and_is_not_waited_for_without_one() {
+    let workspace = Workspace::new();
+    let shell = |script: &str| -> Outcome {
+        let mut command = Command::new("timeout");
+        command.args(["60", "bash", "-c", script]).current_dir(workspace.root());
+        command.env("renma", env!("CARGO_BIN_EXE_renma")).output().unwrap().into()
+    };
+    let refused = shell("mkfifo fifo.toml; exec $renma config show --config fifo.toml");
+    check_message(&refused, "config show", 2, &["cannot read fifo.toml: it is a pipe that nothing was written to"]);
+    let read = shell("$renma config show --json --config <(sleep 0.1; echo '[run]'; echo 'seed = 77')");
+    assert!(read.code == Some(0) && read.stdout.contains("\"seed\":77"), "{read:?}");
+}
+
+#[test]
 fn nonsense_on_the_command_line_is_a_usage_error() {
     let workspace = copy_of_run();
     for (arguments, word) in [
