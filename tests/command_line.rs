@@ -384,6 +384,8 @@ fn eval_takes_transcripts_and_gives_the_position_after_the_last_move() {
     workspace.write("end.txt", "e6f4e3f6g5d6e7f5c5\n");
     let value = check_json(&workspace.run("solve end.txt --json"), "solve end.txt");
     assert_eq!(value["positions"][0]["discs"].as_f64().unwrap().abs(), 64.0, "{value}");
+    let text = workspace.done("solve end.txt");
+    assert!(text.contains("\n1 position with "), "{text}");
     workspace.write("bad.txt", "f5d6\nf5d6a1\n");
     let bad = workspace.run("eval bad.txt");
     assert_eq!(bad.code, Some(65));

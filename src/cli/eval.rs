@@ -3,7 +3,7 @@
 mod review;
 
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments};
-use super::output::{print, print_json, table, thousands};
+use super::output::{counted, print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for, warn_without_statistics};
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{read_bounded, read_stream};
@@ -195,12 +195,12 @@ fn describe(values: &Values) -> String {
     let played = (1..).zip(&values.positions).filter_map(|(number, value)| Some((number, value.played.as_ref()?)));
     let reviews: String = played.map(|(number, played)| describe_review(number, played)).collect();
     format!(
-        "{}\n{}{reviews}{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
+        "{}\n{}{reviews}{} with {}, {}, {:.2} s, {:.2} CPU s",
         table(names, (1..).zip(&values.positions).map(row)),
         moves.collect::<String>(),
-        total.positions,
+        counted(total.positions as u64, "position"),
         values.model,
-        thousands(total.nodes),
+        counted(total.nodes, "node"),
         total.seconds,
         total.cpu_seconds
     )

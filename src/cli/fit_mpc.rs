@@ -57,7 +57,7 @@ fn level_name(found: &LevelNodes, metrics: &FitMpcMetrics) -> String {
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {
     let nodes = &metrics.nodes;
-    let mut text = format!("{} statistics in the table", metrics.depths.len());
+    let mut text = format!("{} in the table", counted(metrics.depths.len() as u64, "statistic"));
     if !metrics.held_out.is_empty() {
         let mut rows = vec![vec!["held out".to_owned(), "pairs".to_owned()]];
         rows[0].extend(LEVELS.iter().map(|level| format!("{level} %")));

@@ -7,7 +7,7 @@ use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
 use super::arguments::run::check_registry;
 use super::command_errors::UsageError;
-use super::output::{Output, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, output_name, print, print_json, say, thousands};
 use super::session::Session;
 use crate::artifact::model::archive::{ARCHIVE_FILE, Archive};
 use crate::artifact::model::reference::load_model;
@@ -71,15 +71,16 @@ fn registry_around(model: &str) -> Option<PathBuf> {
 
 fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let verified = verify_registry(models, datasets, &session.context())?;
-    say(&format!(
-        "model verify: {} versions of {} are sound, with {} datasets of {} positions and {} gates; {} datasets are gone",
-        verified.versions.len(),
-        models.display(),
-        verified.datasets.len(),
-        verified.positions,
-        verified.gates.len(),
-        verified.datasets_gone.len()
-    ));
+    let versions = counted(verified.versions.len() as u64, "version");
+    let are = if verified.versions.len() == 1 { "is" } else { "are" };
+    let datasets = counted(verified.datasets.len() as u64, "dataset");
+    let (positions, gates) = (counted(verified.positions, "position"), counted(verified.gates.len() as u64, "gate"));
+    let gone = match verified.datasets_gone.len() as u64 {
+        0 => String::new(),
+        gone => format!("; {} gone", counted(gone, "dataset")),
+    };
+    let models = models.display();
+    say(&format!("model verify: {versions} of {models} {are} sound, with {datasets} of {positions} and {gates}{gone}"));
     let texts =
         |folders: &[PathBuf]| folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect::<Vec<_>>();
     session.print_json(&json!({

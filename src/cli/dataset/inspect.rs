@@ -1,6 +1,6 @@
 //! The summary of a dataset as tables.
 
-use crate::cli::output::{bars, table, thousands};
+use crate::cli::output::{bars, counted, table, thousands};
 use crate::curate::inspect::gate::{ColorSummary, GateSummary};
 use crate::curate::inspect::mpc::MpcSummary;
 use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
@@ -32,18 +32,18 @@ fn percent(count: u64, total: u64) -> f64 {
 fn describe_positions(summary: &PositionsSummary) -> String {
     let share = |count: u64| format!("{:.2} %", percent(count, summary.positions));
     let mut text = format!(
-        "{} games, {} positions\nduplicates: {} ({} up to symmetry)\n",
-        thousands(summary.games),
-        thousands(summary.positions),
+        "{}, {}\nduplicates: {} ({} up to symmetry)\n",
+        counted(summary.games, "game"),
+        counted(summary.positions, "position"),
         share(summary.duplicates),
         share(summary.duplicates_up_to_symmetry)
     );
     for (column, count) in &summary.missing {
-        text += &format!("{column} is missing in {} rows ({})\n", thousands(*count), share(*count));
+        text += &format!("{column} is missing in {} ({})\n", counted(*count, "row"), share(*count));
     }
     for opening in &summary.openings {
-        let (distinct, games) = (thousands(opening.distinct), thousands(opening.games));
-        text += &format!("openings at ply {}: {distinct} different in {games} games\n", opening.ply);
+        let (distinct, games) = (thousands(opening.distinct), counted(opening.games, "game"));
+        text += &format!("openings at ply {}: {distinct} different in {games}\n", opening.ply);
     }
     let names =
         ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
@@ -104,8 +104,8 @@ fn describe_gate(summary: &GateSummary) -> String {
     text +=
         &format!("{} different games, {:.1} moves per game\n", thousands(summary.distinct_games), summary.moves_mean);
     text += &format!(
-        "{} openings drawn: {} repeated, {} in training data, {} unbalanced\n",
-        thousands(openings.drawn),
+        "{} drawn: {} repeated, {} in training data, {} unbalanced\n",
+        counted(openings.drawn, "opening"),
         thousands(openings.repeated),
         thousands(openings.in_training),
         thousands(openings.unbalanced)
@@ -115,9 +115,9 @@ fn describe_gate(summary: &GateSummary) -> String {
 
 fn describe_mpc(summary: &MpcSummary) -> String {
     let mut text = format!(
-        "{} games, {} samples ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
-        thousands(summary.games),
-        thousands(summary.samples),
+        "{}, {} ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
+        counted(summary.games, "game"),
+        counted(summary.samples, "sample"),
         percent(summary.from_trees, summary.samples),
         percent(summary.solved, summary.samples),
         thousands(summary.rows),
