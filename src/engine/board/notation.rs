@@ -3,6 +3,9 @@
 use super::position::{Opponent, Player, Position};
 use super::square::{Square, SquareError};
 
+/// What Edax writes for a score that it does not know.
+const EDAX_UNKNOWN: i32 = -127;
+
 /// The black discs, as a set of squares: bit 0 is a1, bit 63 is h8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Black(pub u64);
@@ -142,13 +145,18 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
-/// Fails unless the text is a move or a pass, with or without a score in discs: `g8:+18`.
+/// Fails unless the text is a move or a pass, with or without a score in discs: `g8:+18`. Edax names a line of moves, and has a
+/// score for those that it does not know: `a1:--:-127`.
 fn check_scored_move(text: &str) -> Result<(), String> {
-    let (name, discs) = text.split_once(':').unwrap_or((text, "0"));
-    parse_move(name).map_err(|error| error.to_string())?;
+    let (names, discs) = text.rsplit_once(':').unwrap_or((text, "0"));
+    names.split(':').try_for_each(|name| parse_move(name).map(drop)).map_err(|error| error.to_string())?;
     let discs = discs.trim().trim_start_matches('+');
     let discs: i32 = discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?;
-    if (-64..=64).contains(&discs) { Ok(()) } else { Err(format!("{discs} discs is beyond ±64")) }
+    if (-64..=64).contains(&discs) || discs == EDAX_UNKNOWN {
+        Ok(())
+    } else {
+        Err(format!("{discs} discs is beyond ±64"))
+    }
 }
 
 /// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`, `f5/1.20/0.50`, `F5//6`.
@@ -195,6 +203,10 @@ mod tests {
         let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18; pa:-2;";
         let colored = parse_obf(line).unwrap().unwrap();
         assert_eq!((colored.board_text(), colored.side_text()), (line[..64].to_owned(), "X"));
+        for unknown in ["A1:--:-127", ";--:-127", "a1:-127; g8:+18;"] {
+            let read = parse_obf(&format!("{} {unknown}", &line[..67])).unwrap();
+            assert_eq!(read, Some(colored), "{unknown}");
+        }
         assert_eq!(parse_obf("  "), Ok(None));
     }
 
@@ -210,6 +222,8 @@ mod tests {
             (board.clone(), 64),
             (format!("{board} X; z9:3"), 67),
             (format!("{board} X; a1:99"), 67),
+            (format!("{board} X; a1:--:-128"), 67),
+            (format!("{board} X; a1:99:-127"), 67),
         ] {
             assert_eq!(parse_obf(&line).unwrap_err().byte, byte, "{line}");
         }
