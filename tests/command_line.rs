@@ -386,6 +386,16 @@ fn eval_takes_transcripts_and_gives_the_position_after_the_last_move() {
     assert_eq!(value["positions"][0]["discs"].as_f64().unwrap().abs(), 64.0, "{value}");
     let text = workspace.done("solve end.txt");
     assert!(text.contains("\n1 position with "), "{text}");
+    let outcome = workspace.command(&["eval", "1. f5 2. d6 3. c3", "--json", "--depth", "2"]).output().unwrap();
+    for outcome in [workspace.run("eval f5d6c3 --json --depth 2"), outcome.into()] {
+        assert_eq!(
+            check_json(&outcome, "eval f5d6c3")["positions"][0]["board"],
+            "------------------X--------XX------OXX-----O--------------------",
+            "{}",
+            outcome.stderr
+        );
+    }
+    assert!(workspace.run("eval f5d6a1").stderr.contains("cannot read f5d6a1: it does not exist"));
     workspace.write("bad.txt", "f5d6\nf5d6a1\n");
     let bad = workspace.run("eval bad.txt");
     assert_eq!(bad.code, Some(65));

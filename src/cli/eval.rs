@@ -8,7 +8,8 @@ use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{read_bounded, read_stream};
 use crate::config::load_config_with;
-use crate::engine::{ColoredPosition, Depth, Limits, MoveValue, MpcLevel, Position, Score, Selective};
+use crate::engine::board::notation::is_transcript;
+use crate::engine::{ColoredPosition, Depth, Game, Limits, MoveValue, MpcLevel, Position, Score, Selective};
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::selective::selective;
 use crate::pipeline::{Context, StageError};
@@ -148,7 +149,12 @@ fn read(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
         return read_stream(io::stdin().lock(), Path::new(STDIN), size_max);
     }
     let failed = |source| ArtifactError::io("read", path, source);
-    let file_type = metadata(path).map_err(failed)?.file_type();
+    let moves = path.to_str().filter(|text| is_transcript(text) && Game::from_transcript(text).is_ok());
+    let file_type = match (metadata(path), moves) {
+        // The name of no file, and a game by itself.
+        (Err(_), Some(moves)) => return Ok(moves.as_bytes().to_vec()),
+        (metadata, _) => metadata.map_err(failed)?.file_type(),
+    };
     if file_type.is_file() || file_type.is_dir() {
         return read_bounded(path, size_max);
     }

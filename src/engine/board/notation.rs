@@ -82,9 +82,9 @@ fn error(byte: usize, reason: impl Into<String>) -> NotationError {
     NotationError { byte, reason: reason.into() }
 }
 
-/// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
+/// Whether a line begins with a move, perhaps a numbered one: no board begins with a letter and a digit from 1 to 8.
 pub fn is_transcript(line: &str) -> bool {
-    let mut letters = line.trim_start().bytes();
+    let mut letters = after_number(line).bytes();
     letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
 }
@@ -178,15 +178,26 @@ pub fn move_text(square: Option<Square>, pass: &str) -> String {
 }
 
 /// The squares of a transcript `f5d6c3…` without passes, each with its first byte, up to the first text that is not a square;
-/// blanks are ignored and the rules are not checked.
+/// blanks and the numbers of moves (`1. f5 2. d6`) are ignored, and the rules are not checked.
 pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Square), NotationError>> {
-    let mut letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+    let mut rest = text;
     std::iter::from_fn(move || {
-        let (byte, column) = letters.next()?;
-        let name: String = std::iter::once(column).chain(letters.next().map(|(_, row)| row)).collect();
-        let square = name.parse().map_err(|reason: SquareError| error(byte, reason.to_string()));
-        Some(square.map(|square| (byte, square)))
+        rest = after_number(rest);
+        let byte = text.len() - rest.len();
+        let mut letters = rest.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+        let name: String = letters.by_ref().take(2).map(|(_, letter)| letter).collect();
+        rest = letters.next().map_or("", |(next, _)| &rest[next..]);
+        let square = || name.parse().map_err(|reason: SquareError| error(byte, reason.to_string()));
+        (!name.is_empty()).then(|| square().map(|square| (byte, square)))
     })
+}
+
+/// A text after the blanks and the number of a move, such as `12.`, with which it begins.
+fn after_number(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_number = end.starts_with('.') && end.len() < text.len();
+    if is_number { end.trim_start_matches('.').trim_start() } else { text }
 }
 
 /// A transcript as [`parse_moves`] reads it.
@@ -248,6 +259,13 @@ mod tests {
         let moves = read("f5 D6c3").unwrap();
         assert_eq!(moves.iter().map(|(byte, _)| *byte).collect::<Vec<_>>(), [0, 3, 5]);
         assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3");
+        for numbered in ["1. f5 2. D6 3. c3", "1.f5d6 2.c3", " 1. f5 1... d6 2. c3 "] {
+            let moves = read(numbered).unwrap();
+            assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3", "{numbered}");
+            assert!(is_transcript(numbered), "{numbered}");
+        }
+        assert!(!is_transcript("0.bb..") && !is_transcript("1 f5"));
+        assert_eq!(read("1. f5 2 d6").unwrap_err().byte, 6);
         assert_eq!(read("f5d").unwrap_err().byte, 2);
         assert_eq!(read("f5d9").unwrap_err().byte, 2);
     }
