@@ -299,7 +299,9 @@ fn a_review_names_the_turning_points_of_each_game() {
         (&last["move"], &last["score"], &last["turning_point"]),
         (&"f5".into(), &(-64_000).into(), &true.into())
     );
+    assert_eq!(value["review"], serde_json::json!({"depth": 3, "exact_empties": 14}));
     let text = workspace.done(review);
+    assert!(text.contains("\nreviewed to depth 3, exactly from 14 empty squares on\ngame 1: "), "{text}");
     assert!(text.contains("\ngame 1: ") && text.contains("\ngame 2: "), "{text}");
     let is_row = |line: &&str| line.split_whitespace().take(3).eq(["8", "O", "f5"]);
     assert_eq!(text.lines().filter(is_row).count(), 1, "{text}");
