@@ -1,12 +1,19 @@
 //! The summary of a dataset as tables.
 
-use crate::cli::output::{bars, counted, table, thousands};
+use crate::cli::output::{bars, counted, fitting_table, table, thousands};
 use crate::curate::inspect::gate::{ColorSummary, GateSummary};
 use crate::curate::inspect::mpc::MpcSummary;
 use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
 use crate::curate::inspect::{Inspection, Summary};
 use std::cmp::Reverse;
 use std::path::Path;
+
+/// The columns of a dataset of positions.
+const COLUMNS: [&str; 9] =
+    ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
+
+/// Those that a narrow terminal does without, in the order in which they go.
+const DISPENSABLE: [usize; 5] = [3, 2, 6, 8, 5];
 
 pub(super) fn describe(folder: &Path, inspection: &Inspection) -> String {
     let (text, rows, item) = match &inspection.summary {
@@ -45,8 +52,6 @@ fn describe_positions(summary: &PositionsSummary) -> String {
         let (distinct, games) = (thousands(opening.distinct), counted(opening.games, "game"));
         text += &format!("openings at ply {}: {distinct} different in {games}\n", opening.ply);
     }
-    let names =
-        ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
     let lines = summary.by_empties.iter().map(|line| {
         [
             empties_range(line.empties_min),
@@ -60,7 +65,8 @@ fn describe_positions(summary: &PositionsSummary) -> String {
             format!("|{}|", bars(&line.results)),
         ]
     });
-    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{}\n", table(names, lines))
+    let table = fitting_table(COLUMNS, lines, &DISPENSABLE);
+    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{table}\n")
 }
 
 /// A mean in discs, where there is one.
@@ -134,4 +140,20 @@ fn describe_mpc(summary: &MpcSummary) -> String {
     text += &format!("\n{}\n", table(["empties", "samples", "from trees", "solved"], by_empties));
     text += "\nmeans by depth; scores, and their change from one ply shallower, in discs\n";
     text + &format!("{}\n", table(["depth", "searches", "nodes", "score", "|change|"], by_depth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::output::{named_rows, narrow_table};
+    use crate::curate::inspect::positions::BINS;
+
+    #[test]
+    fn the_summary_of_positions_fits_80_columns() {
+        let bins = format!("|{}|", "█".repeat(BINS));
+        let row = ["20-24", "12,345,678", "100.0 %", "12.3 %", "+12.34", "12.34", "12.34", &bins, &bins];
+        let text = narrow_table(&named_rows(COLUMNS, [row.map(str::to_owned)]), 80, &DISPENSABLE);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains(&bins), "{text}");
+    }
 }
