@@ -2,7 +2,7 @@
 
 use super::arguments::stage::TrainArguments;
 use super::command_errors::UsageError;
-use super::model_errors::{error_table, training_lines};
+use super::model_errors::{error_table, judged_name, training_lines};
 use super::output::{counted, detail, say};
 use super::session::{Session, load_run_model};
 use crate::artifact::{Manifest, Registry};
@@ -52,7 +52,7 @@ fn check_named_once(folders: &[PathBuf]) -> Result<(), UsageError> {
 pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport, seconds: f64) {
     let metrics = &report.metrics;
     let parent = task.parent.map_or("zero weights".to_owned(), |parent| parent.id.to_string());
-    let judged = if metrics.held_out { "held-out" } else { "training" };
+    let judged = judged_name(metrics);
     let (before, after) = (metrics.before.all.mae, metrics.after.all.mae);
     let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs", report.id);
     session.summarize(Stage::Train.name(), &text, report.skipped);
