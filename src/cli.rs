@@ -70,16 +70,18 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Lets glibc return large blocks to the system as soon as they are freed. By default it keeps blocks up to the largest that
-/// was ever freed, so that a run of all stages held what each of them had needed.
+/// Lets glibc return memory to the system as soon as it is freed. By default it keeps blocks up to the largest that was ever
+/// freed, in several heaps, so that a run of all stages held what each of them had needed.
 fn return_freed_memory() {
     /// The threshold at the start of a process, in bytes.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     const LARGE_BLOCK: i32 = 128 << 10;
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for parameter in [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD] {
+    for (parameter, value) in
+        [(libc::M_MMAP_THRESHOLD, LARGE_BLOCK), (libc::M_TRIM_THRESHOLD, LARGE_BLOCK), (libc::M_ARENA_MAX, 1)]
+    {
         // SAFETY: `mallopt` takes any two numbers, and no other thread has been started that could allocate meanwhile.
-        unsafe { libc::mallopt(parameter, LARGE_BLOCK) };
+        unsafe { libc::mallopt(parameter, value) };
     }
 }
 

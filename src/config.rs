@@ -8,7 +8,7 @@ pub mod setting;
 use crate::artifact::ArtifactError;
 use crate::artifact::line::is_line;
 use crate::artifact::model::features_file::{parse_features, read_features};
-use crate::artifact::publish::read_stream;
+use crate::artifact::publish::read_file_or_pipe;
 use crate::engine::PatternSet;
 use crate::exchange::transcripts::read_transcripts;
 use crate::exit_code;
@@ -24,7 +24,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use setting::Setting;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -296,8 +295,7 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
             ConfigError::Invalid { place: place(path, None), reason }
         });
     }
-    let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source));
-    let bytes = file.and_then(|file| read_stream(file, path, SIZE_MAX)).map_err(|error| match error {
+    let bytes = read_file_or_pipe(path, SIZE_MAX).map_err(|error| match error {
         ArtifactError::Missing { path } => {
             let remedy = format!("write it, or name a config of the program: {}", builtin::names());
             ConfigError::Unreadable(ArtifactError::refused("read", &path, format!("it does not exist\n{remedy}")))

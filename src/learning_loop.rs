@@ -166,7 +166,7 @@ impl Run<'_> {
         let champion = self.load(&next.champion)?;
         self.generate(next, &champion)?;
         let draft = self.train(next, &champion)?;
-        let candidate = self.fit_mpc(next, &draft)?;
+        let candidate = self.fit_mpc(next, draft)?;
         match self.gate(next, candidate, &champion)? {
             Some(accepted) => self.promote(&accepted),
             None => Ok(()),
@@ -187,8 +187,8 @@ impl Run<'_> {
         Ok(Draft(self.load(&id)?))
     }
 
-    fn fit_mpc(&self, next: &Next, Draft(draft): &Draft) -> Result<Candidate, StageError> {
-        let task = next.tasks.fit_mpc(draft);
+    fn fit_mpc(&self, next: &Next, Draft(draft): Draft) -> Result<Candidate, StageError> {
+        let task = next.tasks.fit_mpc(&draft);
         let id = self.make(&StageTask::FitMpc(task), next, || {
             let report = fit_mpc(task, self.context)?;
             Ok((report.id.clone(), StageReport::FitMpc(report.into())))

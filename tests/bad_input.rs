@@ -185,7 +185,7 @@ fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
         ("generate --config nowhere.toml --output out", "nowhere.toml"),
         (&format!("generate --config {config} --model v0009 --models registry --output out"), "registry/v0009"),
         (&format!("generate --config {config} --model some/folder --output out"), "some/folder"),
-        (&format!("generate --config {config} --model builtin:genius --output out"), "builtin:genius"),
+        (&format!("generate --config {config} --model builtin:genius --output out"), "cannot use builtin:genius"),
         (&format!("train --config {config} --dataset nowhere --models registry"), "nowhere"),
         (&format!("train --config {config} --dataset data nowhere --models registry"), "nowhere"),
         (&format!("train --config {config} --dataset data --parent v0009 --models registry"), "registry/v0009"),
@@ -203,9 +203,27 @@ fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
         ("solve nowhere.obf", "nowhere.obf"),
         ("eval nowhere.obf --model v0009", "v0009"),
         ("status --config nowhere.toml", "nowhere.toml"),
+        (&format!("status --config {config} --models nowhere"), "nowhere"),
+        (&format!("gc --config {config} --models nowhere --dry-run"), "nowhere"),
+        ("model list --models nowhere", "nowhere"),
+        ("model verify --models nowhere", "nowhere"),
     ] {
         check(&workspace, arguments, 2, &[path]);
     }
+}
+
+#[test]
+fn a_config_may_be_a_pipe_with_a_writer_and_is_not_waited_for_without_one() {
+    let workspace = Workspace::new();
+    let shell = |script: &str| -> Outcome {
+        let mut command = Command::new("timeout");
+        command.args(["60", "bash", "-c", script]).current_dir(workspace.root());
+        command.env("renma", env!("CARGO_BIN_EXE_renma")).output().unwrap().into()
+    };
+    let refused = shell("mkfifo fifo.toml; exec $renma config show --config fifo.toml");
+    check_message(&refused, "config show", 2, &["cannot read fifo.toml: it is a pipe that nothing was written to"]);
+    let read = shell("$renma config show --json --config <(sleep 0.1; echo '[run]'; echo 'seed = 77')");
+    assert!(read.code == Some(0) && read.stdout.contains("\"seed\":77"), "{read:?}");
 }
 
 #[test]
@@ -217,6 +235,15 @@ fn nonsense_on_the_command_line_is_a_usage_error() {
         ("generate --config configs/tiny.toml --output out --generation 0", "--generation"),
         ("generate --config configs/tiny.toml --outputs out", "--outputs"),
         ("generat", "generat"),
+        ("train --config configs/tiny.toml --dataset data --memory 4", "--memory 4GB"),
+        (
+            "train --config configs/tiny.toml --dataset data --dataset ./data",
+            "--dataset ./data: this dataset is named twice",
+        ),
+        (
+            "shard plan p.json --config configs/tiny.toml --stage train --dataset data --memory 4000000000",
+            "--memory 4GB",
+        ),
         ("bench generate --config configs/tiny.toml --games 0", "games"),
         ("eval positions.obf --mpc-level 42", "--mpc-level"),
         ("model import registry/v0002/model.json --format mpc-dat --models registry", "--model"),

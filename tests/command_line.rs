@@ -56,6 +56,8 @@ fn the_options_of_a_command_come_first_and_the_global_ones_last() {
         let options =
             global.lines().filter(|line| line.starts_with("  ") && line.trim_start().starts_with('-')).count();
         assert_eq!((options, global.contains("Example: ")), (7, !is_group), "{name}: {help}");
+        // The long form of clap describes each value in a paragraph.
+        assert!(!help.contains("Possible values:"), "{name}: {help}");
     }
 }
 
@@ -297,7 +299,9 @@ fn a_review_names_the_turning_points_of_each_game() {
         (&last["move"], &last["score"], &last["turning_point"]),
         (&"f5".into(), &(-64_000).into(), &true.into())
     );
+    assert_eq!(value["review"], serde_json::json!({"depth": 3, "exact_empties": 14}));
     let text = workspace.done(review);
+    assert!(text.contains("\nreviewed to depth 3, exactly from 14 empty squares on\ngame 1: "), "{text}");
     assert!(text.contains("\ngame 1: ") && text.contains("\ngame 2: "), "{text}");
     let is_row = |line: &&str| line.split_whitespace().take(3).eq(["8", "O", "f5"]);
     assert_eq!(text.lines().filter(is_row).count(), 1, "{text}");
@@ -382,6 +386,18 @@ fn eval_takes_transcripts_and_gives_the_position_after_the_last_move() {
     workspace.write("end.txt", "e6f4e3f6g5d6e7f5c5\n");
     let value = check_json(&workspace.run("solve end.txt --json"), "solve end.txt");
     assert_eq!(value["positions"][0]["discs"].as_f64().unwrap().abs(), 64.0, "{value}");
+    let text = workspace.done("solve end.txt");
+    assert!(text.contains("\n1 position with "), "{text}");
+    let outcome = workspace.command(&["eval", "1. f5 2. d6 3. c3", "--json", "--depth", "2"]).output().unwrap();
+    for outcome in [workspace.run("eval f5d6c3 --json --depth 2"), outcome.into()] {
+        assert_eq!(
+            check_json(&outcome, "eval f5d6c3")["positions"][0]["board"],
+            "------------------X--------XX------OXX-----O--------------------",
+            "{}",
+            outcome.stderr
+        );
+    }
+    assert!(workspace.run("eval f5d6a1").stderr.contains("cannot read f5d6a1: it does not exist"));
     workspace.write("bad.txt", "f5d6\nf5d6a1\n");
     let bad = workspace.run("eval bad.txt");
     assert_eq!(bad.code, Some(65));

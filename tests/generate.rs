@@ -271,7 +271,7 @@ fn a_book_begins_the_games_and_is_known_by_its_lines() {
 fn a_book_that_cannot_be_used_is_an_error_that_names_the_line() {
     let workspace = Workspace::new();
     for (book, code, words) in [
-        ("f5d6\nf5f5\n", 2, ["book.txt", "line 2, byte 7"]),
+        ("f5d6\nf5f5\n", 2, ["book.txt", "line 2, byte 2: "]),
         ("f5d6\ne6f4e3f6g5d6e7f5c5\n", 2, ["book.txt", "opening 2: it is a whole game"]),
         ("# nothing\n", 2, ["book.txt", "no opening"]),
     ] {

@@ -99,6 +99,16 @@ fn init_never_overwrites_a_file_that_differs_and_then_writes_nothing() {
 }
 
 #[test]
+fn init_takes_a_folder_and_no_file() {
+    let workspace = Workspace::new();
+    workspace.write("file", "mine");
+    let outcome = workspace.run("init file");
+    let message = "error: cannot write file: it exists and is not a folder\nname a new one\n";
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), message));
+    assert_eq!(fs::read(workspace.path("file")).unwrap(), b"mine");
+}
+
+#[test]
 fn pipeline_takes_the_program_that_is_named_then_the_one_it_builds_then_the_one_installed() {
     let workspace = Workspace::new();
     workspace.done("init here");
@@ -212,6 +222,7 @@ fn a_wrong_setting_names_the_key_as_a_file_would() {
     for (options, words) in [
         ("--set train.epoch=3", "error: --set: train.epoch: there is no such key\ndid you mean epochs?"),
         ("--set epochs=3", "error: --set: epochs: there is no such key outside a table\ndid you mean train.epochs?"),
+        ("--set a=b", "error: --set: a: there is no such key outside a table\nthe form is TABLE.KEY=VALUE, such as "),
         ("--set tran.epochs=3", "error: --set: [tran]: there is no such table\ndid you mean [train]?"),
         ("--set train.epochs=0", "error: --set: train.epochs = 0: expected a whole number from 1 to 100000"),
         ("--set train.epochs=many", "error: --set: train.epochs = \"many\": expected a whole number from 1 to 100000"),

@@ -532,7 +532,7 @@ fn a_window_that_shrinks_leaves_what_older_generations_were_trained_on() {
     let workspace = copy_of_run();
     let changes = [("run.window", "1"), ("run.generations", "3"), ("run.keep_generations", "2")];
     let config = tiny(&workspace, "run", &changes);
-    check(&workspace, &format!("--config {config} --from-next"), 0, &["generations to 1 are closed"]);
+    check(&workspace, &format!("--config {config} --from-next"), 0, &["generation 1 is closed"]);
     assert!(workspace.path("datasets/run/selfplay/generation=0001").exists(), "generation 2 was trained on it");
     check(&workspace, &format!("--config {config}"), 0, &[]);
 }

@@ -209,7 +209,7 @@ fn a_stage_refuses_a_folder_that_holds_something_else() {
         ("gate --candidate v0002 --baseline v0004", 2, "gate.depth is 2 there and 3 here"),
     ] {
         let stage = if arguments.starts_with("fit") { "mpc" } else { "gate" };
-        for (folder, code, words) in [(stage, code, words), ("selfplay", 65, "it holds Selfplay data")] {
+        for (folder, code, words) in [(stage, code, words), ("selfplay", 65, "it holds games of self-play, ")] {
             let output = format!("datasets/smoke/{folder}/generation=0001");
             let arguments = format!("{arguments} --config {deeper} --models models/smoke --output {output}");
             let outcome = workspace.run(&arguments);

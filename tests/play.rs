@@ -131,6 +131,12 @@ fn a_review_names_the_moves_that_lost() {
     let last: Vec<&str> = rows.last().unwrap().split_whitespace().collect();
     assert!(last[..3] == ["8", "white", "f5"] && last.len() == 5, "{rows:?}");
     assert_eq!(last_line(&["review"]), "no move lost two discs or more");
+    // Every level reviews at the same depth, and says so.
+    let review = |level: &str| {
+        let text = shown(&["both", level, "setup e6f4e3f6g5d6e7f5c5", "review"]);
+        text[text.find("8 moves ahead, exact from 14:\nmove ").unwrap()..].to_owned()
+    };
+    assert_eq!(review("level 1"), review("level 9"));
 }
 
 #[test]

@@ -163,6 +163,10 @@ fn errors_are_called_held_out_only_where_games_were_held_out() {
         assert!(error.contains(words) && error.contains("held-out") == held_out, "{text}");
         assert_eq!(json(&workspace, &format!("model show models/run/{version}"))["held_out"], held_out);
     }
+    let error = || json(&workspace, &format!("status --config {CONFIG}"))["generations"][0]["mae_after"].clone();
+    assert!(error().is_f64(), "{}", error());
+    reseal(&workspace, "models/run/v0001/model.json", |document| document["metrics"]["held_out"] = false.into());
+    assert_eq!(error(), Value::Null);
 }
 
 #[test]

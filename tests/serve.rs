@@ -2,12 +2,16 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use renma::artifact::{Builtin, LoadedModel};
 use renma::engine::Game;
+use renma::play::session::Session;
+use renma::play::session::review::REVIEW_LIMITS;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A running server, stopped at the end.
@@ -207,7 +211,7 @@ fn who_sends_a_request_slowly_makes_way_for_others() {
 #[test]
 fn a_game_is_played_to_its_end_by_the_rules() {
     let server = Server::start();
-    let (mut game, mut moves, mut black_values) = (Game::default(), String::new(), Vec::new());
+    let (mut game, mut moves) = (Game::default(), String::new());
     for ply in 0.. {
         let position = server.ask("/api/position", &json!({"moves": moves}));
         let to_move = game.to_move();
@@ -223,8 +227,6 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         assert_eq!(position["to_move"], json!(to_move.side_text()), "{moves}");
         let request = json!({"moves": moves, "level": 2});
         let values = server.ask("/api/analysis", &request);
-        let best_value = values["values"][0]["value"].as_f64().unwrap();
-        black_values.push(if to_move.side_text() == "X" { best_value } else { -best_value });
         // Level 2 solves from 4 empty squares on.
         assert_eq!(values["exact"], json!(to_move.position.empties() <= 4), "{moves}");
         let mut valued: Vec<&str> =
@@ -246,8 +248,17 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     let review = server.ask("/api/review", &json!({"moves": moves, "level": 2}));
     let reviewed = review["moves"].as_array().unwrap();
     assert_eq!((reviewed.len(), &review["complete"]), (moves.len() / 2, &json!(true)));
-    let reviewed: Vec<f64> = reviewed.iter().map(|reviewed| reviewed["black_value"].as_f64().unwrap()).collect();
-    assert_eq!(reviewed, black_values);
+    // It is the review of every other command, whatever the level.
+    let (model, stop) = (LoadedModel::builtin(Builtin::SquareWeights).model, AtomicBool::new(false));
+    let mut session = Session::new(&model, REVIEW_LIMITS, &stop);
+    session.set_game(game);
+    assert_eq!((&review["depth"], &review["exact_empties"]), (&json!(8), &json!(14)));
+    for (found, expected) in reviewed.iter().zip(session.review().unwrap()) {
+        let black_value = if expected.black { expected.best_score } else { -expected.best_score };
+        assert_eq!(found["black_value"], json!(black_value.discs()), "{found}");
+        assert_eq!(found["loss"], json!(expected.loss().discs()), "{found}");
+        assert_eq!(found["best"], json!(expected.best.to_string()), "{found}");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub enum ArtifactError {
     /// A path of a kind that is not read or written, or a name that is taken.
     #[error("cannot {action} {}: {reason}", path.display())]
     Refused {
-        /// `read` or `write`.
+        /// `read`, `write` or `use`.
         action: &'static str,
         /// What the user named.
         path: PathBuf,

@@ -7,10 +7,11 @@ pub mod temporary;
 
 use super::error::ArtifactError;
 use super::panics::caught;
+use rustix::fs::{OFlags, fcntl_setfl};
 use std::ffi::OsString;
 use std::fs::{self, File, FileType};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use temporary::{TemporaryFolder, temporary_file};
@@ -288,6 +289,23 @@ pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactE
         return Err(ArtifactError::damaged(path, reason));
     }
     Ok((File::open(path).map_err(failed)?, metadata.len()))
+}
+
+/// Reads a file or a pipe of at most `size_max` bytes to its end, without waiting for a writer of a named pipe.
+///
+/// # Errors
+///
+/// As [`read_stream`], or a pipe that nothing was written to.
+pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
+    let failed = |source| ArtifactError::io("read", path, source);
+    // Opening a named pipe would wait for its writer, if need be for ever.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
+    fcntl_setfl(&file, OFlags::empty()).map_err(|source| failed(source.into()))?;
+    let bytes = read_stream(&file, path, size_max)?;
+    if bytes.is_empty() && file.metadata().map_err(failed)?.file_type().is_fifo() {
+        return Err(ArtifactError::refused("read", path, "it is a pipe that nothing was written to\nname a file"));
+    }
+    Ok(bytes)
 }
 
 /// Reads a pipe of at most `size_max` bytes to its end; `name` stands for it in errors.

@@ -64,7 +64,7 @@ pub(super) struct GlobalArguments {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
     /// Print help
-    #[arg(short, long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 105, action = ArgAction::Help)]
+    #[arg(short, long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 105, action = ArgAction::HelpShort)]
     help: Option<bool>,
     /// Print version
     #[arg(short = 'V', long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 106, action = ArgAction::Version)]

@@ -5,7 +5,7 @@ mod verify;
 
 use super::arguments::OutputArguments;
 use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
-use super::output::{Output, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, model_or_default};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
@@ -76,18 +76,16 @@ fn describe_import(output: &Path, report: &ImportReport, seconds: f64) {
     let Some(counts) = counts else {
         return say(&format!("dataset import: {} already holds this import", output.display()));
     };
-    let (games, positions) = (thousands(manifest.done), thousands(manifest.rows(POSITIONS.name)));
-    let what = if manifest.bytes(GAMES.name) == 0 { "groups of positions" } else { "games" };
-    say(&format!(
-        "dataset import: {games} {what}, {positions} positions in {}, {} labeled, {seconds:.1} s",
-        output.display(),
-        thousands(counts.labeled),
-    ));
+    let noun = if manifest.bytes(GAMES.name) == 0 { "position group" } else { "game" };
+    let (games, positions) = (counted(manifest.done, noun), counted(manifest.rows(POSITIONS.name), "position"));
+    let labeled = thousands(counts.labeled);
+    say(&format!("dataset import: {games}, {positions} in {}, {labeled} labeled, {seconds:.1} s", output.display()));
     if 0 < counts.bad {
-        say(&format!("dataset import: {} bad records left out", thousands(counts.bad)));
+        say(&format!("dataset import: {} left out", counted(counts.bad, "bad record")));
     }
     if 0 < counts.without_move {
-        say(&format!("dataset import: {} records without a legal move left out", thousands(counts.without_move)));
+        let records = counted(counts.without_move, "record");
+        say(&format!("dataset import: {records} without a legal move left out"));
     }
 }
 
@@ -103,7 +101,7 @@ fn run_export(
         return Ok(());
     };
     let name = output_name(&arguments.output);
-    say(&format!("dataset export: {} positions in {}", thousands(positions), name.display()));
+    say(&format!("dataset export: {} in {}", counted(positions, "position"), name.display()));
     session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
 }
 
@@ -124,8 +122,8 @@ fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::
     if skipped {
         say(&format!("dataset merge: {} already holds this merge", output.display()));
     } else {
-        let (games, positions) = (thousands(manifest.done), thousands(manifest.rows(POSITIONS.name)));
-        say(&format!("dataset merge: {games} games, {positions} positions in {}", output.display()));
+        let (games, positions) = (counted(manifest.done, "game"), counted(manifest.rows(POSITIONS.name), "position"));
+        say(&format!("dataset merge: {games}, {positions} in {}", output.display()));
     }
     session.print_json(&json!({
         "skipped": skipped,

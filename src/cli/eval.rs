@@ -3,25 +3,23 @@
 mod review;
 
 use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments};
-use super::output::{print, print_json, table, thousands};
+use super::output::{counted, print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for, warn_without_statistics};
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{read_bounded, read_stream};
 use crate::config::load_config_with;
-use crate::engine::{ColoredPosition, Depth, Limits, MoveValue, MpcLevel, Position, Score, Selective};
+use crate::engine::board::notation::is_transcript;
+use crate::engine::{ColoredPosition, Depth, Game, Limits, MoveValue, MpcLevel, Position, Score, Selective};
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::selective::selective;
 use crate::pipeline::{Context, StageError};
 use crate::play::analysis::{Analysis, Analyzed, analyze};
+use crate::play::session::review::REVIEW_LIMITS;
 use review::{PlayedMove, check_games, describe_review, review_games};
 use serde::Serialize;
 use std::fs::{File, metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// The limits of a review that names none.
-const REVIEW_DEPTH: u8 = 8;
-const REVIEW_EXACT_EMPTIES: u8 = 14;
 
 /// How errors name the standard input.
 const STDIN: &str = "stdin";
@@ -64,11 +62,20 @@ struct Total {
 }
 
 #[derive(Debug, Serialize)]
+struct ReviewDepth {
+    depth: u8,
+    exact_empties: u8,
+}
+
+#[derive(Debug, Serialize)]
 struct Values {
     model: String,
     /// Why it is this model, if the user named none.
     model_note: Option<String>,
     positions: Vec<PositionValue>,
+    /// How the moves of the games were searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    review: Option<ReviewDepth>,
     total: Total,
 }
 
@@ -77,9 +84,9 @@ pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::
     let ModelArguments { model, models } = &arguments.positions.model;
     let chosen = model_or_default(model.as_deref(), models)?;
     warn_without_statistics("--mpc-level", mpc, &chosen.model);
-    let (depth, exact_empties) = if arguments.review { (REVIEW_DEPTH, REVIEW_EXACT_EMPTIES) } else { (0, 0) };
-    let depth = Depth(arguments.depth.unwrap_or(depth));
-    let exact_empties = arguments.exact_empties.unwrap_or(exact_empties);
+    let default = if arguments.review { REVIEW_LIMITS } else { Limits::full_width(Depth(0)) };
+    let depth = arguments.depth.map_or(default.depth, Depth);
+    let exact_empties = arguments.exact_empties.unwrap_or(default.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
     let analysis = Analysis::Search { limits, moves: arguments.moves };
     let review_limits = arguments.review.then_some(limits);
@@ -131,7 +138,8 @@ fn run(
         position.played = Some(played);
     }
     let (model, model_note) = (chosen.model.id.to_string(), chosen.note.clone());
-    let values = Values { model, model_note, positions, total };
+    let review = review_limits.map(|Limits { depth, exact_empties, .. }| ReviewDepth { depth: depth.0, exact_empties });
+    let values = Values { model, model_note, positions, review, total };
     if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
 }
 
@@ -148,7 +156,12 @@ fn read(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
         return read_stream(io::stdin().lock(), Path::new(STDIN), size_max);
     }
     let failed = |source| ArtifactError::io("read", path, source);
-    let file_type = metadata(path).map_err(failed)?.file_type();
+    let moves = path.to_str().filter(|text| is_transcript(text) && Game::from_transcript(text).is_ok());
+    let file_type = match (metadata(path), moves) {
+        // The name of no file, and a game by itself.
+        (Err(_), Some(moves)) => return Ok(moves.as_bytes().to_vec()),
+        (metadata, _) => metadata.map_err(failed)?.file_type(),
+    };
     if file_type.is_file() || file_type.is_dir() {
         return read_bounded(path, size_max);
     }
@@ -193,14 +206,18 @@ fn describe(values: &Values) -> String {
     let moves =
         (1..).zip(&values.positions).filter_map(|(number, value)| Some(describe_moves(number, value.moves.as_ref()?)));
     let played = (1..).zip(&values.positions).filter_map(|(number, value)| Some((number, value.played.as_ref()?)));
-    let reviews: String = played.map(|(number, played)| describe_review(number, played)).collect();
+    let depth = values.review.as_ref().map(|ReviewDepth { depth, exact_empties }| {
+        format!("reviewed to depth {depth}, exactly from {exact_empties} empty squares on\n")
+    });
+    let reviews = played.map(|(number, played)| describe_review(number, played));
+    let reviews: String = depth.into_iter().chain(reviews).collect();
     format!(
-        "{}\n{}{reviews}{} positions with {}, {} nodes, {:.2} s, {:.2} CPU s",
+        "{}\n{}{reviews}{} with {}, {}, {:.2} s, {:.2} CPU s",
         table(names, (1..).zip(&values.positions).map(row)),
         moves.collect::<String>(),
-        total.positions,
+        counted(total.positions as u64, "position"),
         values.model,
-        thousands(total.nodes),
+        counted(total.nodes, "node"),
         total.seconds,
         total.cpu_seconds
     )

@@ -48,7 +48,13 @@ fn saving(metrics: &FitMpcMetrics) -> String {
     let level = nodes.levels.iter().find(|found| found.level == metrics.level.percent());
     let Some(found) = level else { return counted(metrics.depths.len() as u64, "statistic") };
     let share = 100.0 * found.nodes as f64 / nodes.full_width.max(1) as f64;
-    format!("depth {} for {share:.0} % of the nodes at {}", nodes.depth, level_name(found, metrics))
+    format!("depth {} at {} {}", nodes.depth, level_name(found, metrics), saving_text(share))
+}
+
+/// What a search costs that takes this percentage of the nodes of one at full width.
+fn saving_text(share: f64) -> String {
+    let saved = 100.0 - share.round();
+    if saved < 0.0 { format!("costs {} % more nodes", -saved) } else { format!("saves {saved} % of the nodes") }
 }
 
 fn level_name(found: &LevelNodes, metrics: &FitMpcMetrics) -> String {
@@ -57,7 +63,7 @@ fn level_name(found: &LevelNodes, metrics: &FitMpcMetrics) -> String {
 
 fn fit_table(metrics: &FitMpcMetrics) -> String {
     let nodes = &metrics.nodes;
-    let mut text = format!("{} statistics in the table", metrics.depths.len());
+    let mut text = format!("{} in the table", counted(metrics.depths.len() as u64, "statistic"));
     if !metrics.held_out.is_empty() {
         let mut rows = vec![vec!["held out".to_owned(), "pairs".to_owned()]];
         rows[0].extend(LEVELS.iter().map(|level| format!("{level} %")));
@@ -85,4 +91,15 @@ fn fit_table(metrics: &FitMpcMetrics) -> String {
         metrics.level,
         table(["level", "nodes", "of full width", "rms, discs", "same move"], nodes.levels.iter().map(row))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::saving_text;
+
+    #[test]
+    fn a_loss_reads_as_a_loss() {
+        let texts = [52.4, 99.9, 110.0].map(saving_text);
+        assert_eq!(texts, ["saves 48 % of the nodes", "saves 0 % of the nodes", "costs 10 % more nodes"]);
+    }
 }

@@ -1,11 +1,11 @@
 //! `renma gc`: removes what a run no longer needs.
 
 use super::arguments::run::GcArguments;
-use super::output::{say, thousands};
+use super::output::{counted, say};
 use super::session::Session;
 use crate::artifact::Registry;
 use crate::report::invocation::Invocation;
-use crate::run::gc::{GcPlan, Removal, collect, plan};
+use crate::run::gc::{GcPlan, Removal, closed_text, collect, plan};
 use crate::run::lineage::Lineage;
 use serde_json::json;
 
@@ -35,11 +35,12 @@ pub(super) fn run(session: &Session, arguments: &GcArguments) -> anyhow::Result<
 pub(super) fn tell(plan: &GcPlan, dry_run: bool) {
     let verb = if dry_run { "would remove" } else { "removed" };
     for removal in &plan.removals {
-        say(&format!("gc: {verb} {} ({} bytes)", removal.path.display(), thousands(removal.bytes)));
+        say(&format!("gc: {verb} {} ({})", removal.path.display(), counted(removal.bytes, "byte")));
     }
     for path in &plan.linked {
         say(&format!("gc: kept {}: it lies behind a symbolic link", path.display()));
     }
-    let (count, closed) = (plan.removals.len(), plan.closed.generation);
-    say(&format!("gc: {verb} {count} folders, {} bytes; generations to {closed} are closed", thousands(plan.bytes())));
+    let (folders, bytes) = (counted(plan.removals.len() as u64, "folder"), counted(plan.bytes(), "byte"));
+    let closed = closed_text(plan.closed.generation).map_or_else(String::new, |text| format!("; {text}"));
+    say(&format!("gc: {verb} {folders}, {bytes}{closed}"));
 }

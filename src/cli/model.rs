@@ -5,8 +5,9 @@ mod show;
 
 use super::arguments::OutputArguments;
 use super::arguments::model::{ExportFormat, ImportFormat, ModelCommand, RegistryArguments};
+use super::arguments::run::check_registry;
 use super::command_errors::UsageError;
-use super::output::{Output, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, output_name, print, print_json, say, thousands};
 use super::session::Session;
 use crate::artifact::model::archive::{ARCHIVE_FILE, Archive};
 use crate::artifact::model::reference::load_model;
@@ -23,15 +24,17 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
     match command {
-        ModelCommand::List(RegistryArguments { models, datasets }) => {
-            list::list(session, &models, &datasets_of(&models, datasets))
+        ModelCommand::List(arguments) => {
+            let (models, datasets) = folders_of(arguments)?;
+            list::list(session, &models, &datasets)
         }
         ModelCommand::Show { model, against, models, datasets } => {
-            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(|| "models/default".into());
+            let models = models.or_else(|| registry_around(&model)).unwrap_or_else(default_registry);
             show::show(session, &model, against.as_deref(), [&models, &datasets_of(&models, datasets)])
         }
-        ModelCommand::Verify(RegistryArguments { models, datasets }) => {
-            verify(session, &models, &datasets_of(&models, datasets))
+        ModelCommand::Verify(arguments) => {
+            let (models, datasets) = folders_of(arguments)?;
+            verify(session, &models, &datasets)
         }
         ModelCommand::Import { input, format, model, t, models } => {
             import(session, &input, format, model.as_deref(), t, &models)
@@ -40,6 +43,18 @@ pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()
             export(session, &load_model(&model, &models)?, format, t, &output)
         }
     }
+}
+
+fn default_registry() -> PathBuf {
+    "models/default".into()
+}
+
+/// The registry and the datasets that a command names, or else those of the default.
+fn folders_of(RegistryArguments { models, datasets }: RegistryArguments) -> Result<(PathBuf, PathBuf), ArtifactError> {
+    check_registry(models.as_deref())?;
+    let models = models.unwrap_or_else(default_registry);
+    let datasets = datasets_of(&models, datasets);
+    Ok((models, datasets))
 }
 
 /// The datasets that a command names, otherwise those beside the registry.
@@ -56,15 +71,16 @@ fn registry_around(model: &str) -> Option<PathBuf> {
 
 fn verify(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let verified = verify_registry(models, datasets, &session.context())?;
-    say(&format!(
-        "model verify: {} versions of {} are sound, with {} datasets of {} positions and {} gates; {} datasets are gone",
-        verified.versions.len(),
-        models.display(),
-        verified.datasets.len(),
-        verified.positions,
-        verified.gates.len(),
-        verified.datasets_gone.len()
-    ));
+    let versions = counted(verified.versions.len() as u64, "version");
+    let are = if verified.versions.len() == 1 { "is" } else { "are" };
+    let datasets = counted(verified.datasets.len() as u64, "dataset");
+    let (positions, gates) = (counted(verified.positions, "position"), counted(verified.gates.len() as u64, "gate"));
+    let gone = match verified.datasets_gone.len() as u64 {
+        0 => String::new(),
+        gone => format!("; {} gone", counted(gone, "dataset")),
+    };
+    let models = models.display();
+    say(&format!("model verify: {versions} of {models} {are} sound, with {datasets} of {positions} and {gates}{gone}"));
     let texts =
         |folders: &[PathBuf]| folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect::<Vec<_>>();
     session.print_json(&json!({

@@ -6,9 +6,14 @@ use crate::pipeline::train::task::{Error, Errors, TrainMetrics};
 /// The width of a row of the error table, in empty squares.
 const EMPTIES_STEP: u32 = 10;
 
+/// Which rows the errors of a training are about.
+pub(super) const fn judged_name(metrics: &TrainMetrics) -> &'static str {
+    if metrics.held_out { "held-out" } else { "training" }
+}
+
 /// The error of a training, by empty squares and by the size of the target, as a table.
 pub(super) fn error_table(metrics: &TrainMetrics) -> String {
-    let judged = if metrics.held_out { "held-out" } else { "training" };
+    let judged = judged_name(metrics);
     let names = ["empties", "rows", "MAE before", "after", "RMSE", "bias, even", "odd", "slope"];
     let mut rows = Vec::new();
     let (before, after) = (&metrics.before, &metrics.after);
@@ -68,8 +73,9 @@ pub(super) fn training_lines(metrics: &TrainMetrics) -> Vec<String> {
     }
     let (unvisited, weights) = (thousands(coverage.unvisited), thousands(coverage.weights));
     lines.push(format!(
-        "training has visited {:.2} % of the features of judged positions; {unvisited} of {weights} weights were never visited",
-        100.0 * coverage.seen
+        "{:.2} % of the lookups in {} positions meet a trained weight; {unvisited} of {weights} weights were never trained",
+        100.0 * coverage.seen,
+        judged_name(metrics)
     ));
     lines.extend(curve_table(metrics));
     lines

@@ -144,8 +144,24 @@ pub(super) fn narrow_table(rows: &[Vec<String>], width: usize, dispensable: &[us
 
 /// A table with a name above each column.
 pub(super) fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let names = names.map(str::to_owned);
-    aligned(&[names].into_iter().chain(rows).map(Vec::from).collect::<Vec<_>>())
+    aligned(&named_rows(names, rows))
+}
+
+/// A table with a name above each column, which on a narrow terminal does without these columns, in the order in which they go.
+pub(super) fn fitting_table<const N: usize>(
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    dispensable: &[usize],
+) -> String {
+    narrow_table(&named_rows(names, rows), terminal_width(io::stdout()).unwrap_or(usize::MAX), dispensable)
+}
+
+/// Rows below the names of their columns.
+pub(super) fn named_rows<const N: usize>(
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Vec<Vec<String>> {
+    [names.map(str::to_owned)].into_iter().chain(rows).map(Vec::from).collect()
 }
 
 /// Columns of text, the first aligned left and the others right.

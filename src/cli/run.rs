@@ -2,7 +2,7 @@
 
 use super::arguments::run::{LoopArguments, invocation};
 use super::command_errors::UsageError;
-use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say, thousands};
+use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say};
 use super::session::Session;
 use super::shard::elsewhere;
 use super::{gate, gc, promote, shard, stage, status};
@@ -124,11 +124,11 @@ fn forecast_text(forecast: &Forecast) -> String {
 
 fn loss_text(loss: &Loss) -> String {
     format!(
-        "{}: {} games of self-play, {} games of gates, {} versions, {:.2} CPU-hours",
+        "{}: {} of self-play, {} of gates, {}, {:.2} CPU-hours",
         generations_text(loss.from, loss.to),
-        thousands(loss.games),
-        thousands(loss.gate_games),
-        thousands(loss.versions),
+        counted(loss.games, "game"),
+        counted(loss.gate_games, "game"),
+        counted(loss.versions, "version"),
         loss.cpu_hours
     )
 }

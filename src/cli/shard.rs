@@ -4,7 +4,7 @@ use super::arguments::run::WorkerArguments;
 use super::arguments::shard::{DriveArguments, PlanArguments, ShardCommand};
 use super::arguments::stage::{FitMpcArguments, GateArguments, GenerateArguments, TrainArguments, WorkArguments};
 use super::command_errors::UsageError;
-use super::output::{Output, detail, finding_text, output_name, print, print_json, say, thousands};
+use super::output::{Output, counted, detail, finding_text, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, cores, processor_time};
 use super::{fit_mpc, gate, generate, stage, train};
 use crate::cluster::dask::Scheduler;
@@ -48,9 +48,9 @@ fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     let shards = shards.map(|shards| shards as usize);
     let divide = |task: &StageTask<'_>| divide(task, &path, shards, write, session.context());
     let Some(plan) = with_planned(session, arguments, divide)? else { return Ok(()) };
-    let pieces = thousands(plan.weights().len() as u64);
-    let (shards, output) = (plan.shards.len(), output_name(&path).display());
-    say(&format!("shard plan: {stage}, {pieces} parts in {shards} shards: {output}"));
+    let shards = plan.shards.len();
+    let (pieces, within) = (counted(plan.weights().len() as u64, "part"), counted(shards as u64, "shard"));
+    say(&format!("shard plan: {stage}, {pieces} in {within}: {}", output_name(&path).display()));
     session.print_json(&json!({"plan": path.to_string_lossy(), "stage": stage, "shards": shards}))
 }
 

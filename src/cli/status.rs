@@ -9,6 +9,7 @@ use crate::pipeline::stage::Stage;
 use crate::report::REPORT_NAME;
 use crate::report::invocation::Invocation;
 use crate::run::efficiency::{Efficiency, RunEfficiency};
+use crate::run::gc::closed_text;
 use crate::run::log::read_calls;
 use crate::run::speed::PlaySpeed;
 use crate::run::state::{PartCount, StageState, State};
@@ -75,10 +76,7 @@ impl StatusRecord {
 
 fn describe(status: &RunStatus, wide: bool) -> String {
     let champion = status.champion.as_deref().unwrap_or("none yet");
-    let closed = match status.closed {
-        0 => String::new(),
-        closed => format!("; generations to {closed} are closed"),
-    };
+    let closed = closed_text(status.closed).map_or_else(String::new, |text| format!("; {text}"));
     let width = if wide { None } else { terminal_width(stdout()) };
     let table = generation_table(status, width.unwrap_or(usize::MAX));
     let mut text = format!("run {}, champion {champion}; errors in discs{closed}\n{table}", status.run);

@@ -1,7 +1,8 @@
 //! `renma train`.
 
 use super::arguments::stage::TrainArguments;
-use super::model_errors::{error_table, training_lines};
+use super::command_errors::UsageError;
+use super::model_errors::{error_table, judged_name, training_lines};
 use super::output::{counted, detail, say};
 use super::session::{Session, load_run_model};
 use crate::artifact::{Manifest, Registry};
@@ -19,6 +20,7 @@ pub(super) fn with_task<T>(
 ) -> anyhow::Result<T> {
     let (config, folder) = arguments.run.load()?;
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
+    check_named_once(&arguments.dataset)?;
     for folder in &arguments.dataset {
         // Of a dataset that cannot be read, the stage says why.
         Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
@@ -34,11 +36,23 @@ pub(super) fn with_task<T>(
     }))
 }
 
+/// An error if two of the folders are the same: its rows would count twice.
+fn check_named_once(folders: &[PathBuf]) -> Result<(), UsageError> {
+    // Of a folder that cannot be read, the stage says why.
+    let places: Vec<PathBuf> =
+        folders.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
+    let twice = (1..places.len()).find(|&number| places[..number].contains(&places[number]));
+    twice.map_or(Ok(()), |number| {
+        let name = folders[number].display();
+        Err(UsageError(format!("--dataset {name}: this dataset is named twice\nname each dataset once")))
+    })
+}
+
 /// Says what was learned.
 pub(super) fn tell(session: &Session, task: &TrainTask<'_>, report: &TrainReport, seconds: f64) {
     let metrics = &report.metrics;
     let parent = task.parent.map_or("zero weights".to_owned(), |parent| parent.id.to_string());
-    let judged = if metrics.held_out { "held-out" } else { "training" };
+    let judged = judged_name(metrics);
     let (before, after) = (metrics.before.all.mae, metrics.after.all.mae);
     let text = format!("{} from {parent}: {judged} error {before:.2} → {after:.2} discs", report.id);
     session.summarize(Stage::Train.name(), &text, report.skipped);

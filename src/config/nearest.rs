@@ -4,7 +4,7 @@
 /// as one.
 pub(super) fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
     let near = words.map(|other| (strsim::damerau_levenshtein(word, other), other)).min()?;
-    (near.0 <= (word.chars().count() / 3).max(1)).then_some(near.1)
+    (near.0 <= word.chars().count() / 3).then_some(near.1)
 }
 
 #[cfg(test)]
@@ -16,5 +16,6 @@ mod tests {
         assert_eq!(nearest("play_dept", ["label_depth", "play_depth"].into_iter()), Some("play_depth"));
         assert_eq!(nearest("ratoi", ["start", "ratio"].into_iter()), Some("ratio"));
         assert_eq!(nearest("colour", ["clip", "ratio"].into_iter()), None);
+        assert_eq!(nearest("a", ["t", "clip"].into_iter()), None);
     }
 }

@@ -96,7 +96,13 @@ impl Overlay<'_> {
                     let value = self.shown(layer, value_of(Spanned::new(span, value)));
                     format!("{table} = {value}: expected a table [{table}]")
                 }
-                (None, value) => unknown_table(&table, value.is_table()),
+                (None, value) if value.is_table() => unknown_table(&table),
+                (None, _) => {
+                    let nearest = nearest_key("", &table);
+                    let form = "\nthe form is TABLE.KEY=VALUE, such as train.epochs=3";
+                    let remedy = if nearest.is_empty() && layer == 1 { form } else { &nearest };
+                    format!("{table}: there is no such key outside a table{remedy}")
+                }
             };
             self.faults.insert(place, reason);
         }
@@ -201,10 +207,7 @@ fn value_of(value: Spanned<DeValue<'_>>) -> (Value, Range<usize>) {
     (Value::deserialize(ValueDeserializer::from(value)).unwrap_or_default(), span)
 }
 
-fn unknown_table(name: &str, is_table: bool) -> String {
-    if !is_table {
-        return format!("{name}: there is no such key outside a table{}", nearest_key("", name));
-    }
+fn unknown_table(name: &str) -> String {
     let nearest = nearest(name, TABLES.iter().map(|(table, _)| *table));
     let remedy = nearest.map(|table| format!("\ndid you mean [{table}]?")).unwrap_or_default();
     format!("[{name}]: there is no such table{remedy}")

@@ -42,7 +42,7 @@ pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
     check_columns(|name| columns.iter().any(|column| column.name == name), label).map_err(unfit)?;
     let rows = move || {
         loop {
-            let Line { number, text, .. } = lines.next()?;
+            let Line { number, text } = lines.next()?;
             let fields: Vec<&str> = match text {
                 Ok(text) if text.trim().is_empty() => continue,
                 Ok(text) => fields(text).collect(),

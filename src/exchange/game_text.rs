@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn the_forms_may_be_mixed_with_blanks_and_comments() {
         let expected = read("f5d6");
-        for text in [" F5 d6 # a game\n", "(;GM[Othello]B[F5/1.2/3]W[d6];)"] {
+        for text in [" F5 d6 # a game\n", "1. f5 2. d6", "(;GM[Othello]B[F5/1.2/3]W[d6];)"] {
             assert_eq!(read(text), expected, "{text}");
         }
         assert_eq!(read(&format!("{BOARD} X; d3:+2; # one move")).plies(), []);

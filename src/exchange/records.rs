@@ -54,8 +54,8 @@ pub(super) fn lines(
     let mut lines = Lines::read(path)?;
     let total = lines.count();
     let next = move || {
-        while let Some(Line { number, begin, text }) = lines.next() {
-            let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {}: {reason}", begin + byte);
+        while let Some(Line { number, text }) = lines.next() {
+            let bad = |(byte, reason): (usize, String)| format!("line {number}, byte {byte}: {reason}");
             if let Some(game) = text.and_then(&read).map_err(bad).transpose() {
                 return Some(game);
             }
@@ -78,8 +78,6 @@ pub(super) struct Lines {
 pub(super) struct Line<'a> {
     /// Counted from 1.
     pub(super) number: u64,
-    /// Bytes of the file before it.
-    pub(super) begin: usize,
     /// The line without its end, or the first byte that is not text.
     pub(super) text: Result<&'a str, (usize, String)>,
 }
@@ -96,13 +94,12 @@ impl Lines {
     }
 
     pub(super) fn next(&mut self) -> Option<Line<'_>> {
-        let begin = self.begin;
-        let rest = self.bytes.get(begin..).filter(|rest| !rest.is_empty())?;
+        let rest = self.bytes.get(self.begin..).filter(|rest| !rest.is_empty())?;
         let bytes = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        self.begin = begin + bytes.len() + 1;
+        self.begin += bytes.len() + 1;
         self.number += 1;
         let text = std::str::from_utf8(bytes).map_err(|error| (error.valid_up_to(), "it is not text".to_owned()));
-        Some(Line { number: self.number, begin, text })
+        Some(Line { number: self.number, text })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Transcripts: one game per line, `f5d6c3…`, without passes; `#` begins a comment, empty lines are skipped.
+//! Transcripts: one game per line, `f5d6c3…` or `1. f5 2. d6 …`, without passes; `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, imported, lines, without_comment};
 use crate::artifact::{ArtifactError, ImportedGame};
@@ -29,6 +29,7 @@ mod tests {
         assert_eq!((game.result, game.rows.len()), (Some(64), 9));
         let unfinished = read_line("f5d6").unwrap().unwrap();
         assert_eq!((unfinished.result, unfinished.rows.len()), (None, 3));
+        assert_eq!(read_line("1. f5 2. d6"), read_line("f5d6"));
         assert_eq!(read_line("  # nothing"), Ok(None));
         assert_eq!(read_line(" f5 d6 a1").unwrap_err().0, 7);
         assert_eq!(read_line("f5d6 won").unwrap_err().0, 5);

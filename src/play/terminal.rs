@@ -5,12 +5,12 @@ pub mod level;
 use super::lines::{LINE_SIZE_MAX, Lines};
 use super::picture::{board_picture, counts_text};
 use super::session::Session;
-use super::session::review::ReviewedMove;
+use super::session::review::{REVIEW_LIMITS, ReviewedMove};
 use crate::artifact::output::first_bytes;
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
 use crate::engine::board::notation::{move_text, moves_text, parse_move};
-use crate::engine::{Game, Score, Square, Squares};
+use crate::engine::{Game, Limits, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
 use level::{Level, LevelError};
 use std::io::{self, Write};
@@ -78,7 +78,8 @@ pub fn play(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let session = Session::new(model, level.limits(), stop);
-    let mut terminal = Terminal { session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };
+    let mut terminal =
+        Terminal { model, stop, session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };
     terminal.say("You play black (X).\nType help for all commands.");
     let board = terminal.turn();
     terminal.say(&board);
@@ -103,6 +104,8 @@ pub fn play(
 }
 
 struct Terminal<'a> {
+    model: &'a Model,
+    stop: &'a AtomicBool,
     session: Session<'a>,
     level: Level,
     /// Which colors a person plays; the engine plays the others.
@@ -287,12 +290,13 @@ impl Terminal<'_> {
     }
 
     fn review(&mut self) -> Answer {
-        let reviewed = self.session.review().map_err(|stopped| stopped.to_string())?;
-        let mut text = "move          lost  better".to_owned();
+        let mut session = Session::new(self.model, REVIEW_LIMITS, self.stop);
+        session.set_game(self.session.game().clone());
+        let reviewed = session.review().map_err(|stopped| stopped.to_string())?;
+        let Limits { depth, exact_empties, .. } = REVIEW_LIMITS;
+        let mut text = format!("{} moves ahead, exact from {exact_empties}:\n", depth.0);
         let mut losses = (1..).zip(&reviewed).filter(|(_, reviewed)| reviewed.is_turning_point()).peekable();
-        if losses.peek().is_none() {
-            return Ok("no move lost two discs or more".to_owned());
-        }
+        text += if losses.peek().is_none() { "no move lost two discs or more" } else { "move          lost  better" };
         for (number, reviewed) in losses {
             let ReviewedMove { black, square, best, .. } = *reviewed;
             let lost = reviewed.loss().discs();
@@ -370,7 +374,8 @@ mod tests {
         let level: Level = "1".parse().unwrap();
         let (session, output) = (Session::new(&model, level.limits(), &NEVER), &mut Vec::new());
         let persons = [true, true];
-        let mut terminal = Terminal { session, level, persons, has_quit: false, output, written: Ok(()) };
+        let mut terminal =
+            Terminal { model: &model, stop: &NEVER, session, level, persons, has_quit: false, output, written: Ok(()) };
         let (Ok(text) | Err(text)) = terminal.obey(line);
         text
     }

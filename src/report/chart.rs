@@ -15,6 +15,8 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 10.0;
 /// The advance of a letter and the height of a line, in the page's font for charts.
 const LETTER: f64 = 6.6;
+/// The advance of a letter of a name in the widest of the fonts that a browser may choose, on a small phone too.
+const BOLD_LETTER: f64 = 8.4;
 const LINE: f64 = 14.0;
 /// With more points than this, their dots would touch.
 const DOTS_MAX: usize = 16;
@@ -279,7 +281,7 @@ pub(super) struct Bar {
 pub(super) fn bars(markup: &mut Markup, sentence: &str, bars: &[Bar], most: f64) {
     const ROW: f64 = 30.0;
     let width = NARROW[0];
-    let letters = |text: &str| LETTER * text.chars().count() as f64;
+    let letters = |text: &str| BOLD_LETTER * text.chars().count() as f64;
     let left = bars.iter().map(|bar| letters(&bar.name)).fold(0.0, f64::max).min(width / 3.0) + 10.0;
     let right = width - bars.iter().map(|bar| letters(&bar.label)).fold(0.0, f64::max) - 8.0;
     let scale = Scale { range: [0.0, if most <= 0.0 { 1.0 } else { most }], places: [left, right] };

@@ -72,6 +72,15 @@ pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     Ok(GcPlan { closed, removals, linked })
 }
 
+/// Which generations are closed, if any are.
+pub fn closed_text(last: u32) -> Option<String> {
+    match last {
+        0 => None,
+        1 => Some("generation 1 is closed".to_owned()),
+        last => Some(format!("generations to {last} are closed")),
+    }
+}
+
 /// Removes what nothing reachable needs, and what killed processes left behind, after noting which generations are closed.
 ///
 /// # Errors
@@ -215,4 +224,15 @@ fn is_behind_link(root: &Path, path: &Path) -> Result<bool, ArtifactError> {
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closed_text;
+
+    #[test]
+    fn closed_generations_are_named_if_there_are_any() {
+        let words = [None, Some("generation 1 is closed"), Some("generations to 2 are closed")];
+        assert_eq!([0, 1, 2].map(closed_text), words.map(|words| words.map(str::to_owned)));
+    }
 }

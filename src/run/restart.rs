@@ -1,7 +1,7 @@
 //! Restart: everything of a run from a generation on is removed, after it has been announced.
 
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
-use super::gc::check_idle;
+use super::gc::{check_idle, closed_text};
 use super::lineage::Lineage;
 use super::log::read_calls;
 use crate::artifact::publish::remove_folder;
@@ -41,9 +41,9 @@ impl Lineage<'_> {
         let closed = self.closed.generation;
         if from <= closed {
             let first = closed + 1;
-            return Err(StageError::Setting(format!(
-                "--restart {from}: generations to {closed} are closed, and what they were made of is gone\nrestart from generation {first} or later"
-            )));
+            let closed = closed_text(closed).unwrap_or_default();
+            let reason = format!("--restart {from}: {closed}, and what a restart there needs is gone");
+            return Err(StageError::Setting(format!("{reason}\nrestart from generation {first} or later")));
         }
         let mut loss = Loss { from, to: 0, games: 0, gate_games: 0, versions: 0, cpu_hours: 0.0, folders: Vec::new() };
         for kind in DatasetFolder::all() {

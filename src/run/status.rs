@@ -120,7 +120,8 @@ pub fn generation_line(
     let gate = lineage.verdict(generation);
     let candidate = gate.map(|gate| gate.candidate.id);
     let document = documents.iter().find(|document| candidate == Some(ModelName::Version(document.id)));
-    let metrics = document.and_then(|document| train_metrics(documents, document));
+    // An error on the rows that were trained on is not the held-out error that a line has room for.
+    let metrics = document.and_then(|document| train_metrics(documents, document)).filter(|metrics| metrics.held_out);
     Ok(GenerationLine {
         generation,
         games: manifest.as_ref().map(|manifest| manifest.done),

@@ -1,7 +1,7 @@
 //! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern sets, `datasets` and `models`.
 
 use crate::artifact::ArtifactError;
-use crate::artifact::publish::{create_folder, make_executable, publish_new_file, read_bounded};
+use crate::artifact::publish::{create_folder, exists, is_folder, make_executable, publish_new_file, read_bounded};
 use crate::config::builtin::{CONFIGS, FEATURES};
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -18,6 +18,9 @@ const PIPELINE_TEXT: &str = include_str!("../../pipeline.sh");
 /// A file with another content, which is never overwritten, or whatever the system refuses. What is refused at once leaves
 /// the folder as it was.
 pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
+    if exists(folder)? && !is_folder(folder)? {
+        return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
+    }
     let mut lacking = Vec::new();
     for (name, text) in files() {
         if !has(&folder.join(&name), text)? {

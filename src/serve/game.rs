@@ -1,9 +1,10 @@
 //! What the page asks about a game, and the answers. A request holds the whole game.
 
 use crate::artifact::Model;
-use crate::engine::{ColoredPosition, Game, MoveValue, Square, Squares};
+use crate::engine::{ColoredPosition, Game, Limits, MoveValue, Square, Squares};
 use crate::exchange::game_text::parse_game;
 use crate::play::session::Session;
+use crate::play::session::review::REVIEW_LIMITS;
 use crate::play::terminal::level::{Level, LevelError};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -111,13 +112,16 @@ impl CheckedRequest {
         next
     }
 
-    /// Compares every move with the best one, until it is stopped. Values are those before the move, in discs for black; the index
+    /// Compares every move with the best one, as deep as every review and whatever the level, until it is stopped. Values are those before the move, in discs for black; the index
     /// counts the moves before it, passes left out.
     pub fn review(&self, model: &Model, stop: &AtomicBool) -> Value {
-        let mut session = self.session(model, stop);
-        let mut moves = Vec::new();
+        let mut session = self.session_within(REVIEW_LIMITS, model, stop);
+        let (mut moves, mut complete) = (Vec::new(), true);
         for ply in 0..self.game.plies().len() {
-            let Ok(reviewed) = session.review_move(ply) else { return json!({"moves": moves, "complete": false}) };
+            let Ok(reviewed) = session.review_move(ply) else {
+                complete = false;
+                break;
+            };
             let Some(reviewed) = reviewed else { continue };
             let black_value = if reviewed.black { reviewed.best_score } else { -reviewed.best_score };
             moves.push(json!({
@@ -130,11 +134,16 @@ impl CheckedRequest {
                 "turning_point": reviewed.is_turning_point(),
             }));
         }
-        json!({"moves": moves, "complete": true})
+        let Limits { depth, exact_empties, .. } = REVIEW_LIMITS;
+        json!({"moves": moves, "complete": complete, "depth": depth.0, "exact_empties": exact_empties})
     }
 
     fn session<'m>(&self, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
-        let mut session = Session::new(model, self.level.limits(), stop);
+        self.session_within(self.level.limits(), model, stop)
+    }
+
+    fn session_within<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
+        let mut session = Session::new(model, limits, stop);
         session.set_game(self.game.clone());
         session
     }

@@ -54,7 +54,8 @@ impl Dataset {
     pub fn open(folder: &Path) -> Result<Self, ArtifactError> {
         let dataset = Self::open_any(folder)?;
         if !matches!(dataset.manifest.kind, DatasetKind::Selfplay | DatasetKind::Imported) {
-            let reason = format!("it holds {:?} data, positions of games expected", dataset.manifest.kind);
+            let reason =
+                format!("it holds {}, and a dataset of positions is expected", dataset.manifest.kind.content_words());
             return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
         }
         Ok(dataset)

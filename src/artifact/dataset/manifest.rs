@@ -31,6 +31,18 @@ pub enum DatasetKind {
     Gate,
 }
 
+impl DatasetKind {
+    /// What a dataset of this kind holds, as messages say it.
+    pub const fn content_words(self) -> &'static str {
+        match self {
+            Self::Selfplay => "games of self-play",
+            Self::Imported => "imported games or positions",
+            Self::Mpc => "search samples",
+            Self::Gate => "games of a gate",
+        }
+    }
+}
+
 /// A part: a fixed range of items, with one file in each table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

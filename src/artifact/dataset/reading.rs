@@ -24,7 +24,7 @@ impl Manifest {
     pub fn read(folder: &Path, kind: DatasetKind) -> Result<Self, ArtifactError> {
         let manifest = Self::read_any(folder)?;
         if manifest.kind != kind {
-            let reason = format!("it holds {:?} data, {kind:?} expected", manifest.kind);
+            let reason = format!("it holds {}, {} expected", manifest.kind.content_words(), kind.content_words());
             return Err(ArtifactError::unfit(&folder.join("manifest.json"), reason));
         }
         Ok(manifest)

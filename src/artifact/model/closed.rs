@@ -26,9 +26,9 @@ pub struct GenerationLine {
     pub games: Option<u64>,
     /// Positions of self-play.
     pub positions: Option<u64>,
-    /// The mean absolute error before training, in discs.
+    /// The mean absolute error on held-out games before training, in discs; none if no games were held out.
     pub mae_before: Option<f64>,
-    /// The mean absolute error after training, in discs.
+    /// The same after training.
     pub mae_after: Option<f64>,
     /// The mean absolute error of the candidate on the yardstick, in discs, once it is measured.
     pub exact_mae: Option<f64>,

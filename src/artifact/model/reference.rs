@@ -140,10 +140,8 @@ pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactEr
         return Ok(LoadedModel::builtin(builtin));
     }
     if name.starts_with("builtin:") {
-        return Err(ArtifactError::Conflict {
-            path: name.into(),
-            reason: format!("there is no such built-in model\nchoose one of {}", Builtin::names()),
-        });
+        let reason = format!("there is no such built-in model\nchoose one of {}", Builtin::names());
+        return Err(ArtifactError::refused("use", Path::new(name), reason));
     }
     if name == "champion" {
         let champion = load_champion(registry)?;

@@ -75,9 +75,9 @@ pub(in crate::cli) enum ModelCommand {
 /// The registry of a run, and its datasets.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct RegistryArguments {
-    /// The registry
-    #[arg(long, value_name = "REG", default_value = "models/default")]
-    pub(in crate::cli) models: PathBuf,
+    /// The registry [default: models/default]
+    #[arg(long, value_name = "REG")]
+    pub(in crate::cli) models: Option<PathBuf>,
     /// The datasets of the run [default: datasets/RUN beside models/RUN]
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) datasets: Option<PathBuf>,

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Positions, and the model that values them.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct PositionsArguments {
-    /// Positions, one per line: in OBF, or as a game that leads to it, f5d6c3... or GGF; `-` for stdin
+    /// Positions, one per line: in OBF, or as a game that leads to it, f5d6c3... or GGF; `-` for stdin, or the moves of one game
     #[arg(value_name = "FILE")]
     pub(in crate::cli) input: PathBuf,
     #[command(flatten)]

@@ -1,6 +1,8 @@
 //! The arguments of the commands about a run as a whole.
 
 use super::{SettingArguments, folder, stage_name};
+use crate::artifact::ArtifactError;
+use crate::artifact::publish::check_folder;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
 use crate::report::invocation::Invocation;
@@ -28,8 +30,9 @@ pub(in crate::cli) struct RunArguments {
 
 impl RunArguments {
     /// The config, and the run as a command line names it.
-    pub(in crate::cli) fn load(&self) -> Result<(LoadedConfig, Invocation), ConfigError> {
-        invocation(&self.config, &self.set, self.models.as_deref(), self.datasets.as_deref())
+    pub(in crate::cli) fn load(&self) -> anyhow::Result<(LoadedConfig, Invocation)> {
+        check_registry(self.models.as_deref())?;
+        Ok(invocation(&self.config, &self.set, self.models.as_deref(), self.datasets.as_deref())?)
     }
 }
 
@@ -48,6 +51,17 @@ pub(in crate::cli) fn invocation(
         datasets: datasets.map_or_else(|| Path::new("datasets").join(&loaded.name), Path::to_owned),
     };
     Ok((loaded, invocation))
+}
+
+/// An error unless the registry that a command names exists; one that it does not name need not exist yet.
+pub(in crate::cli) fn check_registry(named: Option<&Path>) -> Result<(), ArtifactError> {
+    match named.map_or(Ok(()), check_folder) {
+        Err(ArtifactError::Missing { path }) => {
+            let reason = "it does not exist\nname the registry of a run, such as models/default";
+            Err(ArtifactError::refused("read", &path, reason))
+        }
+        other => other,
+    }
 }
 
 /// The registry that a command names, else that of the run.

@@ -1,7 +1,7 @@
 //! The arguments of the `shard` commands.
 
 use super::run::WorkerArguments;
-use super::stage::{StageRun, WorkArguments};
+use super::stage::{StageRun, WorkArguments, memory};
 use super::{folder, stage_name};
 use crate::pipeline::stage::Stage;
 use bytesize::ByteSize;
@@ -89,7 +89,7 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) parent: Option<String>,
     /// train: memory for the rows of a shard [default: 4GiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(in crate::cli) memory: Option<ByteSize>,
     /// gate: the model that may become champion
     #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]

@@ -27,6 +27,12 @@ impl StageRun {
     }
 }
 
+/// A size with its unit: a bare 4 is meant as gigabytes, and would be 4 bytes.
+pub(super) fn memory(text: &str) -> Result<ByteSize, &'static str> {
+    let size = text.parse().ok().filter(|_| text.contains(char::is_alphabetic));
+    size.ok_or("expected a number with its unit, such as --memory 4GB")
+}
+
 /// The time limit of a stage.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct WorkArguments {
@@ -72,7 +78,7 @@ pub(in crate::cli) struct TrainArguments {
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) parent: Option<String>,
     /// Memory for rows (500MiB, 4GiB); beyond it they go to a scratch file. Does not affect the output
-    #[arg(long, default_value = "4GiB", value_name = "SIZE")]
+    #[arg(long, default_value = "4GiB", value_name = "SIZE", value_parser = memory)]
     pub(in crate::cli) memory: ByteSize,
     #[command(flatten)]
     pub(in crate::cli) work: WorkArguments,

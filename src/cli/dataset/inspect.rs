@@ -1,12 +1,19 @@
 //! The summary of a dataset as tables.
 
-use crate::cli::output::{bars, table, thousands};
+use crate::cli::output::{bars, counted, fitting_table, table, thousands};
 use crate::curate::inspect::gate::{ColorSummary, GateSummary};
 use crate::curate::inspect::mpc::MpcSummary;
 use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
 use crate::curate::inspect::{Inspection, Summary};
 use std::cmp::Reverse;
 use std::path::Path;
+
+/// The columns of a dataset of positions.
+const COLUMNS: [&str; 9] =
+    ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
+
+/// Those that a narrow terminal does without, in the order in which they go.
+const DISPENSABLE: [usize; 5] = [3, 2, 6, 8, 5];
 
 pub(super) fn describe(folder: &Path, inspection: &Inspection) -> String {
     let (text, rows, item) = match &inspection.summary {
@@ -32,21 +39,19 @@ fn percent(count: u64, total: u64) -> f64 {
 fn describe_positions(summary: &PositionsSummary) -> String {
     let share = |count: u64| format!("{:.2} %", percent(count, summary.positions));
     let mut text = format!(
-        "{} games, {} positions\nduplicates: {} ({} up to symmetry)\n",
-        thousands(summary.games),
-        thousands(summary.positions),
+        "{}, {}\nduplicates: {} ({} up to symmetry)\n",
+        counted(summary.games, "game"),
+        counted(summary.positions, "position"),
         share(summary.duplicates),
         share(summary.duplicates_up_to_symmetry)
     );
     for (column, count) in &summary.missing {
-        text += &format!("{column} is missing in {} rows ({})\n", thousands(*count), share(*count));
+        text += &format!("{column} is missing in {} ({})\n", counted(*count, "row"), share(*count));
     }
     for opening in &summary.openings {
-        let (distinct, games) = (thousands(opening.distinct), thousands(opening.games));
-        text += &format!("openings at ply {}: {distinct} different in {games} games\n", opening.ply);
+        let (distinct, games) = (thousands(opening.distinct), counted(opening.games, "game"));
+        text += &format!("openings at ply {}: {distinct} different in {games}\n", opening.ply);
     }
-    let names =
-        ["empties", "rows", "exact", "random", "score", "|score-static|", "|score-result|", "scores", "results"];
     let lines = summary.by_empties.iter().map(|line| {
         [
             empties_range(line.empties_min),
@@ -60,7 +65,8 @@ fn describe_positions(summary: &PositionsSummary) -> String {
             format!("|{}|", bars(&line.results)),
         ]
     });
-    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{}\n", table(names, lines))
+    let table = fitting_table(COLUMNS, lines, &DISPENSABLE);
+    text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{table}\n")
 }
 
 /// A mean in discs, where there is one.
@@ -104,8 +110,8 @@ fn describe_gate(summary: &GateSummary) -> String {
     text +=
         &format!("{} different games, {:.1} moves per game\n", thousands(summary.distinct_games), summary.moves_mean);
     text += &format!(
-        "{} openings drawn: {} repeated, {} in training data, {} unbalanced\n",
-        thousands(openings.drawn),
+        "{} drawn: {} repeated, {} in training data, {} unbalanced\n",
+        counted(openings.drawn, "opening"),
         thousands(openings.repeated),
         thousands(openings.in_training),
         thousands(openings.unbalanced)
@@ -115,9 +121,9 @@ fn describe_gate(summary: &GateSummary) -> String {
 
 fn describe_mpc(summary: &MpcSummary) -> String {
     let mut text = format!(
-        "{} games, {} samples ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
-        thousands(summary.games),
-        thousands(summary.samples),
+        "{}, {} ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
+        counted(summary.games, "game"),
+        counted(summary.samples, "sample"),
         percent(summary.from_trees, summary.samples),
         percent(summary.solved, summary.samples),
         thousands(summary.rows),
@@ -134,4 +140,20 @@ fn describe_mpc(summary: &MpcSummary) -> String {
     text += &format!("\n{}\n", table(["empties", "samples", "from trees", "solved"], by_empties));
     text += "\nmeans by depth; scores, and their change from one ply shallower, in discs\n";
     text + &format!("{}\n", table(["depth", "searches", "nodes", "score", "|change|"], by_depth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::output::{named_rows, narrow_table};
+    use crate::curate::inspect::positions::BINS;
+
+    #[test]
+    fn the_summary_of_positions_fits_80_columns() {
+        let bins = format!("|{}|", "█".repeat(BINS));
+        let row = ["20-24", "12,345,678", "100.0 %", "12.3 %", "+12.34", "12.34", "12.34", &bins, &bins];
+        let text = narrow_table(&named_rows(COLUMNS, [row.map(str::to_owned)]), 80, &DISPENSABLE);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains(&bins), "{text}");
+    }
 }

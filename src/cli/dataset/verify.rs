@@ -1,7 +1,7 @@
 //! `renma dataset verify`.
 
 use crate::cli::arguments::dataset::VerifyArguments;
-use crate::cli::output::{FOUND, finding_text, say, thousands};
+use crate::cli::output::{FOUND, counted, finding_text, say, thousands};
 use crate::cli::session::Session;
 use crate::cluster::runs::name_makers;
 use crate::curate::verify::{Checked, VerifyReport, VerifyTask, verify};
@@ -49,16 +49,16 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
 fn describe(checked: &Checked) -> (u64, String) {
     match checked {
         Checked::Positions(found) => {
-            let [games, positions, replayed] = [found.games, found.positions, found.replayed].map(thousands);
-            (found.games, format!("{games} games, {positions} positions, {replayed} games replayed"))
+            let (games, replayed) = (counted(found.games, "game"), counted(found.replayed, "game"));
+            (found.games, format!("{games}, {}, {replayed} replayed", counted(found.positions, "position")))
         }
         Checked::Gate(found) => {
-            let [games, replayed] = [found.games, found.replayed].map(thousands);
-            (found.games, format!("{games} games, {replayed} games replayed, verdict {}", found.verdict.name()))
+            let (games, replayed) = (counted(found.games, "game"), counted(found.replayed, "game"));
+            (found.games, format!("{games}, {replayed} replayed, verdict {}", found.verdict.name()))
         }
         Checked::Mpc(found) => {
-            let [games, samples, rows] = [found.games, found.samples, found.rows].map(thousands);
-            (found.games, format!("{games} games, {samples} samples, {rows} searches"))
+            let (games, samples) = (counted(found.games, "game"), counted(found.samples, "sample"));
+            (found.games, format!("{games}, {samples}, {} searches", thousands(found.rows)))
         }
     }
 }

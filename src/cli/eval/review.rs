@@ -1,7 +1,7 @@
 //! The moves of the games that `renma eval --review` reads.
 
 use crate::artifact::{ArtifactError, Model};
-use crate::cli::output::table;
+use crate::cli::output::{counted, table};
 use crate::engine::{Game, Limits, Score};
 use crate::pipeline::{Context, StageError};
 use crate::play::analysis::review;
@@ -78,12 +78,7 @@ pub(super) fn describe_review(number: usize, played: &[PlayedMove]) -> String {
     let rows: Vec<[String; 7]> = rows.collect();
     let lost = |side: &str| discs(played.iter().filter(|played| played.side == side).map(|played| played.loss).sum());
     let names = ["move", "side", "played", "lost", "best", "value", "exact"];
-    let count = rows.len();
-    let points = if count == 0 { String::new() } else { format!("{}\n", table(names, rows)) };
-    format!(
-        "game {number}: {count} turning points in {} moves; X lost {} discs, O lost {}\n{points}",
-        played.len(),
-        lost("X"),
-        lost("O")
-    )
+    let (count, moves) = (counted(rows.len() as u64, "turning point"), counted(played.len() as u64, "move"));
+    let points = if rows.is_empty() { String::new() } else { format!("{}\n", table(names, rows)) };
+    format!("game {number}: {count} in {moves}; X lost {} discs, O lost {}\n{points}", lost("X"), lost("O"))
 }

@@ -2,7 +2,7 @@
 
 use super::kind_word;
 use crate::artifact::DatasetEntry;
-use crate::cli::output::{print, print_json, table, thousands};
+use crate::cli::output::{fitting_table, print, print_json, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::log::utc;
@@ -18,6 +18,9 @@ const TRAINING_MARK: &str = "*";
 const HEAD: [&str; 12] =
     ["id", "kind", "parent", "datasets", "games", "positions", "MAE", "Elo", "verdict", "date", "content", ""];
 
+/// The columns that a narrow terminal does without, in the order in which they go.
+const DISPENSABLE: [usize; 8] = [9, 10, 3, 4, 1, 5, 2, 8];
+
 pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow::Result<()> {
     let list = ModelList::read(models, datasets)?;
     if session.json {
@@ -29,7 +32,7 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
     let rows = unlisted.chain(list.versions.iter().map(|version| version_row(&list, version)));
     let errors = error_words(list.versions.iter().filter_map(|version| version.training.as_ref()));
     let notes = format!("{errors}; Elo on the ladder of all gates, with its 95 % interval");
-    Ok(print(&format!("{}\n{notes}", table(HEAD, rows)))?)
+    Ok(print(&format!("{}\n{notes}", fitting_table(HEAD, rows, &DISPENSABLE)))?)
 }
 
 fn json_of(list: &ModelList) -> Value {
@@ -93,4 +96,31 @@ fn error_words<'a>(trainings: impl Iterator<Item = &'a TrainMetrics>) -> String 
     let held_out = if held_out.is_empty() { "" } else { " on held-out games" };
     let others = if others.is_empty() { String::new() } else { format!(", {TRAINING_MARK} on the training rows") };
     format!("MAE in discs{held_out}{others}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::output::{named_rows, narrow_table};
+
+    #[test]
+    fn the_list_fits_80_columns() {
+        let row = [
+            "builtin:square-weights",
+            "model",
+            "builtin:square-weights",
+            "12",
+            "1,200,000",
+            "72,000,000",
+            "12.34*",
+            "+1234 [+1200, +1268]",
+            "inconclusive",
+            "2026-11-21 17:00",
+            "0123456789ab",
+            "champion",
+        ];
+        let text = narrow_table(&named_rows(HEAD, [row.map(str::to_owned)]), 80, &DISPENSABLE);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.contains("+1234 [+1200, +1268]  inconclusive  champion"), "{text}");
+    }
 }

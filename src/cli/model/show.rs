@@ -4,7 +4,7 @@ use super::kind_word;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::{LoadedModel, Registry};
 use crate::cli::model_errors::{error_table, training_lines};
-use crate::cli::output::{print, print_json, thousands};
+use crate::cli::output::{counted, print, print_json, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
@@ -64,8 +64,9 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
 
 fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<String> {
     let set = model.model.evaluation.set();
-    let (instances, numbers) = (set.instances().len(), set.numbers().len());
-    let patterns = format!("{}, {instances} instances, {numbers} numbers, {} phases", set.name(), set.phase_count());
+    let numbers = [(set.instances().len(), "instance"), (set.numbers().len(), "number"), (set.phase_count(), "phase")];
+    let numbers = numbers.map(|(count, noun)| counted(count as u64, noun)).join(", ");
+    let patterns = format!("{}, {numbers}", set.name());
     let origin = model.document.as_ref().map(|document| &document.origin);
     let mut rows = vec![row("model", &format!("{} ({})", model.id, model.content.short())), row("patterns", &patterns)];
     rows.extend(origin.map(|origin| {
@@ -97,8 +98,8 @@ fn row(name: &str, text: &str) -> String {
 
 fn dataset_text(link: &DatasetLink) -> String {
     let place = link.folder.as_ref().map_or("gone", String::as_str);
-    let (games, positions) = (thousands(link.games), thousands(link.positions));
-    format!("generation {}: {games} games, {positions} positions ({}), {place}", link.generation, link.content.short())
+    let (games, positions) = (counted(link.games, "game"), counted(link.positions, "position"));
+    format!("generation {}: {games}, {positions} ({}), {place}", link.generation, link.content.short())
 }
 
 fn gate_text(gate: &RunGate) -> String {

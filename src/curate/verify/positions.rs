@@ -85,12 +85,11 @@ fn find_model(content: ContentHash, registry: &Path) -> Result<Model, ArtifactEr
     let versions = Registry::new(registry);
     match versions.documents()?.into_iter().find(|document| document.content == content) {
         Some(document) => Ok(LoadedModel::read(&versions.folder_of(document.id))?.model),
-        None => Err(ArtifactError::Conflict {
-            path: registry.to_owned(),
-            reason: format!(
-                "it does not have model {}, which played the dataset\nname its registry with --models",
-                content.short()
-            ),
-        }),
+        None => {
+            let model = content.short();
+            let reason =
+                format!("it does not have model {model}, which played the dataset\nname its registry with --models");
+            Err(ArtifactError::refused("use", registry, reason))
+        }
     }
 }

@@ -3,6 +3,9 @@
 use super::position::{Opponent, Player, Position};
 use super::square::{Square, SquareError};
 
+/// What Edax writes for a score that it does not know.
+const EDAX_UNKNOWN: i32 = -127;
+
 /// The black discs, as a set of squares: bit 0 is a1, bit 63 is h8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Black(pub u64);
@@ -79,9 +82,9 @@ fn error(byte: usize, reason: impl Into<String>) -> NotationError {
     NotationError { byte, reason: reason.into() }
 }
 
-/// Whether a line begins with a move: no board begins with a letter and a digit from 1 to 8.
+/// Whether a line begins with a move, perhaps a numbered one: no board begins with a letter and a digit from 1 to 8.
 pub fn is_transcript(line: &str) -> bool {
-    let mut letters = line.trim_start().bytes();
+    let mut letters = after_number(line).bytes();
     letters.next().is_some_and(|column| matches!(column, b'a'..=b'h' | b'A'..=b'H'))
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
 }
@@ -142,13 +145,18 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
-/// Fails unless the text is a move or a pass, with or without a score in discs: `g8:+18`.
+/// Fails unless the text is a move or a pass, with or without a score in discs: `g8:+18`. Edax names a line of moves, and has a
+/// score for those that it does not know: `a1:--:-127`.
 fn check_scored_move(text: &str) -> Result<(), String> {
-    let (name, discs) = text.split_once(':').unwrap_or((text, "0"));
-    parse_move(name).map_err(|error| error.to_string())?;
+    let (names, discs) = text.rsplit_once(':').unwrap_or((text, "0"));
+    names.split(':').try_for_each(|name| parse_move(name).map(drop)).map_err(|error| error.to_string())?;
     let discs = discs.trim().trim_start_matches('+');
     let discs: i32 = discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?;
-    if (-64..=64).contains(&discs) { Ok(()) } else { Err(format!("{discs} discs is beyond ±64")) }
+    if (-64..=64).contains(&discs) || discs == EDAX_UNKNOWN {
+        Ok(())
+    } else {
+        Err(format!("{discs} discs is beyond ±64"))
+    }
 }
 
 /// Reads a move or a pass (`PA`), which may be followed by its evaluation and its time: `F5`, `f5/1.20/0.50`, `F5//6`.
@@ -170,15 +178,26 @@ pub fn move_text(square: Option<Square>, pass: &str) -> String {
 }
 
 /// The squares of a transcript `f5d6c3…` without passes, each with its first byte, up to the first text that is not a square;
-/// blanks are ignored and the rules are not checked.
+/// blanks and the numbers of moves (`1. f5 2. d6`) are ignored, and the rules are not checked.
 pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Square), NotationError>> {
-    let mut letters = text.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+    let mut rest = text;
     std::iter::from_fn(move || {
-        let (byte, column) = letters.next()?;
-        let name: String = std::iter::once(column).chain(letters.next().map(|(_, row)| row)).collect();
-        let square = name.parse().map_err(|reason: SquareError| error(byte, reason.to_string()));
-        Some(square.map(|square| (byte, square)))
+        rest = after_number(rest);
+        let byte = text.len() - rest.len();
+        let mut letters = rest.char_indices().filter(|(_, letter)| !letter.is_whitespace());
+        let name: String = letters.by_ref().take(2).map(|(_, letter)| letter).collect();
+        rest = letters.next().map_or("", |(next, _)| &rest[next..]);
+        let square = || name.parse().map_err(|reason: SquareError| error(byte, reason.to_string()));
+        (!name.is_empty()).then(|| square().map(|square| (byte, square)))
     })
+}
+
+/// A text after the blanks and the number of a move, such as `12.`, with which it begins.
+fn after_number(text: &str) -> &str {
+    let text = text.trim_start();
+    let end = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_number = end.starts_with('.') && end.len() < text.len();
+    if is_number { end.trim_start_matches('.').trim_start() } else { text }
 }
 
 /// A transcript as [`parse_moves`] reads it.
@@ -195,6 +214,10 @@ mod tests {
         let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18; pa:-2;";
         let colored = parse_obf(line).unwrap().unwrap();
         assert_eq!((colored.board_text(), colored.side_text()), (line[..64].to_owned(), "X"));
+        for unknown in ["A1:--:-127", ";--:-127", "a1:-127; g8:+18;"] {
+            let read = parse_obf(&format!("{} {unknown}", &line[..67])).unwrap();
+            assert_eq!(read, Some(colored), "{unknown}");
+        }
         assert_eq!(parse_obf("  "), Ok(None));
     }
 
@@ -210,6 +233,8 @@ mod tests {
             (board.clone(), 64),
             (format!("{board} X; z9:3"), 67),
             (format!("{board} X; a1:99"), 67),
+            (format!("{board} X; a1:--:-128"), 67),
+            (format!("{board} X; a1:99:-127"), 67),
         ] {
             assert_eq!(parse_obf(&line).unwrap_err().byte, byte, "{line}");
         }
@@ -234,6 +259,13 @@ mod tests {
         let moves = read("f5 D6c3").unwrap();
         assert_eq!(moves.iter().map(|(byte, _)| *byte).collect::<Vec<_>>(), [0, 3, 5]);
         assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3");
+        for numbered in ["1. f5 2. D6 3. c3", "1.f5d6 2.c3", " 1. f5 1... d6 2. c3 "] {
+            let moves = read(numbered).unwrap();
+            assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3", "{numbered}");
+            assert!(is_transcript(numbered), "{numbered}");
+        }
+        assert!(!is_transcript("0.bb..") && !is_transcript("1 f5"));
+        assert_eq!(read("1. f5 2 d6").unwrap_err().byte, 6);
         assert_eq!(read("f5d").unwrap_err().byte, 2);
         assert_eq!(read("f5d9").unwrap_err().byte, 2);
     }

@@ -48,14 +48,16 @@ fn coverage(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
         trainings.clone().map(|made| [f64::from(made.generation), 100.0 * made.figures.coverage.seen]).collect();
     let tips = trainings.map(|made| {
         let [seen, unvisited, weights] = texts(made);
-        format!("{}: {seen} %; {unvisited} of {weights} weights unvisited", made.id)
+        format!("{}: {seen} % of the lookups; {unvisited} of {weights} weights never trained", made.id)
     });
     let tips = tips.collect();
     let [seen, unvisited, weights] = texts(latest);
+    let judged = if latest.figures.held_out { "held-out" } else { "training" };
     let figure = Figure {
         title: "Coverage",
         sentence: format!(
-            "{} has seen {seen} % of them; {unvisited} of {weights} weights were never visited.",
+            "{}: {seen} % of the lookups in {judged} positions meet a trained weight; {unvisited} of all {weights} weights, those of rare \
+             patterns, were never trained.",
             latest.id
         ),
         source: invocation.model_file("*/model.json"),
@@ -63,7 +65,7 @@ fn coverage(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     };
     let x = Axis::generations(points[0][0] as u32, latest.generation);
     let range = around(points.iter().map(|point| point[1]));
-    let y = Axis::real("features seen in training, % of those met", [range[0].max(0.0), range[1].min(100.0)]);
+    let y = Axis::real("lookups that meet a trained weight, %", [range[0].max(0.0), range[1].min(100.0)]);
     figure.chart(markup, [x, y], &[Mark::Line { tone: Tone::Accent, points, name: String::new(), tips }]);
 }
 

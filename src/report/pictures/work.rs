@@ -68,24 +68,32 @@ fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &
         source: invocation.model_file("run.log"),
         command: invocation.run_command(&facts.run, "status --json"),
     };
-    let found = rows(|stage| stage.cpu_seconds, &|seconds| unit.text(seconds));
+    let found = rows(|stage| stage.cpu_seconds, &|seconds| unit.short_text(seconds));
     figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, most));
 }
 
 /// A unit of processor time.
 #[derive(Clone, Copy)]
-struct Unit(f64, &'static str);
+struct Unit(f64, &'static str, &'static str);
 
 impl Unit {
     /// The one for times up to this number of seconds: hours, unless that is a small part of one.
     fn of(most: f64) -> Self {
-        let units = [Self(3600.0, "CPU-hours"), Self(60.0, "CPU-minutes")];
-        units.into_iter().find(|Self(seconds, _)| *seconds <= most).unwrap_or(Self(1.0, "CPU-seconds"))
+        let units = [Self(3600.0, "CPU-hours", "h"), Self(60.0, "CPU-minutes", "min")];
+        units.into_iter().find(|Self(seconds, ..)| *seconds <= most).unwrap_or(Self(1.0, "CPU-seconds", "s"))
     }
 
     fn text(self, seconds: f64) -> String {
-        let Self(unit, name) = self;
-        let value = seconds / unit;
-        format!("{} {name}", number(value, if value < 10.0 { 2 } else { usize::from(value < 100.0) }))
+        format!("{} {}", self.count(seconds), self.1)
+    }
+
+    /// For the narrow place behind a bar.
+    fn short_text(self, seconds: f64) -> String {
+        format!("{} {}", self.count(seconds), self.2)
+    }
+
+    fn count(self, seconds: f64) -> String {
+        let value = seconds / self.0;
+        number(value, if value < 10.0 { 2 } else { usize::from(value < 100.0) })
     }
 }

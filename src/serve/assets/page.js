@@ -130,7 +130,8 @@ by("review").addEventListener("click", () => attempt(async () => {
   const lost = found.moves.filter(move => move.turning_point)
     .map(move => `${move.index + 1}. ${move.square} lost ${discs(move.loss).slice(1)} (${move.best} was best)`);
   by("turning").textContent = (found.complete ? "" : "The time sufficed for the first moves alone. ")
-    + (lost.length ? "Turning points: " + lost.join(", ") : "No turning points.");
+    + (lost.length ? "Turning points: " + lost.join(", ") + "." : "No turning points.")
+    + ` Searched ${found.depth} moves ahead, exactly from ${found.exact_empties} empty squares on.`;
 }));
 
 const about = await (await fetch("/api/about")).json();
