@@ -124,7 +124,7 @@ impl Forecast {
 fn added(config: &LoadedConfig, next: u32, last: u32) -> u32 {
     let RunConfig { keep_generations, window, .. } = *config.config.run;
     let kept =
-        |finished: u32| if keep_generations == 0 { finished } else { finished.min(keep_generations.max(window)) };
+        |finished: u32| if keep_generations == 0 { finished } else { finished.min(keep_generations + window - 1) };
     if last < next { 0 } else { (kept(last - 1) + 1).saturating_sub(kept(next - 1)) }
 }
 
@@ -261,7 +261,7 @@ mod tests {
         for (keep, window, next, last, expected) in [
             (0, 3, 1, 100, 100),
             (0, 3, 41, 100, 60),
-            (5, 3, 1, 100, 6),
+            (5, 3, 1, 100, 8),
             (5, 3, 41, 100, 1),
             (5, 3, 3, 4, 2),
             (1, 3, 1, 100, 4),
