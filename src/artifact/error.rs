@@ -58,7 +58,7 @@ pub enum ArtifactError {
     /// The stop flag was raised.
     #[error("interrupted")]
     Interrupted,
-    /// The operating system said no.
+    /// An operating-system error.
     #[error("cannot {action} {}", path.display())]
     Io {
         /// `read`, `write`, `create`, …

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// What each move costs besides its search, such as the way of the answer to the other program. It is set aside for every
-/// move that is left.
+/// What each move costs besides its search, such as the time its answer takes to the other program. It is reserved for every
+/// remaining move.
 const MOVE_OVERHEAD: Duration = Duration::from_millis(3);
-/// A clock is not used up beyond this rest.
+/// This much of a clock is never used.
 const RESERVE: Duration = Duration::from_millis(15);
-/// A search that is to take a given time ends by the lesser of these, or this share of the time, sooner.
+/// A search with a time limit ends early by this time, or by this share of the limit if that is less.
 const EARLY: Duration = Duration::from_millis(10);
 const EARLY_SHARE: u32 = 10;
 

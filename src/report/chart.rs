@@ -24,7 +24,7 @@ const DOTS_MAX: usize = 16;
 /// A chart.
 #[derive(Debug)]
 pub(super) struct Chart<'a> {
-    /// What it shows, for who cannot see it.
+    /// What it shows, for screen readers.
     pub(super) summary: &'a str,
     pub(super) size: [f64; 2],
     /// The horizontal one and the vertical one.

@@ -9,7 +9,7 @@ use crate::artifact::VersionId;
 #[derive(Debug)]
 pub(super) struct Figure {
     pub(super) title: &'static str,
-    /// One sentence with its main figures; also the text for who cannot see the picture.
+    /// One sentence with its main figures; also the text for screen readers.
     pub(super) sentence: String,
     /// The files of its numbers.
     pub(super) source: String,

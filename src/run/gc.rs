@@ -1,7 +1,7 @@
 //! What a run no longer needs: old generations and the versions that only they made.
 //!
 //! The newest generations stay with everything their steps name, so that each is still recognized as done. The older
-//! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of them stay
+//! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of these we keep
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::exact_errors::measured;

@@ -1,4 +1,4 @@
-//! Connections: loopback only, one request each, few at a time, and none for long. Who is slow makes way for who comes.
+//! Connections: loopback only, one request each, few at a time, and none for long. Slow ones are dropped for new ones.
 
 use super::answer::{Site, answer};
 use crate::artifact::LoadedModel;

@@ -42,8 +42,8 @@ pub fn fit_mpc_shards<'a>(task: FitMpcTask<'a>) -> Result<Box<dyn Shards + 'a>, 
     Ok(Box::new(Samples::parts(task, task.output.ok_or_else(missing)?)))
 }
 
-/// Searches the positions of games until it is enough, of one game at least, and keeps nothing; gives of how many games. It shows
-/// how long they take.
+/// Searches the positions of games until `is_enough`, of at least one game, to see how long that takes. Keeps nothing; returns the
+/// number of games.
 ///
 /// # Errors
 ///

@@ -89,7 +89,7 @@ impl Decider {
         self.test.map(|test| test.state(self.pairs))
     }
 
-    /// Where the match stands, for who watches.
+    /// The state of the match, for the progress display.
     pub(super) fn note(&self) -> String {
         if let Some(test) = &self.test {
             let [low, high] = test.bounds();
