@@ -262,7 +262,7 @@ fn a_game_is_played_to_its_end_by_the_rules() {
 }
 
 #[test]
-fn a_review_has_the_values_of_eval_at_the_same_depth() {
+fn a_review_has_the_values_of_eval() {
     // Every third move is the first legal one, the others the last: passes, and mistakes of both sides.
     let mut game = Game::default();
     while !game.is_over() {
@@ -274,8 +274,8 @@ fn a_review_has_the_values_of_eval_at_the_same_depth() {
     let games = folder.path().join("games.txt");
     std::fs::write(&games, format!("{moves}\n")).unwrap();
     let mut eval = Command::new(env!("CARGO_BIN_EXE_renma"));
-    eval.args(["eval", "--review", "--json", "--model", "builtin:square-weights", "--depth", "3"]);
-    let output = eval.args(["--exact-empties", "6", "--progress", "none"]).arg(&games).output().unwrap();
+    eval.args(["eval", "--review", "--json", "--model", "builtin:square-weights", "--progress", "none"]);
+    let output = eval.arg(&games).output().unwrap();
     let values: Value = serde_json::from_slice(&output.stdout).unwrap();
     let expected = values["positions"][0]["played"].as_array().unwrap().iter().enumerate().map(|(index, played)| {
         let discs = |key: &str| played[key].as_f64().unwrap() / 1000.0;
@@ -290,7 +290,6 @@ fn a_review_has_the_values_of_eval_at_the_same_depth() {
             "turning_point": played["turning_point"],
         })
     });
-    // Of level 3: as deep, and exact from as many empty squares on.
     let review = Server::start().ask("/api/review", &json!({"moves": moves, "level": 3}));
     assert_eq!(review["moves"], expected.collect::<Value>());
     assert_eq!((review["moves"].as_array().unwrap().len(), &review["complete"]), (game.moves().count(), &json!(true)));
