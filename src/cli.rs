@@ -47,7 +47,6 @@ pub fn command() -> clap::Command {
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
-    return_freed_memory();
     let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
@@ -67,21 +66,6 @@ pub fn main() -> ExitCode {
     match start(&session, arguments.command) {
         Ok(code) => code,
         Err(error) => report(&error, session.json),
-    }
-}
-
-/// Lets glibc return memory to the system as soon as it is freed. By default it keeps blocks up to the largest that was ever
-/// freed, in several heaps, so that a run of all stages held what each of them had needed.
-fn return_freed_memory() {
-    /// The threshold at the start of a process, in bytes.
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    const LARGE_BLOCK: i32 = 128 << 10;
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (parameter, value) in
-        [(libc::M_MMAP_THRESHOLD, LARGE_BLOCK), (libc::M_TRIM_THRESHOLD, LARGE_BLOCK), (libc::M_ARENA_MAX, 1)]
-    {
-        // SAFETY: `mallopt` takes any two numbers, and no other thread has been started that could allocate meanwhile.
-        unsafe { libc::mallopt(parameter, value) };
     }
 }
 

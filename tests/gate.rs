@@ -313,7 +313,12 @@ fn openings_are_different_balanced_and_not_among_the_training_positions() {
     assert!(again.stderr.contains("made before"), "{}", again.stderr);
     refused(&workspace, &format!("{arguments} --avoid train1 --output gate"), 2, &["avoid is"]);
     refused(&workspace, &format!("{arguments} --avoid nowhere --output other"), 2, &["nowhere", "does not exist"]);
-    refused(&workspace, &format!("{arguments} --avoid gate --output other"), 65, &["gate/manifest.json", "games of a gate"]);
+    refused(
+        &workspace,
+        &format!("{arguments} --avoid gate --output other"),
+        65,
+        &["gate/manifest.json", "games of a gate"],
+    );
     check(&workspace, &format!("{arguments} --avoid train1 train2 --remake"), "gate", 11);
 }
 
