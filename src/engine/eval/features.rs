@@ -4,7 +4,7 @@
 mod avx2;
 mod portable;
 
-use super::number::Side;
+use super::number::{Number, Side};
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternSet};
 use crate::engine::board::kernel::{Instructions, Kernel, KernelChoice, kernel_entry, with_kernel};
 use crate::engine::board::position::Position;
@@ -62,7 +62,7 @@ pub fn features(set: &PatternSet, position: Position) -> impl Iterator<Item = us
     let mut lanes = [0; INSTANCES_MAX];
     with_blocks!(set, write_indices(set, position, &mut lanes));
     let instances = set.instances().iter().zip(lanes).map(|(instance, index)| instance.offset + usize::from(index));
-    instances.chain(number_features(set, position))
+    instances.chain(set.numbers().iter().map(move |number| number_feature(number, position)))
 }
 
 fn write_indices<const BLOCKS: usize>(set: &PatternSet, position: Position, lanes: &mut [u16; INSTANCES_MAX]) {
@@ -70,14 +70,12 @@ fn write_indices<const BLOCKS: usize>(set: &PatternSet, position: Position, lane
 }
 
 #[inline(always)]
-fn number_features(set: &PatternSet, position: Position) -> impl Iterator<Item = usize> {
-    set.numbers().iter().map(move |(number, offset)| {
-        let index = number.index(position, |side| match side {
-            Side::Own => position.legal_moves(),
-            Side::Opponent => position.pass().legal_moves(),
-        });
-        offset + index
-    })
+fn number_feature((number, offset): &(Number, usize), position: Position) -> usize {
+    let index = number.index(position, |side| match side {
+        Side::Own => position.legal_moves(),
+        Side::Opponent => position.pass().legal_moves(),
+    });
+    offset + index
 }
 
 /// Writes `map[feature]` for every feature of each position, one position after another, in the order of the walk.
@@ -120,7 +118,9 @@ fn map_in_blocks<K: Kernel, R: AsRef<Position>, const BLOCKS: usize>(
         // SAFETY: no square has two discs, so an index is below the number of configurations of its pattern, and `map` has
         // an element for each; padding names the first element.
         unsafe { map_instances::<K>(indices.as_flattened(), &set.lane_offsets, map, instances) };
-        numbers.iter_mut().zip(number_features(set, position)).for_each(|(mapped, feature)| *mapped = map[feature]);
+        for (mapped, number) in numbers.iter_mut().zip(set.numbers()) {
+            *mapped = map[number_feature(number, position)];
+        }
     }
 }
 
@@ -142,7 +142,7 @@ unsafe fn map_instances<K: Kernel>(indices: &[u16], offsets: &[u32], map: &[u32]
 
 #[cfg(test)]
 mod tests {
-    use super::super::number::{Counted, Number};
+    use super::super::number::Counted;
     use super::super::pattern_set::{Instance, Pattern, PatternKind};
     use super::*;
     use crate::engine::board::position::{Opponent, Player};
