@@ -26,14 +26,14 @@ pub fn serve(
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let pings = commands.pings();
-    let mut engine = Engine { session: Session::new(model, settings, pings.stop()), version: 2, pings, output };
+    let pings = &*commands.pings;
+    let mut engine = Engine { session: Session::new(model, settings, &pings.stop), version: 2, pings, output };
     let (over, watched) = bounded::<()>(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while watched.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
                 if stop.load(Ordering::Relaxed) {
-                    pings.stop().store(true, Ordering::SeqCst);
+                    pings.stop.store(true, Ordering::SeqCst);
                 }
             }
         });
