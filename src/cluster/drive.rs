@@ -118,7 +118,7 @@ pub fn drive(
     let (stage, counted) = (first.stage, first.done.iter().copied().collect());
     let counts = (work.iter().sum(), first.done.iter().map(|&shard| work[shard]).sum());
     let mut drive = Drive { plan, work, runner, context, state: State { counted, ..State::default() } };
-    context.observe(stage.name(), counts, stage.unit(), || drive.run(first, &mut progress))
+    context.observe(stage.name(), counts, stage.facts().unit, || drive.run(first, &mut progress))
 }
 
 /// Tells the user something.
@@ -197,10 +197,7 @@ impl Drive<'_> {
                 self.handle(event)?;
             }
             let tick = self.state.tick;
-            let due: Vec<usize> =
-                self.state.waiting.iter().filter(|(_, when)| **when <= tick).map(|(shard, _)| *shard).collect();
-            for shard in due {
-                self.state.waiting.remove(&shard);
+            for (shard, _) in self.state.waiting.extract_if(.., |_, when| *when <= tick) {
                 self.state.submitted.insert(shard);
                 self.runner.submit(shard)?;
             }

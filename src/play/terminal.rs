@@ -12,7 +12,7 @@ use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
 use crate::engine::board::notation::{move_text, moves_text, parse_move};
 use crate::engine::{Game, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
-use level::{Level, LevelError};
+use level::Level;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -273,7 +273,7 @@ impl Terminal<'_> {
     /// Changes the level, or shows it if the text is empty.
     fn set_level(&mut self, text: &str) -> Answer {
         if !text.is_empty() {
-            self.level = text.parse().map_err(|error: LevelError| error.to_string())?;
+            self.level = text.parse()?;
         }
         let limits = self.level.limits();
         self.session.set_limits(limits);

@@ -22,7 +22,7 @@ pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
         seed: task.seed,
         generation: task.generation,
         models: BTreeMap::from([("player".to_owned(), task.model.content)]),
-        table: Stage::Generate.config_table(),
+        table: Stage::Generate.facts().config_table,
         config,
     };
     Recipe::new(settings, origin)
