@@ -100,11 +100,8 @@ struct Draft(LoadedModel);
 /// What fitting MPC statistics makes of a draft.
 struct Candidate(LoadedModel);
 
-/// A candidate that its gate has accepted.
-struct Accepted {
-    candidate: LoadedModel,
-    verdict: VerdictFile,
-}
+/// A candidate that its gate has accepted, and the verdict.
+struct Accepted(LoadedModel, VerdictFile);
 
 /// A run at work. It holds the run's lock.
 struct Run<'a> {
@@ -192,11 +189,11 @@ impl Run<'_> {
     ) -> Result<Option<Accepted>, StageError> {
         let report = self.make(&StageTask::Gate(next.tasks.gate(&candidate, champion)), next)?;
         let verdict = report.verdict().filter(|file| file.verdict == Verdict::Accepted).cloned();
-        Ok(verdict.map(|verdict| Accepted { candidate, verdict }))
+        Ok(verdict.map(|verdict| Accepted(candidate, verdict)))
     }
 
     /// Makes an accepted candidate champion.
-    fn promote(&self, Accepted { candidate, verdict }: &Accepted) -> Result<(), StageError> {
+    fn promote(&self, Accepted(candidate, verdict): &Accepted) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
         let report = self.journal.note("promote", None, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
