@@ -30,8 +30,8 @@ pub struct Facts {
     pub algorithm: u32,
     /// What its work is counted in.
     pub unit: &'static str,
-    /// Of the dataset that it makes, if it makes one: kind and folder.
-    dataset: Option<(DatasetKind, &'static str)>,
+    /// Of the dataset that it makes, if it makes one: the kind, and the folder of its generations among the datasets of a run.
+    pub dataset: Option<(DatasetKind, &'static str)>,
     /// The lock in the registry, of a stage that makes versions.
     registry_lock: Option<&'static str>,
 }
@@ -91,11 +91,6 @@ impl Stage {
     /// What the dataset that it makes holds, if it makes one.
     pub fn dataset(self) -> Option<DatasetKind> {
         self.facts().dataset.map(|(kind, _)| kind)
-    }
-
-    /// The folder of that dataset's generations among the datasets of a run.
-    pub fn folder(self) -> Option<&'static str> {
-        self.facts().dataset.map(|(_, folder)| folder)
     }
 
     /// The tables of that dataset, in the order in which they are published.

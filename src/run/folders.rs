@@ -29,7 +29,7 @@ impl DatasetFolder {
     /// Its name in the folder of the run's datasets.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Stage(stage) => stage.folder().unwrap_or(stage.name()),
+            Self::Stage(stage) => stage.facts().dataset.map_or(stage.name(), |(_, folder)| folder),
             Self::Drift => "drift",
         }
     }
