@@ -84,7 +84,9 @@ pub fn play(
     terminal.say(&board);
     while !terminal.has_quit {
         if prompts {
-            terminal.prompt();
+            let game = terminal.session.game();
+            let side = if game.is_over() { "over" } else { color_name(game.latest().black_to_move) };
+            terminal.write(&format!("{side}> "));
         }
         let Some(line) = terminal.written.is_ok().then(|| lines.next(stop)).flatten() else { break };
         if line.text.trim().is_empty() {
@@ -122,11 +124,6 @@ impl Terminal<'_> {
         if self.written.is_ok() {
             self.written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
         }
-    }
-
-    fn prompt(&mut self) {
-        let color = color_name(self.session.game().latest().black_to_move);
-        self.write(&format!("{}> ", if self.session.game().is_over() { "over" } else { color }));
     }
 
     /// Does what a line says that is not blank.
