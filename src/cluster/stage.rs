@@ -154,7 +154,7 @@ impl StagePlan {
             Self::Generate { output, .. } | Self::Gate { output, .. } => check_output(output)?,
             Self::Train { registry, .. } => check_output(registry)?,
             Self::FitMpc { registry, output, .. } => {
-                [registry, output].into_iter().try_for_each(|to| check_output(to))?
+                [registry, output].into_iter().try_for_each(|to| check_output(to))?;
             }
         }
         match self {
