@@ -15,6 +15,7 @@ pub mod seal;
 pub mod step;
 pub mod table;
 
+pub use crate::statistics::sprt::Verdict;
 pub use dataset::bounds::PARTS_MAX;
 pub use dataset::folder::Dataset;
 pub use dataset::games::{GAMES, GameRow};
@@ -24,7 +25,7 @@ pub use dataset::mpc_samples::{MPC_SAMPLES, MpcSampleRow};
 pub use dataset::part_range::PartRange;
 pub use dataset::positions::{POSITIONS, PositionRow};
 pub use dataset::recipe::Recipe;
-pub use dataset::verdict::{OpeningCounts, Verdict, VerdictFile};
+pub use dataset::verdict::{OpeningCounts, VerdictFile};
 pub use dataset::writer::{DatasetWriter, ImportedGame, Provenance};
 pub use error::ArtifactError;
 pub use format::FormatVersion;

@@ -13,14 +13,10 @@ use crate::artifact::{FolderLock, LoadedModel, Registry, Verdict, VerdictFile};
 use crate::cluster::elsewhere::Elsewhere;
 use crate::config::LoadedConfig;
 use crate::exit_code;
-use crate::pipeline::fit_mpc::run::fit_mpc;
-use crate::pipeline::gate::run::gate;
 use crate::pipeline::gate::task::{GateReport, GateTask};
 use crate::pipeline::parts::MadeAgain;
 use crate::pipeline::promote::{PromoteReport, promote};
-use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
-use crate::pipeline::train::run::train;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::Invocation;
 use crate::run::claim::make_way;
@@ -104,11 +100,8 @@ struct Draft(LoadedModel);
 /// What fitting MPC statistics makes of a draft.
 struct Candidate(LoadedModel);
 
-/// A candidate that its gate has accepted.
-struct Accepted {
-    candidate: LoadedModel,
-    verdict: VerdictFile,
-}
+/// A candidate that its gate has accepted, and the verdict.
+struct Accepted(LoadedModel, VerdictFile);
 
 /// A run at work. It holds the run's lock.
 struct Run<'a> {
@@ -175,25 +168,17 @@ impl Run<'_> {
 
     fn generate(&self, next: &Next, champion: &LoadedModel) -> Result<(), StageError> {
         let task = StageTask::Generate(next.tasks.generate(champion));
-        self.make(&task, next, || Ok(((), task.make(self.context)?)))
+        self.make(&task, next).map(drop)
     }
 
     fn train(&self, next: &Next, champion: &LoadedModel) -> Result<Draft, StageError> {
-        let task = next.tasks.train(champion);
-        let id = self.make(&StageTask::Train(task.clone()), next, || {
-            let report = train(&task, self.context)?;
-            Ok((report.id.clone(), StageReport::Train(report.into())))
-        })?;
-        Ok(Draft(self.load(&id)?))
+        let report = self.make(&StageTask::Train(next.tasks.train(champion)), next)?;
+        Ok(Draft(self.load(report.version().expect("training makes a version"))?))
     }
 
     fn fit_mpc(&self, next: &Next, Draft(draft): Draft) -> Result<Candidate, StageError> {
-        let task = next.tasks.fit_mpc(&draft);
-        let id = self.make(&StageTask::FitMpc(task), next, || {
-            let report = fit_mpc(task, self.context)?;
-            Ok((report.id.clone(), StageReport::FitMpc(report.into())))
-        })?;
-        Ok(Candidate(self.load(&id)?))
+        let report = self.make(&StageTask::FitMpc(next.tasks.fit_mpc(&draft)), next)?;
+        Ok(Candidate(self.load(report.version().expect("fitting makes a version"))?))
     }
 
     fn gate(
@@ -202,16 +187,13 @@ impl Run<'_> {
         Candidate(candidate): Candidate,
         champion: &LoadedModel,
     ) -> Result<Option<Accepted>, StageError> {
-        let task = next.tasks.gate(&candidate, champion);
-        let verdict = self.make(&StageTask::Gate(task), next, || {
-            let report = gate(task, self.context)?;
-            Ok((report.verdict.clone(), StageReport::Gate(report.into())))
-        })?;
-        Ok((verdict.verdict == Verdict::Accepted).then_some(Accepted { candidate, verdict }))
+        let report = self.make(&StageTask::Gate(next.tasks.gate(&candidate, champion)), next)?;
+        let verdict = report.verdict().filter(|file| file.verdict == Verdict::Accepted).cloned();
+        Ok(verdict.map(|verdict| Accepted(candidate, verdict)))
     }
 
     /// Makes an accepted candidate champion.
-    fn promote(&self, Accepted { candidate, verdict }: &Accepted) -> Result<(), StageError> {
+    fn promote(&self, Accepted(candidate, verdict): &Accepted) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
         let report = self.journal.note("promote", None, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
@@ -230,14 +212,12 @@ impl Run<'_> {
         let output = generation_folder(self.task.datasets, DatasetFolder::Drift, generation);
         let config = next.tasks.config.config.gate.of_pairs(DRIFT_PAIRS).map_err(StageError::from)?;
         let gate_task = next.tasks.gate(&champion, &veteran);
-        let task = GateTask { config: &config, generation, avoid: &[], output: &output, ..gate_task };
-        make_way(&StageTask::Gate(task), true, self.context)?;
+        let task = StageTask::Gate(GateTask { config: &config, generation, avoid: &[], output: &output, ..gate_task });
+        make_way(&task, true, self.context)?;
         // It is too short to be worth shards.
-        let (report, _) = self.make_here(Stage::Gate, generation, || {
-            let report = gate(task, self.context)?;
-            Ok((report.clone(), StageReport::Gate(report.into())))
-        })?;
-        (self.tell)(Event::Drifted(&report));
+        if let StageReport::Gate(report) = self.make_here(&task, generation)? {
+            (self.tell)(Event::Drifted(&report));
+        }
         Ok(())
     }
 

@@ -148,12 +148,11 @@ impl Runner for CommandRunner<'_> {
             };
             events.push(Event::Ended(Ended {
                 shard: running.shard,
-                worker: None,
-                host: None,
                 seconds: Some(self.context.host.seconds() - running.began),
                 cpu_seconds: processor_seconds(&running.stdout),
                 code: status.code(),
                 stderr: end_of(&running.stderr),
+                ..Ended::default()
             }));
         }
         while self.running.len() < self.room

@@ -115,13 +115,10 @@ pub fn drive(
     context: Context<'_>,
 ) -> Result<DriveReport, StageError> {
     let first = progress(AHEAD_MIN)?;
-    context.progress.begin(first.stage.name(), work.iter().sum(), first.stage.unit());
-    context.progress.resume(first.done.iter().map(|&shard| work[shard]).sum());
-    let counted = first.done.iter().copied().collect();
+    let (stage, counted) = (first.stage, first.done.iter().copied().collect());
+    let counts = (work.iter().sum(), first.done.iter().map(|&shard| work[shard]).sum());
     let mut drive = Drive { plan, work, runner, context, state: State { counted, ..State::default() } };
-    let result = drive.run(first, &mut progress);
-    context.progress.end();
-    result
+    context.observe(stage.name(), counts, stage.facts().unit, || drive.run(first, &mut progress))
 }
 
 /// Tells the user something.
@@ -200,10 +197,7 @@ impl Drive<'_> {
                 self.handle(event)?;
             }
             let tick = self.state.tick;
-            let due: Vec<usize> =
-                self.state.waiting.iter().filter(|(_, when)| **when <= tick).map(|(shard, _)| *shard).collect();
-            for shard in due {
-                self.state.waiting.remove(&shard);
+            for (shard, _) in self.state.waiting.extract_if(.., |_, when| *when <= tick) {
                 self.state.submitted.insert(shard);
                 self.runner.submit(shard)?;
             }

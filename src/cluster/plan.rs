@@ -61,7 +61,7 @@ impl Plan {
     ///
     /// A bad setting, a missing dataset, a stage that cannot be cut, or a folder with a name that a plan cannot hold.
     pub fn new(task: &StageTask<'_>) -> Result<Self, StageError> {
-        let (format, algorithm, shards) = (PlanFormat::CURRENT, task.stage().algorithm(), Vec::new());
+        let (format, algorithm, shards) = (PlanFormat::CURRENT, task.stage().facts().algorithm, Vec::new());
         let (seed, generation, stage) = StagePlan::new(task)?;
         stage.check().map_err(StageError::Setting)?;
         Ok(Self { format, algorithm, shards, recipe: task.recipe()?, seed, generation, stage })
@@ -190,7 +190,7 @@ fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
         let stages = Stage::ALL.map(Stage::name).join(", ");
         return Err(ArtifactError::unfit(path, format!("it is a plan of {}, not of one of {stages}", text("stage"))));
     };
-    let algorithm = stage.algorithm();
+    let algorithm = stage.facts().algorithm;
     if plan.get("algorithm").and_then(Value::as_u64) != Some(algorithm.into()) {
         let reason = format!("it is for algorithm {} of {stage}, this renma has {algorithm}", text("algorithm"));
         return Err(ArtifactError::unfit(path, format!("{reason}\n{remedy}, or use the renma that made it")));

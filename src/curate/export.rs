@@ -43,20 +43,21 @@ pub fn export(
     output: impl FnOnce(&mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError>,
 ) -> Result<Option<u64>, StageError> {
     let manifest = dataset.manifest();
-    context.progress.begin("export", dataset.part_count() as u64, "parts");
     // A damaged dataset or an interruption, which is not the fault of the output.
     let mut failure = None;
-    let written = output(&mut |writer| {
+    let mut write = |writer: &mut dyn Write| {
         let is_parquet = format == ExportFormat::Parquet;
         let mut table = is_parquet.then(|| ParquetWriter::new(manifest.kind, manifest.recipe)).transpose()?;
         if format == ExportFormat::Csv {
             writer.write_all(csv_head().as_bytes())?;
         }
         for index in 0..dataset.part_count() {
-            let rows = sound_rows(dataset, index, context).map_err(|error| {
+            let read = context.check().and_then(|()| Ok(dataset.positions(index, context.stop)?));
+            let rows = read.map_err(|error| {
                 failure = Some(error);
                 io::Error::other("its rows cannot be read")
             })?;
+            let rows: Vec<PositionRow> = rows.into_iter().map(|(_, row)| row).collect();
             match &mut table {
                 Some(table) => table.write(&rows, writer)?,
                 None if format == ExportFormat::Csv => write_csv_rows(writer, &rows)?,
@@ -65,20 +66,10 @@ pub fn export(
             context.progress.advance(1);
         }
         table.map_or(Ok(()), |table| table.finish(writer))
-    });
-    context.progress.end();
+    };
+    let written = context.observe("export", (dataset.part_count() as u64, 0), "parts", || output(&mut write));
     match failure {
         Some(error) => Err(error),
         None => Ok(written?.then(|| manifest.rows(POSITIONS.name))),
     }
-}
-
-/// The rows of a part, each checked: a bad one is the dataset's fault, not that of the output.
-fn sound_rows(dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<PositionRow>, StageError> {
-    context.check()?;
-    let rows = dataset.rows(index, context.stop)?;
-    for (number, row) in rows.iter().enumerate() {
-        row.position().map_err(|reason| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}")))?;
-    }
-    Ok(rows)
 }

@@ -120,10 +120,9 @@ pub fn import(
     }
     records.notes.iter().for_each(|note| tell(ImportNotice::Unused(note)));
     let mut writer = DatasetWriter::new(task.output, DatasetKind::Imported, recipe)?;
-    context.progress.begin("import", records.total, "records");
-    let counts = write(&mut records, &mut writer, task, context, tell);
-    context.progress.end();
-    let counts = counts?;
+    let counts = (records.total, 0);
+    let counts =
+        context.observe("import", counts, "records", || write(&mut records, &mut writer, task, context, tell))?;
     if counts.records == counts.bad + counts.without_move {
         let reason = format!("it has no position to import in {} records", counts.records);
         return Err(ArtifactError::unfit(task.input, reason).into());

@@ -88,19 +88,13 @@ fn over_parts<T: Send>(
     check: impl Fn(usize) -> Result<T, StageError> + Sync,
 ) -> Result<Vec<T>, StageError> {
     let parts = dataset.part_count();
-    context.progress.begin(task, parts as u64, "parts");
-    let results = context.pool()?.install(|| {
-        (0..parts)
-            .into_par_iter()
-            .map(|index| {
-                context.check()?;
-                let result = check(index)?;
-                context.check()?;
-                context.progress.advance(1);
-                Ok(result)
-            })
-            .collect()
-    });
-    context.progress.end();
-    results
+    let check_one = |index| {
+        context.check()?;
+        let result = check(index)?;
+        context.check()?;
+        context.progress.advance(1);
+        Ok(result)
+    };
+    let check_all = || context.pool()?.install(|| (0..parts).into_par_iter().map(check_one).collect());
+    context.observe(task, (parts as u64, 0), "parts", check_all)
 }

@@ -9,7 +9,6 @@ use crate::report::write_report;
 use crate::run::log::{CallOutcome, CallRecord, append_call};
 use crate::run::run_json::{PipelineCall, RUN_RECORD_NAME, write_record};
 use crate::run::status::RunStatus;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -159,13 +158,10 @@ impl<'a> Journal<'a> {
 
 /// The result of some work, or what it said when it panicked.
 fn unless_it_panics<T>(stage: &'static str, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|panic| Err(StageError::Panic { stage, message: message_of(&*panic) }))
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("without a message").to_owned()
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        Err(StageError::Panic { stage, message: text.unwrap_or("without a message").to_owned() })
+    })
 }
 
 #[cfg(test)]

@@ -8,39 +8,28 @@ use crate::cluster::elsewhere::Elsewhere;
 use crate::cluster::plan::{PLAN_FILE, Plan, with_plan};
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc::task::Method;
-use crate::pipeline::stage::Stage;
 use crate::pipeline::stage_task::{StageReport, StageTask};
 use crate::run::claim::make_way;
 use crate::run::folders::plan_path;
 use crate::run::next::Next;
 
 impl Run<'_> {
-    /// Makes a stage of the next generation, as `work` does; gives what later stages take. Before that is finished, the results
-    /// of other inputs make way for its own.
-    pub(super) fn make<T>(
-        &self,
-        task: &StageTask<'_>,
-        next: &Next,
-        work: impl FnOnce() -> Result<(T, StageReport), StageError>,
-    ) -> Result<T, StageError> {
+    /// Makes a stage of the next generation. Before that is finished, the results of other inputs make way for its own.
+    pub(super) fn make(&self, task: &StageTask<'_>, next: &Next) -> Result<StageReport, StageError> {
         make_way(task, next.replace, self.context)?;
         let began = self.context.host.seconds();
         if let Some(place) = self.task.elsewhere {
             self.make_parts(task, place, next.generation)?;
         }
-        let (made, report) = self.make_here(task.stage(), next.generation, work)?;
+        let report = self.make_here(task, next.generation)?;
         (self.tell)(Event::Made { task, report: &report, seconds: self.context.host.seconds() - began });
-        Ok(made)
+        Ok(report)
     }
 
     /// Makes a stage on the threads of this process, as far as its parts are not there.
-    pub(super) fn make_here<T>(
-        &self,
-        stage: Stage,
-        generation: u32,
-        work: impl FnOnce() -> Result<(T, StageReport), StageError>,
-    ) -> Result<(T, StageReport), StageError> {
-        self.journal.call(stage.name(), generation, work, |(_, report)| CallEnd {
+    pub(super) fn make_here(&self, task: &StageTask<'_>, generation: u32) -> Result<StageReport, StageError> {
+        let work = || task.make(self.context);
+        self.journal.call(task.stage().name(), generation, work, |report| CallEnd {
             id: report.version().map(str::to_owned),
             is_skipped: report.is_skipped(),
             code: super::code_of(report.verdict().map(|file| file.verdict)),

@@ -28,11 +28,6 @@ impl ItemSample {
         Self::new(seed, items, (items as f64 * share).ceil() as u64)
     }
 
-    /// How many there are.
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-
     /// Those among consecutive items, ascending.
     pub fn among(self, ids: Range<u64>) -> impl Iterator<Item = u64> {
         let scaled =
@@ -64,7 +59,7 @@ mod tests {
             let all: Vec<u64> = sample.among(0..games).collect();
             assert_eq!(all.len() as u64, count.min(games));
             for (range, &id) in (0..).zip(&all) {
-                let edge = |range: u64| (u128::from(range) * u128::from(games) / u128::from(sample.count())) as u64;
+                let edge = |range: u64| (u128::from(range) * u128::from(games) / u128::from(sample.count)) as u64;
                 assert!((edge(range)..edge(range + 1)).contains(&id), "{games} {count}: {id} in range {range}");
             }
             for parts in [1, 2, 3, 7] {
@@ -75,8 +70,8 @@ mod tests {
         }
         let of_seed = |seed| ItemSample::new(seed, 1_000, 10).among(0..1_000).collect::<Vec<_>>();
         assert_ne!(of_seed(1), of_seed(2));
-        assert_eq!(ItemSample::of_share(1, 45, 0.01).count(), 1);
-        assert_eq!(ItemSample::of_share(1, 45, 1.0).count(), 45);
+        assert_eq!(ItemSample::of_share(1, 45, 0.01).count, 1);
+        assert_eq!(ItemSample::of_share(1, 45, 1.0).count, 45);
     }
 
     #[test]

@@ -274,7 +274,7 @@ impl<K: PartKind> Parts<'_, K> {
         let games = |ranges: &[PartRange]| self.recipe.games(ranges.iter().map(|range| range.count).sum());
         let counts = (games(all), games(all) - games(&missing));
         let make = || self.kind.make(&missing, &mut publish, context);
-        context.observe(K::STAGE.name(), counts, K::STAGE.unit(), make)?;
+        context.observe(K::STAGE.name(), counts, K::STAGE.facts().unit, make)?;
         Ok((parts, report))
     }
 
@@ -355,7 +355,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
         };
         let games = drawn.iter().map(|range| range.count).sum();
         let make_again = || self.kind.make(&drawn, &mut compare, context);
-        context.observe("check", (self.recipe.games(games), 0), K::STAGE.unit(), make_again)?;
+        context.observe("check", (self.recipe.games(games), 0), K::STAGE.facts().unit, make_again)?;
         if false_parts.is_empty() {
             return Ok(MadeAgain { unit, count: games, of: ranges.iter().map(|range| range.count).sum(), seed });
         }

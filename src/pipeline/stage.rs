@@ -21,13 +21,17 @@ pub enum Stage {
 }
 
 /// What is known of a stage.
-struct Facts {
+pub struct Facts {
+    /// The subcommand, and the stage that its versions say they come from.
     name: &'static str,
-    config_table: &'static str,
-    algorithm: u32,
-    unit: &'static str,
-    /// Of the dataset that it makes, if it makes one: kind and folder.
-    dataset: Option<(DatasetKind, &'static str)>,
+    /// The name of its table in a config.
+    pub config_table: &'static str,
+    /// The version of its algorithm, which rises when the same inputs would give another result.
+    pub algorithm: u32,
+    /// What its work is counted in.
+    pub unit: &'static str,
+    /// Of the dataset that it makes, if it makes one: the kind, and the folder of its generations among the datasets of a run.
+    pub dataset: Option<(DatasetKind, &'static str)>,
     /// The lock in the registry, of a stage that makes versions.
     registry_lock: Option<&'static str>,
 }
@@ -36,7 +40,8 @@ impl Stage {
     /// All of them, in the order of the loop.
     pub const ALL: [Self; 4] = [Self::Generate, Self::Train, Self::FitMpc, Self::Gate];
 
-    const fn facts(self) -> Facts {
+    /// What is known of it.
+    pub const fn facts(self) -> Facts {
         match self {
             Self::Generate => Facts {
                 name: "generate",
@@ -83,29 +88,9 @@ impl Stage {
         self.facts().name
     }
 
-    /// The name of its table in a config.
-    pub const fn config_table(self) -> &'static str {
-        self.facts().config_table
-    }
-
-    /// The version of its algorithm, which rises when the same inputs would give another result.
-    pub const fn algorithm(self) -> u32 {
-        self.facts().algorithm
-    }
-
-    /// What its work is counted in.
-    pub const fn unit(self) -> &'static str {
-        self.facts().unit
-    }
-
     /// What the dataset that it makes holds, if it makes one.
     pub fn dataset(self) -> Option<DatasetKind> {
         self.facts().dataset.map(|(kind, _)| kind)
-    }
-
-    /// The folder of that dataset's generations among the datasets of a run.
-    pub fn folder(self) -> Option<&'static str> {
-        self.facts().dataset.map(|(_, folder)| folder)
     }
 
     /// The tables of that dataset, in the order in which they are published.
@@ -115,7 +100,7 @@ impl Stage {
 
     /// One run of the stage: its inputs' contents, its config table and the version of its algorithm.
     pub fn step(self, config: &impl Serialize, inputs: &[(&str, String)]) -> Step {
-        Step::new(self.name(), self.algorithm(), config, inputs)
+        Step::new(self.name(), self.facts().algorithm, config, inputs)
     }
 
     /// Whether it makes versions of a model.

@@ -3,7 +3,7 @@
 use super::fit_mpc::parts::fit_mpc_shards;
 use super::fit_mpc::run::fit_mpc;
 use super::fit_mpc::task::{FitMpcReport, FitMpcTask};
-use super::gate::batches::gate_shards;
+use super::gate::batches::Batches;
 use super::gate::run::gate;
 use super::gate::task::{BATCH_PAIRS, GateReport, GateTask};
 use super::generate::parts::Games;
@@ -101,7 +101,7 @@ impl StageTask<'_> {
             Self::Generate(task) => Ok(Box::new(Games::parts(*task))),
             Self::Train(task) => Ok(Box::new(TrainShards::new(task)?)),
             Self::FitMpc(task) => fit_mpc_shards(*task),
-            Self::Gate(task) => gate_shards(task),
+            Self::Gate(task) => Ok(Box::new(Batches::parts(task)?)),
         }
     }
 

@@ -56,8 +56,7 @@ pub fn analyze(
         return solve_together(model, positions, context);
     }
     let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
-    context.progress.begin("search", positions.len() as u64, "positions");
-    let analyzed = context.pool()?.install(|| {
+    let search = || {
         let values = positions.par_iter().map_init(new_searcher, |searcher, &position| {
             context.check()?;
             let began = Instant::now();
@@ -66,10 +65,9 @@ pub fn analyze(
             context.progress.advance(1);
             Ok(Analyzed { result, moves, seconds: began.elapsed().as_secs_f64() })
         });
-        values.collect()
-    });
-    context.progress.end();
-    analyzed
+        context.pool()?.install(|| values.collect())
+    };
+    context.observe("search", (positions.len() as u64, 0), "positions", search)
 }
 
 /// The moves of games against the best ones, in their order.
@@ -84,8 +82,7 @@ pub fn review(
     context: Context<'_>,
 ) -> Result<Vec<Vec<ReviewedMove>>, StageError> {
     let moves = games.iter().map(|game| game.plies().len() as u64).sum();
-    context.progress.begin("review", moves, "moves");
-    let reviewed = context.pool()?.install(|| {
+    let review = || {
         let reviews = games.par_iter().map(|game| {
             let mut session = Session::new(model, limits, context.stop);
             session.set_game(game.clone());
@@ -97,10 +94,9 @@ pub fn review(
             }
             Ok(moves)
         });
-        reviews.collect()
-    });
-    context.progress.end();
-    reviewed
+        context.pool()?.install(|| reviews.collect())
+    };
+    context.observe("review", (moves, 0), "moves", review)
 }
 
 /// Solves one position after another, each with all threads, whose tables together have the room that they have apart.
@@ -108,17 +104,15 @@ fn solve_together(model: &Model, positions: &[Position], context: Context<'_>) -
     let table_bits = TABLE_BITS + context.threads.min(TEAM_SIZE_MAX).ilog2() as u8;
     let size = context.threads.min(TEAM_SIZE_MAX);
     let mut team = Team::new(&model.evaluation, &model.mpc, table_bits, size).stopped_by(context.stop);
-    context.progress.begin("search", positions.len() as u64, "positions");
-    let analyzed = positions.iter().map(|&position| {
+    let search = |&position| {
         let began = Instant::now();
         team.clear();
         let result = search_together(&mut team, |member| member.solve(position)).unless_stopped()?;
         context.progress.advance(1);
         Ok(Analyzed { result, moves: None, seconds: began.elapsed().as_secs_f64() })
-    });
-    let analyzed = analyzed.collect();
-    context.progress.end();
-    analyzed
+    };
+    let counts = (positions.len() as u64, 0);
+    context.observe("search", counts, "positions", || positions.iter().map(search).collect())
 }
 
 fn value(

@@ -26,14 +26,14 @@ pub fn serve(
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let pings = commands.pings();
-    let mut engine = Engine { session: Session::new(model, settings, pings.stop()), version: 2, pings, output };
+    let pings = &*commands.pings;
+    let mut engine = Engine { session: Session::new(model, settings, &pings.stop), version: 2, pings, output };
     let (over, watched) = bounded::<()>(0);
     std::thread::scope(|scope| {
         scope.spawn(move || {
             while watched.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
                 if stop.load(Ordering::Relaxed) {
-                    pings.stop().store(true, Ordering::SeqCst);
+                    pings.stop.store(true, Ordering::SeqCst);
                 }
             }
         });
@@ -141,8 +141,9 @@ impl Engine<'_> {
         for limits in deepening(self.session.game().latest(), self.session.limits()) {
             let Ok(hints) = self.session.hints(count, limits) else { break };
             let depth = if hints.exact { "100%".to_owned() } else { hints.depth.0.to_string() };
-            for hint in &hints.hints {
-                self.say(&format!("search {} {} 0 {depth}", line_text(hint), eval_text(hint.score)))?;
+            for Hint { square, line, score } in hints.hints {
+                let line: String = std::iter::once(square).chain(line.into_iter().map(Some)).map(move_name).collect();
+                self.say(&format!("search {line} {} 0 {depth}", eval_text(score)))?;
             }
             nodes += hints.nodes;
             self.say(&format!("nodestats {nodes} {:.3}", begun.elapsed().as_secs_f64()))?;
@@ -178,11 +179,6 @@ fn deepening(current: ColoredPosition, limits: Limits) -> impl Iterator<Item = L
 
 fn move_name(square: Option<Square>) -> String {
     move_text(square, "pa").to_uppercase()
-}
-
-/// A move and those that follow it.
-fn line_text(hint: &Hint) -> String {
-    std::iter::once(hint.square).chain(hint.line.iter().copied().map(Some)).map(move_name).collect()
 }
 
 /// A score in discs.

@@ -12,7 +12,7 @@ use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
 use crate::engine::board::notation::{move_text, moves_text, parse_move};
 use crate::engine::{Game, Limits, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
-use level::{Level, LevelError};
+use level::Level;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -85,7 +85,9 @@ pub fn play(
     terminal.say(&board);
     while !terminal.has_quit {
         if prompts {
-            terminal.prompt();
+            let game = terminal.session.game();
+            let side = if game.is_over() { "over" } else { color_name(game.latest().black_to_move) };
+            terminal.write(&format!("{side}> "));
         }
         let Some(line) = terminal.written.is_ok().then(|| lines.next(stop)).flatten() else { break };
         if line.text.trim().is_empty() {
@@ -125,11 +127,6 @@ impl Terminal<'_> {
         if self.written.is_ok() {
             self.written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
         }
-    }
-
-    fn prompt(&mut self) {
-        let color = color_name(self.session.game().latest().black_to_move);
-        self.write(&format!("{}> ", if self.session.game().is_over() { "over" } else { color }));
     }
 
     /// Does what a line says that is not blank.
@@ -276,7 +273,7 @@ impl Terminal<'_> {
     /// Changes the level, or shows it if the text is empty.
     fn set_level(&mut self, text: &str) -> Answer {
         if !text.is_empty() {
-            self.level = text.parse().map_err(|error: LevelError| error.to_string())?;
+            self.level = text.parse()?;
         }
         let limits = self.level.limits();
         self.session.set_limits(limits);

@@ -127,13 +127,12 @@ impl Chart<'_> {
         };
         let longest = self.marks.iter().map(letters).max().unwrap_or(0);
         let right = if longest == 0 { RIGHT } else { 10.0 + LETTER * longest as f64 };
-        let frame = Frame {
+        let mut frame = Frame {
             x: Scale { range: x.range, places: [LEFT, width - right] },
             y: Scale { range: y.range, places: [height - BOTTOM, TOP] },
             ends: Vec::new(),
         };
         svg(markup, self.size, self.summary, |markup| {
-            let mut frame = frame;
             self.draw_axes(&frame, markup);
             self.marks.iter().for_each(|mark| frame.draw(mark, markup));
             frame.draw_ends(markup);

@@ -119,7 +119,7 @@ impl Facts {
             ladder: rungs(&lineage)?,
             descents: descents(&lineage, &documents, &trainings)?,
             scatter: shown.map(|fit| scatter(fit.generation, &fit.figures, datasets)).transpose()?.flatten(),
-            gates: gate_paths(&lineage.gates)?,
+            gates: lineage.gates.par_iter().filter_map(|gate| gate_path(gate).transpose()).collect::<Result<_, _>>()?,
             speeds: speeds.collect(),
             efficiency: RunEfficiency::of(&calls),
             trainings,
@@ -233,12 +233,7 @@ fn manifests(datasets: &Path) -> Result<Vec<Manifest>, ArtifactError> {
     folders.filter_map(|folder| Manifest::find(&folder, DatasetKind::Selfplay).transpose()).collect()
 }
 
-/// The sequential tests among some gates.
-fn gate_paths(gates: &[RunGate]) -> Result<Vec<GatePath>, ArtifactError> {
-    let paths: Result<Vec<Option<GatePath>>, ArtifactError> = gates.par_iter().map(gate_path).collect();
-    Ok(paths?.into_iter().flatten().collect())
-}
-
+/// The gate's path, if it was a sequential test.
 fn gate_path(gate: &RunGate) -> Result<Option<GatePath>, ArtifactError> {
     let Some(test) = gate.verdict.test.clone() else { return Ok(None) };
     let dataset = Dataset::open_any(&gate.folder)?;

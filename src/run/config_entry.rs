@@ -106,7 +106,7 @@ impl ConfigEntry {
 
 /// The version of each stage's algorithm, by config table.
 fn algorithms() -> BTreeMap<String, u32> {
-    Stage::ALL.map(|stage| (stage.config_table().to_owned(), stage.algorithm())).into()
+    Stage::ALL.map(|stage| (stage.facts().config_table.to_owned(), stage.facts().algorithm)).into()
 }
 
 /// Every key of a config with its value.

@@ -2,7 +2,7 @@
 
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::verdict::read_verdict;
-use crate::artifact::publish::{exists, is_folder, names_in};
+use crate::artifact::publish::{entries_in, exists};
 use crate::artifact::{ArtifactError, ContentHash, Manifest, ModelDocument, Table, VerdictFile};
 use crate::pipeline::stage::Stage;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl DatasetFolder {
     /// Its name in the folder of the run's datasets.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Stage(stage) => stage.folder().unwrap_or(stage.name()),
+            Self::Stage(stage) => stage.facts().dataset.map_or(stage.name(), |(_, folder)| folder),
             Self::Drift => "drift",
         }
     }
@@ -77,13 +77,10 @@ pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<
 
 /// The generations with a folder in one that has a folder for each, ascending; none if there is no such folder.
 pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
-    if !is_folder(folder)? {
-        return Ok(Vec::new());
-    }
     let mut generations = Vec::new();
-    for name in names_in(folder)? {
-        let number = name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
-        generations.extend(number.filter(|&number| in_generation(folder, number).ends_with(&name)));
+    for entry in entries_in(folder)? {
+        let number = entry.name.to_str().and_then(|name| name.strip_prefix("generation=")?.parse().ok());
+        generations.extend(number.filter(|&number| in_generation(folder, number).ends_with(&entry.name)));
     }
     generations.sort_unstable();
     Ok(generations)

@@ -48,10 +48,8 @@ pub fn standings(datasets: &Path) -> Result<Vec<Standing>, ArtifactError> {
             pairs: gate.verdict.score.pairs,
         })
         .collect();
-    let mut names: BTreeMap<ContentHash, ModelName> = BTreeMap::new();
-    players().for_each(|player| {
-        names.entry(player.content).or_insert(player.id);
-    });
+    // Of several names the first stays.
+    let names: BTreeMap<ContentHash, ModelName> = players().rev().map(|player| (player.content, player.id)).collect();
     let rated = ladder(&matches, anchor).into_iter();
     let mut standings: Vec<Standing> =
         rated.map(|(content, rating)| Standing { id: names[&content], content, rating }).collect();

@@ -245,7 +245,7 @@ impl Walk<'_> {
         let (games, manifest) = (task.config.games, self.manifest(Stage::Generate)?);
         let because = match (&manifest, recipe_of(task.output)?) {
             (Some(manifest), Some(recipe)) if recipe != made_by => {
-                let mut settings = manifest.settings(Stage::Generate.config_table());
+                let mut settings = manifest.settings(Stage::Generate.facts().config_table);
                 settings.iter_mut().filter(|(name, _)| name == "player").for_each(|(name, _)| *name = "model".into());
                 Some(step.difference(&settings))
             }
@@ -297,7 +297,8 @@ impl Walk<'_> {
         let verdict = self.lineage.verdict(self.tasks.generation);
         let mut because = None;
         if let Some(verdict) = verdict.filter(|verdict| verdict.step != step.id) {
-            let mut settings = Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.config_table());
+            let mut settings =
+                Manifest::read(task.output, DatasetKind::Gate)?.settings(Stage::Gate.facts().config_table);
             let avoided: Vec<String> = verdict.avoided.iter().map(ToString::to_string).collect();
             settings
                 .push(("avoid".to_owned(), if avoided.is_empty() { "nothing".to_owned() } else { avoided.join(" ") }));

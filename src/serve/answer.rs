@@ -75,8 +75,8 @@ impl Site {
         searches.store(true, Ordering::Relaxed);
         let model = Arc::clone(&self.model);
         let result = self.pool.run(move |stop| work(&game, &model.model, stop)).await;
-        let result = result.map_err(|busy| (StatusCode::SERVICE_UNAVAILABLE, busy.to_string()))?;
-        Ok(to_json(&result))
+        let busy = || (StatusCode::SERVICE_UNAVAILABLE, "too many searches are waiting".to_owned());
+        result.as_ref().map(to_json).ok_or_else(busy)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::engine::{ColoredPosition, Game, Limits, MoveValue, Square, Squares};
 use crate::exchange::game_text::parse_game;
 use crate::play::session::Session;
 use crate::play::session::review::REVIEW_LIMITS;
-use crate::play::terminal::level::{Level, LevelError};
+use crate::play::terminal::level::Level;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -43,7 +43,7 @@ impl TryFrom<GameRequest> for CheckedRequest {
         game.play_transcript(&request.moves).map_err(|error| error.to_string())?;
         game.pass_if_forced();
         let level = request.level.unwrap_or(Self::LEVEL).to_string();
-        Ok(Self { game, level: level.parse().map_err(|error: LevelError| error.to_string())? })
+        Ok(Self { game, level: level.parse()? })
     }
 }
 

@@ -24,11 +24,6 @@ pub struct Pool {
     queue: SyncSender<Job>,
 }
 
-/// Too many searches are waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many searches are waiting")]
-pub struct Busy;
-
 /// Raises a flag at its end, so that nothing is searched for a request that has gone.
 struct RaiseOnDrop(Arc<AtomicBool>);
 
@@ -52,15 +47,9 @@ impl Pool {
         Self { queue }
     }
 
-    /// Does some work, which ends soon after its flag is raised: at the deadline, or as soon as nobody waits for it.
-    ///
-    /// # Errors
-    ///
-    /// [`Busy`], also if the time was over before the work began or the work panicked.
-    pub async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
-    ) -> Result<T, Busy> {
+    /// Does some work, which ends soon after its flag is raised: at the deadline, or as soon as nobody waits for it. `None`: too
+    /// much work is waiting, the time was over before it began, or it panicked.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce(&AtomicBool) -> T + Send + 'static) -> Option<T> {
         let stop = Arc::new(AtomicBool::new(false));
         let guard = RaiseOnDrop(Arc::clone(&stop));
         let (sender, mut receiver) = oneshot::channel();
@@ -73,11 +62,13 @@ impl Pool {
                 }
             }
         };
-        self.queue.try_send(Box::new(job)).map_err(|_| Busy)?;
+        // Where the queue is full, there is no result.
+        self.queue.try_send(Box::new(job)).ok()?;
         let in_time = timeout(DEADLINE, &mut receiver).await;
         drop(guard);
         let result = if let Ok(result) = in_time { result } else { receiver.await };
-        result.map_err(|_| Busy)
+        // Nor if the job was dropped.
+        result.ok()
     }
 }
 
@@ -103,7 +94,7 @@ mod tests {
         pool: &Arc<Pool>,
         release: &Arc<AtomicBool>,
         begin: impl FnOnce() + Send + 'static,
-    ) -> tokio::task::JoinHandle<Result<(), Busy>> {
+    ) -> tokio::task::JoinHandle<Option<()>> {
         let (pool, release) = (Arc::clone(pool), Arc::clone(release));
         let work = move |_: &AtomicBool| {
             begin();
@@ -136,20 +127,20 @@ mod tests {
     fn a_full_queue_refuses_and_a_panic_harms_one_request_only() {
         on_a_runtime(async {
             let pool = Arc::new(Pool::start());
-            assert_eq!(pool.run(|_| panic!("for the test")).await, Err::<(), _>(Busy));
-            assert_eq!(pool.run(|_| 1).await, Ok(1));
+            assert_eq!(pool.run(|_| panic!("for the test")).await, None::<()>);
+            assert_eq!(pool.run(|_| 1).await, Some(1));
             let release = Arc::new(AtomicBool::new(false));
             let (begin, begun) = oneshot::channel();
             let first = spawn_waiting(&pool, &release, move || begin.send(()).unwrap());
             begun.await.unwrap();
             let waiting: Vec<_> = (0..QUEUE_LEN).map(|_| spawn_waiting(&pool, &release, || {})).collect();
             tokio::task::yield_now().await;
-            assert_eq!(pool.run(|_| ()).await, Err(Busy));
+            assert_eq!(pool.run(|_| ()).await, None);
             release.store(true, Ordering::Relaxed);
             for request in waiting.into_iter().chain([first]) {
-                assert_eq!(request.await.unwrap(), Ok(()));
+                assert_eq!(request.await.unwrap(), Some(()));
             }
-            assert_eq!(pool.run(|_| 2).await, Ok(2));
+            assert_eq!(pool.run(|_| 2).await, Some(2));
         });
     }
 }

@@ -67,7 +67,9 @@ pub fn serve(
             match timeout(POLL, listener.accept()).await {
                 Ok(Ok((stream, _))) => {
                     make_room(&mut connections);
-                    connections.push_back(Connection::start(stream, &site));
+                    let searches = Arc::new(AtomicBool::new(false));
+                    let task = tokio::spawn(converse(stream, Arc::clone(&site), Arc::clone(&searches)));
+                    connections.push_back(Connection { task, searches });
                     // It begins before the next one comes, so that nobody makes way who was never heard.
                     yield_now().await;
                 }
@@ -83,13 +85,6 @@ pub fn serve(
 struct Connection {
     task: JoinHandle<()>,
     searches: Arc<AtomicBool>,
-}
-
-impl Connection {
-    fn start(stream: TcpStream, site: &Arc<Site>) -> Self {
-        let searches = Arc::new(AtomicBool::new(false));
-        Self { task: tokio::spawn(converse(stream, Arc::clone(site), Arc::clone(&searches))), searches }
-    }
 }
 
 /// Drops a connection if there are too many; they are in the order in which they came.

@@ -59,7 +59,8 @@ pub fn ladder<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> BTreeMap<P, Rat
     let evidence: Vec<Evidence> = played
         .filter(|played| played.first != played.second)
         .map(|played| {
-            let (points, weight) = points_and_weight(played.pairs);
+            let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(played.pairs);
+            let weight = count * padded_points * (1.0 - padded_points) / padded_variance;
             Evidence { players: [place(played.first), place(played.second)], weight, points }
         })
         .collect();
@@ -89,12 +90,6 @@ fn joined_to<P: Copy + Ord>(matches: &[Match<P>], anchor: P) -> Vec<P> {
             return joined;
         }
     }
-}
-
-/// The mean points of pairs, and the number of decisive games that they are worth.
-fn points_and_weight(pairs: PairCounts) -> (f64, f64) {
-    let PairMoments { count, points, padded_points, padded_variance } = PairMoments::new(pairs);
-    (points, count * padded_points * (1.0 - padded_points) / padded_variance)
 }
 
 /// The most likely ratings and their standard errors, in natural units.

@@ -14,13 +14,27 @@ const NELO: f64 = 800.0 / std::f64::consts::LN_10;
 /// The count used for an outcome that never happened, so that no likelihood is 0.
 const UNSEEN: f64 = 1e-3;
 
-/// The decision of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// The strength is `nelo1` rather than `nelo0`.
+/// What a match decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The candidate is stronger.
     Accepted,
-    /// It is `nelo0` rather than `nelo1`.
+    /// The candidate is weaker.
     Rejected,
+    /// The games do not tell.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Its word in files, reports and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
 }
 
 /// A sequential test where it ended.
@@ -72,11 +86,11 @@ impl Hypotheses {
     }
 
     /// The decision on these counts, if there is one.
-    pub fn decide(&self, pairs: PairCounts) -> Option<Decision> {
+    pub fn decide(&self, pairs: PairCounts) -> Option<Verdict> {
         let [low, high] = self.bounds();
         match self.llr(pairs) {
-            llr if high <= llr => Some(Decision::Accepted),
-            llr if llr <= low => Some(Decision::Rejected),
+            llr if high <= llr => Some(Verdict::Accepted),
+            llr if llr <= low => Some(Verdict::Rejected),
             _ => None,
         }
     }
@@ -181,7 +195,7 @@ mod tests {
     }
 
     /// Equal pairs, one after another, until the test ends.
-    fn pairs_to_end(test: Hypotheses, outcome: usize) -> (u64, Decision) {
+    fn pairs_to_end(test: Hypotheses, outcome: usize) -> (u64, Verdict) {
         let mut pairs = [0; 5];
         loop {
             pairs[outcome] += 1;
@@ -202,8 +216,8 @@ mod tests {
             let (wins, losses, draws) = (libm::log1p(tau), -libm::log1p(-tau), -libm::log1p(-tau * tau));
             let upward = [losses, draws, wins];
             let rates = if nelo0 < 0.0 { [wins, draws, losses] } else { upward };
-            let half_way = if nelo0 < 0.0 { Decision::Accepted } else { Decision::Rejected };
-            let decisions = [Decision::Rejected, half_way, Decision::Accepted];
+            let half_way = if nelo0 < 0.0 { Verdict::Accepted } else { Verdict::Rejected };
+            let decisions = [Verdict::Rejected, half_way, Verdict::Accepted];
             for ((outcome, rate), expected) in [0, 2, 4].into_iter().zip(rates).zip(decisions) {
                 let (pairs, decision) = pairs_to_end(between(nelo0, nelo1), outcome);
                 assert_eq!(decision, expected, "[{nelo0}, {nelo1}], outcome {outcome}");
@@ -289,7 +303,7 @@ mod tests {
     }
 
     /// One gate against a player with the given shares, with a look every `batch` pairs and no limit.
-    fn simulate(test: Hypotheses, shares: Shares, batch: u64, rng: &mut RandomStream) -> (Decision, u64) {
+    fn simulate(test: Hypotheses, shares: Shares, batch: u64, rng: &mut RandomStream) -> (Verdict, u64) {
         let mut pairs = [0; 5];
         loop {
             for _ in 0..batch {
@@ -310,12 +324,12 @@ mod tests {
     fn simulated(test: Hypotheses, nelo: f64, batch: u64, gates: u64) -> (f64, f64) {
         let shares = tilted(nelo);
         assert!((strength(shares) - pair_strength(nelo)).abs() < 1e-12);
-        let results: Vec<(Decision, u64)> = (0..gates)
+        let results: Vec<(Verdict, u64)> = (0..gates)
             .into_par_iter()
             .map(|gate| simulate(test, shares, batch, &mut stream(nelo.to_bits(), Stream::GateOpening(0, gate))))
             .collect();
         let accepted =
-            results.iter().filter(|(decision, _)| *decision == Decision::Accepted).count() as f64 / gates as f64;
+            results.iter().filter(|(decision, _)| *decision == Verdict::Accepted).count() as f64 / gates as f64;
         let pairs = results.iter().map(|(_, pairs)| pairs).sum::<u64>() as f64 / gates as f64;
         (accepted, pairs)
     }

@@ -8,36 +8,13 @@ use crate::artifact::model::document::ModelReference;
 use crate::artifact::seal::read_versioned;
 use crate::statistics::elo::interval_of;
 use crate::statistics::pairs::{PairCounts, PairMoments};
-use crate::statistics::sprt::{SequentialTest, nelo};
+use crate::statistics::sprt::{SequentialTest, Verdict, nelo};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
 /// The format version of `verdict.json`.
 pub type VerdictFormat = FormatVersion<1>;
-
-/// What the gate decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// The candidate is stronger.
-    Accepted,
-    /// The candidate is weaker.
-    Rejected,
-    /// The games do not tell.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// Its word in files, reports and messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::Rejected => "rejected",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
 
 /// The content of `verdict.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,10 +4,10 @@
 
 use super::document::ModelReference;
 use super::name::VersionId;
-use crate::artifact::dataset::verdict::Verdict;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::format::FormatVersion;
 use crate::artifact::seal::{read_versioned_or_default, write_sealed};
+use crate::statistics::sprt::Verdict;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::path::{Path, PathBuf};

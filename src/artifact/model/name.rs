@@ -14,11 +14,6 @@ use std::str::FromStr;
 #[serde(into = "String", try_from = "String")]
 pub struct VersionId(u32);
 
-/// A text that is not a version id.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a version id: expected v0001 to {last}, with as many digits as the number needs, but at least four", last = VersionId::LAST)]
-pub struct VersionIdError(String);
-
 impl VersionId {
     /// The id of the first version.
     pub const FIRST: Self = Self(1);
@@ -58,18 +53,19 @@ impl fmt::Display for VersionId {
 }
 
 impl FromStr for VersionId {
-    type Err = VersionIdError;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = text.strip_prefix('v').and_then(|digits| digits.parse().ok());
         // Each number has one name: no sign, no extra zeros.
         let id = number.and_then(Self::from_number).filter(|id| id.to_string() == text);
-        id.ok_or_else(|| VersionIdError(text.to_owned()))
+        let expected = "with as many digits as the number needs, but at least four";
+        id.ok_or_else(|| format!("`{text}` is not a version id: expected v0001 to {}, {expected}", Self::LAST))
     }
 }
 
 impl TryFrom<String> for VersionId {
-    type Error = VersionIdError;
+    type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse()
@@ -92,11 +88,6 @@ pub enum ModelName {
     Builtin(Builtin),
 }
 
-/// A text that is not the name of a model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is neither a version id, such as v0001, nor a built-in model of this renma: {builtins}", builtins = Builtin::names())]
-pub struct ModelNameError(String);
-
 impl ModelName {
     /// The version, if it is one.
     pub const fn version(self) -> Option<VersionId> {
@@ -117,12 +108,13 @@ impl fmt::Display for ModelName {
 }
 
 impl TryFrom<String> for ModelName {
-    type Error = ModelNameError;
+    type Error = String;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let version = text.parse().ok().map(Self::Version);
         let name = version.or_else(|| Builtin::named(&text).map(Self::Builtin));
-        name.ok_or(ModelNameError(text))
+        let expected = "a version id, such as v0001, nor a built-in model of this renma";
+        name.ok_or_else(|| format!("`{text}` is neither {expected}: {}", Builtin::names()))
     }
 }
 

@@ -42,24 +42,20 @@ pub(super) fn verify(
         check_footers(dataset, index, &settings)?;
         Ok(verify_part(dataset, index, task.fast, context.stop)?)
     })?;
-    let games_remade = match task.remake {
-        Some(share) => {
-            let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
-            let model = find_model(player_of(dataset)?, &registry)?;
-            let sample = ItemSample::of_share(task.seed, dataset.manifest().done, share);
-            let remake = Remake::new(dataset, &model, sample)?;
-            over_parts(context, "remake", dataset, |index| remake.part(index, context))?.iter().sum()
-        }
-        None => 0,
-    };
-    let rows_resolved = match task.resolve {
-        Some(share) => {
-            let model = Builtin::Champion.model();
-            let resolve = |index| resolve_part(dataset, index, (task.seed, share), &model, context);
-            over_parts(context, "resolve", dataset, resolve)?.iter().sum()
-        }
-        None => 0,
-    };
+    let mut games_remade = 0;
+    if let Some(share) = task.remake {
+        let registry = task.models.map_or_else(|| registry_of(dataset.folder()), Path::to_owned);
+        let model = find_model(player_of(dataset)?, &registry)?;
+        let sample = ItemSample::of_share(task.seed, dataset.manifest().done, share);
+        let remake = Remake::new(dataset, &model, sample)?;
+        games_remade = over_parts(context, "remake", dataset, |index| remake.part(index, context))?.iter().sum();
+    }
+    let mut rows_resolved = 0;
+    if let Some(share) = task.resolve {
+        let model = Builtin::Champion.model();
+        let resolve = |index| resolve_part(dataset, index, (task.seed, share), &model, context);
+        rows_resolved = over_parts(context, "resolve", dataset, resolve)?.iter().sum();
+    }
     let manifest = dataset.manifest();
     let replayed = if task.fast { 0 } else { manifest.rows(GAMES.name) };
     let verified = PositionsVerified { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };

@@ -190,25 +190,25 @@ impl fmt::Debug for KernelChoice {
     }
 }
 
-/// Defines `fn name<K: Kernel>(arguments)` that runs `body::<K>(arguments)` compiled for the instructions of `K`; more
-/// type parameters are passed on.
+/// Defines functions `fn name<K: Kernel>(arguments)`, each of which runs `body::<K>(arguments)` compiled for the instructions of
+/// `K`; more type parameters are passed on.
 macro_rules! kernel_entry {
-    ($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$($parameter:ident: $bound:path),+>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $body:ident) => {
+    ($($(#[$meta:meta])* $visibility:vis fn $name:ident$(<$($parameter:ident: $bound:path),+>)?($($argument:ident: $type:ty),* $(,)?) -> $result:ty = $($body:ident)::+;)+) => {$(
         $(#[$meta])*
         #[inline(always)]
         $visibility fn $name<K: $crate::engine::board::kernel::Kernel $($(, $parameter: $bound)+)?>($($argument: $type),*) -> $result {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
             fn avx2$(<$($parameter: $bound),+>)?($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Avx2 $($(, $parameter)+)?>($($argument),*)
+                $($body)::+::<$crate::engine::board::kernel::Avx2 $($(, $parameter)+)?>($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512vl,avx512cd")]
             fn avx512$(<$($parameter: $bound),+>)?($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Avx512 $($(, $parameter)+)?>($($argument),*)
+                $($body)::+::<$crate::engine::board::kernel::Avx512 $($(, $parameter)+)?>($($argument),*)
             }
             fn portable$(<$($parameter: $bound),+>)?($($argument: $type),*) -> $result {
-                $body::<$crate::engine::board::kernel::Portable $($(, $parameter)+)?>($($argument),*)
+                $($body)::+::<$crate::engine::board::kernel::Portable $($(, $parameter)+)?>($($argument),*)
             }
             match K::INSTRUCTIONS {
                 $crate::engine::board::kernel::Instructions::Any => portable$(::<$($parameter),+>)?($($argument),*),
@@ -220,7 +220,7 @@ macro_rules! kernel_entry {
                 $crate::engine::board::kernel::Instructions::Avx512 => unsafe { avx512$(::<$($parameter),+>)?($($argument),*) },
             }
         }
-    };
+    )+};
 }
 
 /// Calls `$entry::<K>(…)` with the kernel of a [`KernelChoice`].

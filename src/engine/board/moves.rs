@@ -13,7 +13,7 @@ mod tests {
     use super::super::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 
     kernel_entry! {
-        fn answers(boards: &[(u64, u64)]) -> Vec<u64> = answers_body
+        fn answers(boards: &[(u64, u64)]) -> Vec<u64> = answers_body;
     }
 
     fn answers_body<K: Kernel>(boards: &[(u64, u64)]) -> Vec<u64> {

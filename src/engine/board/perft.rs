@@ -31,7 +31,7 @@ pub fn perft(kernel: KernelChoice, position: Position, depth: u8, stop: &AtomicB
 
 kernel_entry! {
     /// The paths of `depth` plies, at least one.
-    fn paths(position: Position, depth: u8) -> u64 = paths_body
+    fn paths(position: Position, depth: u8) -> u64 = paths_body;
 }
 
 #[inline(always)]

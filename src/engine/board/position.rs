@@ -159,21 +159,9 @@ impl Position {
 }
 
 kernel_entry! {
-    fn legal_moves(position: Position) -> u64 = legal_moves_body
-}
+    fn legal_moves(position: Position) -> u64 = Position::legal_moves_by;
 
-#[inline(always)]
-fn legal_moves_body<K: Kernel>(position: Position) -> u64 {
-    position.legal_moves_by::<K>()
-}
-
-kernel_entry! {
-    fn flips(position: Position, square: Square) -> u64 = flips_body
-}
-
-#[inline(always)]
-fn flips_body<K: Kernel>(position: Position, square: Square) -> u64 {
-    position.flips_by::<K>(square)
+    fn flips(position: Position, square: Square) -> u64 = Position::flips_by;
 }
 
 #[cfg(test)]

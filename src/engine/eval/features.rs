@@ -96,7 +96,7 @@ pub fn map_features<R: AsRef<Position>>(
 
 kernel_entry! {
     fn map_features_entry<R: AsRef<Position>>(set: &PatternSet, rows: &[R], map: &[u32], mapped: &mut [u32]) -> () =
-        map_features_body
+        map_features_body;
 }
 
 #[inline(always)]

@@ -168,7 +168,7 @@ impl Incremental {
 kernel_entry! {
     /// The weights of numbers, whose tables begin at these places of `weights`. A separate function, so that an evaluation without
     /// numbers costs no more than a test.
-    fn numbers_sum(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 = numbers_sum_body
+    fn numbers_sum(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 = numbers_sum_body;
 }
 
 #[inline(always)]
@@ -313,7 +313,7 @@ mod tests {
 
     kernel_entry! {
         /// Plays a random game and compares each position's value with the walk's sum; the positions.
-        fn compare_game(evaluation: &Evaluation, seed: u64) -> usize = compare_game_body
+        fn compare_game(evaluation: &Evaluation, seed: u64) -> usize = compare_game_body;
     }
 
     fn compare_game_body<K: Kernel>(evaluation: &Evaluation, seed: u64) -> usize {

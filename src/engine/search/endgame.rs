@@ -29,12 +29,10 @@ const FAST_ROOM: usize = GUIDED_EMPTIES_MIN as usize;
 
 kernel_entry! {
     /// The fail-soft value, with moves ordered by the evaluation.
-    fn guided<W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs = guided_body
-}
+    fn guided<W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs = guided_body;
 
-kernel_entry! {
     /// The fail-soft value without the evaluation: fastest first.
-    fn fast_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body
+    fn fast_null_window(run: &mut Run<'_>, node: &EndNode, window: NullWindow<Discs>) -> Discs = fast_null_window_body;
 }
 
 /// The value of a node, without the answers of the table, and the move that has it.

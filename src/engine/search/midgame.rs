@@ -32,7 +32,10 @@ const PROBE_DEPTH_MIN: Depth = Depth(3);
 
 kernel_entry! {
     /// The fail-soft value of a node with a legal move.
-    pub(super) fn search<W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body
+    pub(super) fn search<W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, node: &Node, window: W, depth: Depth) -> Score = search_body;
+
+    /// The value of a node whose side to move has no move.
+    pub(super) fn passed<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = passed_body;
 }
 
 #[inline(always)]
@@ -284,11 +287,6 @@ fn child<K: Kernel, W: Window<Unit = Score>, P: Policy>(
         return passed::<K, P>(run, &next, window.open(), depth);
     }
     search::<K, W, P>(run, &next, window, depth)
-}
-
-kernel_entry! {
-    /// The value of a node whose side to move has no move.
-    pub(super) fn passed<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth) -> Score = passed_body
 }
 
 #[inline(always)]

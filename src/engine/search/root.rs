@@ -37,7 +37,22 @@ const SIDE_CHANGES_MAX: u32 = 8;
 
 kernel_entry! {
     /// The value of any position at exactly `depth`, searched with a full window; `None` if it was stopped.
-    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body
+    pub(super) fn value_at_depth<P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth) -> Option<Score> = value_at_depth_body;
+
+    /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a stop or `nodes_max`.
+    /// The first is never stopped.
+    pub(super) fn iterate<P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body;
+
+    /// The legal moves of a position with the values by which a search of this depth, or an exact one, first orders them.
+    pub(super) fn root_orders(run: &mut Run<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body;
+
+    /// One depth with one window; `None` if it was stopped.
+    fn root_search<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth, first: Option<Square>) -> Option<Iteration> = root_search_body;
+
+    /// The exact value of a position with a legal move, within a window; `None` if it was stopped.
+    ///
+    /// The search begins with narrower windows near `guess`.
+    pub(super) fn solve(run: &mut Run<'_>, position: Position, window: OpenWindow<Discs>, guess: Score) -> Option<Iteration> = solve_body;
 }
 
 #[inline(always)]
@@ -54,12 +69,6 @@ fn value_at_depth_body<K: Kernel, P: Policy>(run: &mut Run<'_>, position: Positi
         search::<K, OpenWindow, P>(run, &node, OpenWindow::full(), depth)
     };
     (!run.stopped).then_some(value)
-}
-
-kernel_entry! {
-    /// Depths 1, 2, … `depth` of a position with a legal move; the last iteration finished before a stop or `nodes_max`.
-    /// The first is never stopped.
-    pub(super) fn iterate<P: Policy>(run: &mut Run<'_>, position: Position, depth: Depth, nodes_max: Option<u64>) -> Iteration = iterate_body
 }
 
 #[inline(always)]
@@ -114,11 +123,6 @@ fn steps_to(target: Depth) -> impl Iterator<Item = Depth> {
     (2..=target.0).map(Depth).filter(is_step)
 }
 
-kernel_entry! {
-    /// The legal moves of a position with the values by which a search of this depth, or an exact one, first orders them.
-    pub(super) fn root_orders(run: &mut Run<'_>, position: Position, depth: Depth, is_exact: bool) -> Vec<(Square, i32)> = root_orders_body
-}
-
 #[inline(always)]
 fn root_orders_body<K: Kernel>(
     run: &mut Run<'_>,
@@ -141,11 +145,6 @@ fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
     Node { position, moves: position.legal_moves_by::<K>(), ply: 0, value: StaticValue::UNKNOWN }
 }
 
-kernel_entry! {
-    /// One depth with one window; `None` if it was stopped.
-    fn root_search<P: Policy>(run: &mut Run<'_>, node: &Node, window: OpenWindow, depth: Depth, first: Option<Square>) -> Option<Iteration> = root_search_body
-}
-
 #[inline(always)]
 fn root_search_body<K: Kernel, P: Policy>(
     run: &mut Run<'_>,
@@ -163,13 +162,6 @@ fn root_search_body<K: Kernel, P: Policy>(
     let known = run.known(value, best, window, depth);
     run.table.put(Key::new(node.position), &known);
     best.map(|best| Iteration { value, best, depth })
-}
-
-kernel_entry! {
-    /// The exact value of a position with a legal move, within a window; `None` if it was stopped.
-    ///
-    /// The search begins with narrower windows near `guess`.
-    pub(super) fn solve(run: &mut Run<'_>, position: Position, window: OpenWindow<Discs>, guess: Score) -> Option<Iteration> = solve_body
 }
 
 #[inline(always)]

@@ -73,7 +73,9 @@ impl PartKind for Samples<'_> {
     type Rows = Vec<Sample>;
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
-        range.count * self.task.config.game_rows_max()
+        // A sample has a row for each depth, and one for the end of the game.
+        let config = self.task.config;
+        range.count * u64::from(config.sampling().game_samples) * (u64::from(config.depth_max) + 2)
     }
 
     fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<Vec<Sample>> {

@@ -26,14 +26,14 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
     let is_line = matches!(task.config.method, Method::Line { .. });
     let config = serde_json::to_value(task.config).expect("a config is plain data");
     let is_free = |name: &str| is_line && FREE_KEYS.contains(&name);
-    settings
-        .extend(table_settings(Stage::FitMpc.config_table(), &config).into_iter().filter(|(name, _)| !is_free(name)));
+    let table = Stage::FitMpc.facts().config_table;
+    settings.extend(table_settings(table, &config).into_iter().filter(|(name, _)| !is_free(name)));
     let origin = Origin {
         kind: DatasetKind::Mpc,
         seed: task.seed,
         generation: task.generation,
         models: BTreeMap::from([("searcher".to_owned(), task.model.content)]),
-        table: Stage::FitMpc.config_table(),
+        table,
         config,
     };
     Recipe::new(settings, origin)

@@ -65,7 +65,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
         kind: ModelKind::Model,
         stage: Stage::FitMpc.name().into(),
         step,
-        algorithm: Stage::FitMpc.algorithm(),
+        algorithm: Stage::FitMpc.facts().algorithm,
         parent: Some(task.model.as_reference()),
         datasets: document.map(|document| document.origin.datasets.clone()).unwrap_or_default(),
         config: serde_json::to_value(task.config).expect("a config is plain data"),
@@ -86,7 +86,7 @@ fn fit_source(
     parts: Option<&Parts<'_, Samples<'_>>>,
     context: Context<'_>,
 ) -> Result<Fitted, StageError> {
-    let (name, unit, games) = (Stage::FitMpc.name(), Stage::FitMpc.unit(), task.config.games);
+    let (name, unit, games) = (Stage::FitMpc.name(), Stage::FitMpc.facts().unit, task.config.games);
     let (fits, samples) = context.observe(name, (games, 0), unit, || source::fit(task, context))?;
     if let Some(parts) = parts {
         // Every score depends on the fits of all samples before it, so there is no part until all are done.
@@ -161,7 +161,7 @@ fn samples_of(
         };
         let ranges = PartRange::all(task.config.games, task.config.part_games);
         let make = || Samples { task }.make(&ranges, &mut keep, context);
-        context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.unit(), make)?;
+        context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.facts().unit, make)?;
         return Ok(samples.into_values().flatten().collect());
     };
     let (found, _) = parts.complete(&parts.ranges(), |part, rows| (part, rows), context)?;

@@ -156,11 +156,6 @@ impl FitMpcConfig {
         let samples = self.games.saturating_mul(u64::from(self.sampling().game_samples));
         (samples / COMPARED_PART).clamp(1, COMPARED_MAX)
     }
-
-    /// The rows that the samples of a game can have: one for each depth, and one for the end of the game.
-    pub(super) fn game_rows_max(&self) -> u64 {
-        u64::from(self.sampling().game_samples) * (u64::from(self.depth_max) + 2)
-    }
 }
 
 /// One call of the stage.

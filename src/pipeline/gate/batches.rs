@@ -14,7 +14,7 @@ use crate::artifact::{
     ArtifactError, Dataset, Footer, GATE_GAMES, GateGameRow, PartRange, Step, Table, TableRow, VerdictFile,
 };
 use crate::engine::Position;
-use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Shards, Sink};
+use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
@@ -24,7 +24,8 @@ use std::sync::atomic::AtomicBool;
 /// The key of a footer with what became of all openings drawn up to the last pair of the file.
 const OPENINGS_KEY: &str = "renma.openings";
 
-pub(super) struct Batches<'a> {
+/// The batches of a match, which any number of processes play.
+pub(in crate::pipeline) struct Batches<'a> {
     pub(super) task: GateTask<'a>,
     pub(super) avoided: Avoided,
     pub(super) step: Step,
@@ -32,7 +33,7 @@ pub(super) struct Batches<'a> {
 
 impl<'a> Batches<'a> {
     /// The batches of a task.
-    pub(super) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
+    pub(in crate::pipeline) fn parts(task: &GateTask<'a>) -> Result<Parts<'a, Self>, StageError> {
         task.check_candidate()?;
         let avoided = Avoided::open(task.avoid)?;
         let (recipe, step) = identity(task, &avoided.contents());
@@ -81,15 +82,6 @@ impl<'a> Batches<'a> {
             Ok((entry, ..)) => parts.recipe.check_count(parts.folder, parts.items + entry.rows / 2, parts.items),
         }
     }
-}
-
-/// The batches of a match, which any number of processes play.
-///
-/// # Errors
-///
-/// As [`gate`](super::run::gate).
-pub fn gate_shards<'a>(task: &GateTask<'a>) -> Result<Box<dyn Shards + 'a>, StageError> {
-    Ok(Box::new(Batches::parts(task)?))
 }
 
 impl PartKind for Batches<'_> {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// The games of a batch.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct BatchRows {
+pub(in crate::pipeline) struct BatchRows {
     pub(super) rows: Vec<GateGameRow>,
     /// What became of all openings drawn up to its last pair.
     pub(super) openings: OpeningCounts,

@@ -5,7 +5,7 @@ use super::task::{GateConfig, GateMode, RISK};
 use crate::artifact::{GateGameRow, Verdict};
 use crate::statistics::elo::{INTERVAL, interval_of};
 use crate::statistics::pairs::PairCounts;
-use crate::statistics::sprt::{Decision, Hypotheses, SequentialTest};
+use crate::statistics::sprt::{Hypotheses, SequentialTest};
 use serde::Serialize;
 
 /// A look of a sequential test at the score.
@@ -65,12 +65,7 @@ impl Decider {
         self.pairs = std::array::from_fn(|class| self.pairs[class] + batch[class]);
         if let Some(test) = &self.test {
             self.looks.push(Look { pairs: self.pairs.iter().sum(), llr: test.llr(self.pairs) });
-            self.decision = self.decision.or_else(|| {
-                test.decide(self.pairs).map(|decision| match decision {
-                    Decision::Accepted => Verdict::Accepted,
-                    Decision::Rejected => Verdict::Rejected,
-                })
-            });
+            self.decision = self.decision.or_else(|| test.decide(self.pairs));
         }
     }
 

@@ -21,11 +21,11 @@ pub(super) fn identity(task: &GateTask<'_>, avoided: &[ContentHash]) -> (Recipe,
     let config = serde_json::to_value(task.config).expect("a config is plain data");
     let mut settings = vec![
         ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
-        ("algorithm".to_owned(), Stage::Gate.algorithm().to_string()),
+        ("algorithm".to_owned(), Stage::Gate.facts().algorithm.to_string()),
         ("rules".to_owned(), RULES.to_owned()),
     ];
-    settings
-        .extend(table_settings(Stage::Gate.config_table(), &config).into_iter().filter(|(key, _)| key != "gate.games"));
+    let table = Stage::Gate.facts().config_table;
+    settings.extend(table_settings(table, &config).into_iter().filter(|(key, _)| key != "gate.games"));
     settings.extend(inputs.map(|(name, value)| (name.to_owned(), value)));
     let models = [("candidate", task.candidate), ("baseline", task.baseline)];
     let origin = Origin {
@@ -33,7 +33,7 @@ pub(super) fn identity(task: &GateTask<'_>, avoided: &[ContentHash]) -> (Recipe,
         seed: task.seed,
         generation: task.generation,
         models: models.map(|(role, model)| (role.to_owned(), model.content)).into(),
-        table: Stage::Gate.config_table(),
+        table,
         config,
     };
     (Recipe::new(settings, origin), step)

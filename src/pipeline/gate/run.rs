@@ -47,7 +47,7 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     let decider = Decider::new(task.config);
     let games = (task.config.games, played.values().map(|batch| batch.rows.len() as u64).sum());
     let play = || contest(&task, &parts.kind.avoided, Some(decider), &ranges, played, &mut publish, context);
-    let outcome = context.observe(Stage::Gate.name(), games, Stage::Gate.unit(), play)?;
+    let outcome = context.observe(Stage::Gate.name(), games, Stage::Gate.facts().unit, play)?;
     // Machines that share a match play ahead of the look that decides it.
     for range in &ranges[outcome.batches..] {
         remove_file(&part_path(task.output, &GATE_GAMES, range.index))?;
@@ -84,7 +84,7 @@ fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateRe
     };
     let decider = Some(Decider::new(task.config));
     let play = || contest(task, &parts.kind.avoided, decider, &parts.ranges(), BTreeMap::new(), &mut compare, context);
-    let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.unit(), play)?;
+    let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.facts().unit, play)?;
     if outcome.batches != dataset.part_count() {
         let reason = format!("{} parts are needed, it lists {}", outcome.batches, dataset.part_count());
         return Err(ArtifactError::damaged(&task.output.join("manifest.json"), reason).into());

@@ -22,7 +22,7 @@ pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
         seed: task.seed,
         generation: task.generation,
         models: BTreeMap::from([("player".to_owned(), task.model.content)]),
-        table: Stage::Generate.config_table(),
+        table: Stage::Generate.facts().config_table,
         config,
     };
     Recipe::new(settings, origin)
@@ -65,10 +65,6 @@ fn settings(
     settings
 }
 
-fn hash_of(settings: &Settings) -> ContentHash {
-    settings_hash("recipe", settings)
-}
-
 /// What a manifest says of everything in its recipe, if this version of the algorithm has made it.
 fn settings_by(manifest: &Manifest, algorithm: u32) -> Settings {
     let player = manifest.models.get("player").copied();
@@ -88,7 +84,7 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
         return Ok(None);
     }
     let by = |algorithm| (algorithm, settings_by(manifest, algorithm));
-    let made = (1..=ALGORITHM).rev().map(by).find(|(_, settings)| hash_of(settings) == manifest.recipe);
+    let made = (1..=ALGORITHM).rev().map(by).find(|(_, settings)| settings_hash("recipe", settings) == manifest.recipe);
     if made.is_some() {
         return Ok(made);
     }

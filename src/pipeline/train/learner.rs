@@ -124,7 +124,9 @@ impl Learner<'_> {
     }
 
     fn epoch(&self, part: &Part, epoch: u32, rule: Delta, weights: &mut Weights<'_>) -> Result<u64, StageError> {
-        let ratio = self.task.config.ratio_in(epoch);
+        let config = self.task.config;
+        // The share of the error by which a weight moves.
+        let ratio = (0..epoch).fold(config.ratio, |ratio, _| ratio * config.ratio_decay);
         let visits = if epoch == 0 { self.task.config.epochs } else { 0 };
         let shuffle = self.task.config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);

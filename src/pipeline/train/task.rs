@@ -140,13 +140,6 @@ pub struct TrainConfig {
     pub learning_curve: bool,
 }
 
-impl TrainConfig {
-    /// The share of the error by which a weight moves in an epoch, counted from 0.
-    pub(super) fn ratio_in(&self, epoch: u32) -> f64 {
-        (0..epoch).fold(self.ratio, |ratio, _| ratio * self.ratio_decay)
-    }
-}
-
 impl ConfigTable for TrainConfig {
     const NAME: &'static str = "train";
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub struct Commands {
     lines: Lines,
-    pings: Arc<Pings>,
+    pub(super) pings: Arc<Pings>,
 }
 
 impl Commands {
@@ -29,25 +29,17 @@ impl Commands {
     pub(super) fn next(&self, stop: &AtomicBool) -> Option<String> {
         std::iter::from_fn(|| self.lines.next(stop)).find(|line| !line.is_cut).map(|line| line.text)
     }
-
-    pub(super) fn pings(&self) -> &Pings {
-        &self.pings
-    }
 }
 
 /// The `ping` commands that are not answered, and the flag that ends searches as long as there are any.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
     unanswered: AtomicUsize,
-    stop: AtomicBool,
+    /// Raised as long as a search is to end at once.
+    pub(super) stop: AtomicBool,
 }
 
 impl Pings {
-    /// Raised as long as a search is to end at once.
-    pub(super) const fn stop(&self) -> &AtomicBool {
-        &self.stop
-    }
-
     fn arrive(&self) {
         self.unanswered.fetch_add(1, Ordering::SeqCst);
         self.stop.store(true, Ordering::SeqCst);
@@ -83,13 +75,13 @@ mod tests {
         let commands = Commands::read(Cursor::new(format!("go\n{long}\nquit").into_bytes()));
         let lines: Vec<String> = std::iter::from_fn(|| commands.next(&NEVER)).collect();
         assert_eq!(lines, ["go", "quit"]);
-        assert!(!commands.pings().stop().load(Ordering::SeqCst));
+        assert!(!commands.pings.stop.load(Ordering::SeqCst));
     }
 
     #[test]
     fn searches_end_until_the_last_ping_is_answered() {
         let pings = Pings::default();
-        let raised = || pings.stop().load(Ordering::SeqCst);
+        let raised = || pings.stop.load(Ordering::SeqCst);
         pings.arrive();
         pings.arrive();
         assert!(raised());

@@ -1,7 +1,7 @@
 //! The best moves of a position with what they are worth.
 
 use super::Session;
-use crate::engine::{Depth, Limits, MoveValue, Score, SearchResult, Square, Stopped};
+use crate::engine::{Depth, Limits, MoveValue, Score, Square, Stopped};
 
 /// The best moves, best first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +33,8 @@ impl Session<'_> {
         let position = self.game().latest().position;
         if count <= 1 || position.legal_moves() == 0 {
             let result = self.search_within(limits).unless_stopped()?;
-            let hint = Hint { square: result.best_move, line: line_after(&result), score: result.score };
+            let line = result.line.iter().copied().skip_while(|&square| Some(square) == result.best_move).collect();
+            let hint = Hint { square: result.best_move, line, score: result.score };
             return Ok(Hints { hints: vec![hint], depth: result.depth, exact: result.exact, nodes: result.nodes });
         }
         let (values, nodes) = self.move_values(limits)?;
@@ -41,9 +42,4 @@ impl Session<'_> {
         let hints = values.iter().take(count).map(hint).collect();
         Ok(Hints { hints, depth: limits.depth, exact: position.empties() <= limits.exact_empties, nodes })
     }
-}
-
-/// What follows the best move.
-fn line_after(result: &SearchResult) -> Vec<Square> {
-    result.line.iter().copied().skip_while(|&square| Some(square) == result.best_move).collect()
 }

@@ -14,11 +14,6 @@ const SELECTIVE_MIN: u8 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(u8);
 
-/// A text that is not a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a level is a number from 1 to {max}", max = Level::MAX)]
-pub struct LevelError;
-
 impl Level {
     /// The strongest one.
     pub const MAX: u8 = 20;
@@ -42,10 +37,11 @@ impl fmt::Display for Level {
 }
 
 impl FromStr for Level {
-    type Err = LevelError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, LevelError> {
-        text.parse().ok().filter(|level| (1..=Self::MAX).contains(level)).map(Self).ok_or(LevelError)
+    fn from_str(text: &str) -> Result<Self, String> {
+        let level = text.parse().ok().filter(|level| (1..=Self::MAX).contains(level));
+        level.map(Self).ok_or_else(|| format!("a level is a number from 1 to {}", Self::MAX))
     }
 }
 
@@ -61,8 +57,7 @@ mod tests {
             assert_eq!(level.limits().exact_empties, exact_empties);
         }
         for text in ["0", "21", "-1", "256", "", "high"] {
-            assert_eq!(text.parse::<Level>(), Err(LevelError), "{text}");
+            assert_eq!(text.parse::<Level>(), Err("a level is a number from 1 to 20".to_owned()), "{text}");
         }
-        assert_eq!(LevelError.to_string(), "a level is a number from 1 to 20");
     }
 }

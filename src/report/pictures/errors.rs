@@ -12,6 +12,9 @@ use crate::report::scale::{around, from_zero, number};
 /// The labels of the rows whose errors are exact.
 const SOLVED: &str = "the exact scores of positions that self-play solved";
 
+/// How a sentence about exact errors begins.
+const ON_YARDSTICK: &str = "On the yardstick, exact scores that no model is trained on, the error";
+
 pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     by_generation(markup, facts, invocation);
     let Some(training) = facts.training() else {
@@ -49,17 +52,8 @@ fn by_generation(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     }
     let exact: Vec<f64> = facts.lines().filter_map(|line| line.exact_mae).collect();
     let sentence = match exact[..] {
-        [first, .., last] => format!(
-            "On the yardstick, exact scores that no model is trained on, the error went from {} to {} discs.",
-            number(first, 2),
-            number(last, 2)
-        ),
-        [only] => {
-            format!(
-                "On the yardstick, exact scores that no model is trained on, the error is {} discs.",
-                number(only, 2)
-            )
-        }
+        [first, .., last] => format!("{ON_YARDSTICK} went from {} to {} discs.", number(first, 2), number(last, 2)),
+        [only] => format!("{ON_YARDSTICK} is {} discs.", number(only, 2)),
         [] => "On held-out games before and after each training.".to_owned(),
     };
     let figure = Figure {

@@ -30,7 +30,9 @@ pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &I
 fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let rungs = &facts.ladder;
     let ends = rungs.iter().flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
-    let range = around(ends);
+    let [low, high] = around(ends);
+    // With room for labels below the lowest value and above the highest.
+    let range = [low - 0.12 * (high - low), high + 0.08 * (high - low)];
     let steps = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
     let mut marks = vec![Mark::line(Tone::Accent, steps, "")];
     let champion = facts.champion_rung().map(|rung| rung.standing.content);
@@ -61,7 +63,7 @@ fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
         command: invocation.model_command("list"),
     };
     let last = rungs.last().map_or(0, |rung| rung.generation);
-    let axes = [Axis::generations(0, last), Axis::real("Elo, all gates together", with_room(range))];
+    let axes = [Axis::generations(0, last), Axis::real("Elo, all gates together", range)];
     figure.wide_chart(markup, axes, &marks);
 }
 
@@ -71,11 +73,6 @@ fn place(rung: &Rung) -> [f64; 2] {
 
 fn interval(rung: &Rung) -> String {
     format!("[{}, {}]", signed(rung.standing.rating.elo_low, 0), signed(rung.standing.rating.elo_high, 0))
-}
-
-/// A range with room for labels above its highest value and below its lowest.
-fn with_room([low, high]: [f64; 2]) -> [f64; 2] {
-    [low - 0.12 * (high - low), high + 0.08 * (high - low)]
 }
 
 fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Invocation) {

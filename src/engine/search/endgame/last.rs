@@ -13,20 +13,14 @@ pub(super) const SHALLOW_EMPTIES_MAX: u32 = 5;
 
 kernel_entry! {
     /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by parity.
-    pub(super) fn shallow(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body
-}
+    pub(super) fn shallow(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
 
-kernel_entry! {
     /// The fail-soft value with at most four empty squares.
-    fn last_four(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body
-}
+    fn last_four(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body;
 
-kernel_entry! {
-    fn last_three(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 3]) -> Discs = last_three_body
-}
+    fn last_three(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 3]) -> Discs = last_three_body;
 
-kernel_entry! {
-    fn last_two(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 2]) -> Discs = last_two_body
+    fn last_two(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, squares: [Square; 2]) -> Discs = last_two_body;
 }
 
 #[inline(always)]
