@@ -13,6 +13,7 @@ mod gate;
 mod gc;
 mod generate;
 mod init;
+mod memory;
 mod model;
 mod model_errors;
 mod output;
@@ -47,6 +48,7 @@ pub fn command() -> clap::Command {
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
+    memory::return_large_blocks();
     let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,

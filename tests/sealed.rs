@@ -35,7 +35,7 @@ fn tree() -> Workspace {
 fn readers(file: &Path) -> Vec<String> {
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let folder = text(file.parent().unwrap());
-    let run = ["status --config configs/run.toml", "report --config configs/run.toml --output page.html --force"];
+    let run = ["status --config configs/run.toml", "report --config configs/run.toml"];
     let models = ["model list --models models/run", "model verify --models models/run"];
     let gc = "gc --dry-run --config configs/run.toml";
     let of = |known: &[&str]| known.iter().map(|&reader| reader.to_owned()).collect::<Vec<String>>();
@@ -141,7 +141,6 @@ fn try_changes(step: usize) {
         }
     }
     println!("{} changes", number / step);
-    std::fs::remove_file(workspace.path("page.html")).ok();
     // What shards make is theirs.
     let made =
         |name: &str| ["out/", "samples/", "match/", "models/run/.train"].iter().any(|folder| name.starts_with(folder));

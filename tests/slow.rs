@@ -143,17 +143,19 @@ fn a_run_takes_little_more_memory_than_its_largest_stage() {
     assert_eq!(workspace.command(&[&run[..], &["4"]].concat()).output().unwrap().status.code(), Some(0));
     let plan = workspace.command(&[&run[..], &["5", "--dry-run", "-v"]].concat()).output().unwrap();
     let plan = String::from_utf8(plan.stderr).unwrap();
+    let whole = Workspace::new();
+    whole.write("configs/run.toml", workspace::shipped("smoke.toml"));
+    // The forecast plays games with the model that ships.
+    let of_forecast = peak_memory(&whole, &[&run[..], &["5", "--dry-run"]].concat());
     let stages =
         plan.lines().filter_map(|line| line.strip_prefix("renma ")).filter(|line| !line.starts_with("promote"));
     let of_stages: Vec<u64> = stages
         .map(|line| shlex::split(line).unwrap())
         .map(|words| peak_memory(&workspace, &words.iter().map(String::as_str).collect::<Vec<_>>()))
         .collect();
-    let whole = Workspace::new();
-    whole.write("configs/run.toml", workspace::shipped("smoke.toml"));
     let of_run = peak_memory(&whole, &[&run[..], &["5"]].concat());
-    println!("{of_stages:?} KiB by stages, {of_run} KiB by the run");
-    let largest = *of_stages.iter().max().unwrap();
+    println!("{of_forecast} KiB by the forecast, {of_stages:?} by stages, {of_run} by the run");
+    let largest = of_forecast.max(*of_stages.iter().max().unwrap());
     assert_eq!(of_stages.len(), 4, "{plan}");
-    assert!(of_run as f64 <= 1.1 * largest as f64, "{of_run} KiB, and {of_stages:?} by stages");
+    assert!(of_run as f64 <= 1.1 * largest as f64, "{of_run} KiB, {of_forecast} and {of_stages:?} alone");
 }

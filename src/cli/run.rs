@@ -5,7 +5,7 @@ use super::command_errors::UsageError;
 use super::output::{bytes_text, counted, detail, duration_text, print, print_json, say};
 use super::session::Session;
 use super::shard::elsewhere;
-use super::{gate, gc, promote, shard, stage, status};
+use super::{gate, gc, memory, promote, shard, stage, status};
 use crate::artifact::{ArtifactError, Registry};
 use crate::config::builtin::name_of;
 use crate::exit_code;
@@ -86,7 +86,7 @@ fn enter(arguments: &LoopArguments) -> Result<(PathBuf, bool), ArtifactError> {
 }
 
 fn tell(session: &Session, event: &Event<'_>) {
-    return_freed_memory();
+    memory::return_freed();
     match event {
         Event::Forecast(forecast) => say(&forecast_text(forecast)),
         Event::MovedDefaults(moved) => say(&status::moved_text(moved)),
@@ -97,16 +97,6 @@ fn tell(session: &Session, event: &Event<'_>) {
         Event::Drifted(report) => gate::tell_score(session, report),
         Event::Promoted(report) => promote::tell(session, report),
         Event::Collected(plan) => gc::tell(plan, false),
-    }
-}
-
-/// Lets the allocator return what a stage has freed. It would keep it, and a run of all stages would hold what each of them
-/// had needed.
-fn return_freed_memory() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: `malloc_trim` gives back free memory only, whichever threads allocate meanwhile.
-    unsafe {
-        libc::malloc_trim(0);
     }
 }
 
