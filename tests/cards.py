@@ -51,10 +51,10 @@ def check_card(renma, folder):
 
 
 def others(renma, scratch):
-    """An imported dataset, and one whose settings hold a string that could end a cell, a block or the header."""
+    """An imported dataset, and one whose settings hold a string that could end a cell or a block."""
     (scratch / "game.txt").write_text("f5d6c3d3c4f4\n")
     run(renma, "dataset", "import", scratch / "game.txt", "--format", "transcripts", "--output", scratch / "imported")
-    book = scratch / 'a "b" | `c` <d> ---\n```\n---\n# é: &e'
+    book = scratch / 'a "b" | `c` <d> ``` --- # é: &e'
     book.write_text("f5d6\n")
     (scratch / "book.toml").write_text(
         f'[generate]\nopenings = "book"\nbook = {json.dumps(book.name)}\ngames = 2\nplay_depth = 1\nlabel_depth = 1\n')

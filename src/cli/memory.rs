@@ -9,10 +9,15 @@ const LARGE_BLOCK: i32 = 4 << 20;
 /// As much as this stays at the end of the heap until [`return_freed`] is called.
 const KEPT: i32 = 64 << 20;
 
+/// Threads share one heap: what others keep is not returned, and no hot loop allocates.
+const HEAPS: i32 = 1;
+
 /// Sets what is returned; the process has one thread yet.
 pub(super) fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (parameter, value) in [(libc::M_MMAP_THRESHOLD, LARGE_BLOCK), (libc::M_TRIM_THRESHOLD, KEPT)] {
+    for (parameter, value) in
+        [(libc::M_MMAP_THRESHOLD, LARGE_BLOCK), (libc::M_TRIM_THRESHOLD, KEPT), (libc::M_ARENA_MAX, HEAPS)]
+    {
         // SAFETY: `mallopt` takes any two numbers, and no other thread allocates meanwhile.
         unsafe { libc::mallopt(parameter, value) };
     }
