@@ -225,7 +225,7 @@ def check_run(page, address, registry, pipeline, pictures):
     """Watches a run from before its first record to its end."""
     page.open(address + "run")
     WebDriverWait(page.driver, SECONDS_MAX).until(lambda _: page.text("error"))
-    equal(page.text("error"), f"{registry}/run.json is missing; pipeline.sh writes it", "no run")
+    equal(page.text("error"), f"{registry}/run.json is missing; renma run writes it", "no run")
     page.driver.get_log("browser")
     process = subprocess.Popen(**pipeline)
     WebDriverWait(page.driver, SECONDS_MAX, 0.02).until(lambda _: page.text("status").startswith("Running, "))
