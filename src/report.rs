@@ -45,7 +45,7 @@ pub struct ReportFile {
 ///
 /// # Errors
 ///
-/// A run that does not exist, a damaged document, another file in the report's place, or whatever the system refuses; then an old
+/// A run that does not exist, a damaged document, another file in the report's place, or a system error; then an old
 /// report stays.
 pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<ReportFile, StageError> {
     let registry = Registry::new(&invocation.models);

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 /// The phrases, each with what to write in its place. docs/CONTRIBUTING.md explains the habits behind them.
-const PHRASES: [(&str, &str); 22] = [
+const PHRASES: [(&str, &str); 23] = [
     ("foretell", "predict"),
     ("foretold", "predicted"),
     ("vouch", "guarantee"),
@@ -28,6 +28,7 @@ const PHRASES: [(&str, &str); 22] = [
     ("one line a", "one line per"),
     ("a line a", "one line per"),
     ("bytes a", "bytes per"),
+    ("whatever the system refuses", "a system error"),
 ];
 
 /// Every file of prose under a place, but for the page that lists the phrases.

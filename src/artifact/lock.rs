@@ -27,7 +27,7 @@ impl FolderLock {
     ///
     /// # Errors
     ///
-    /// [`ArtifactError::Busy`] if a living process holds it, or whatever the system refuses.
+    /// [`ArtifactError::Busy`] if a living process holds it, or a system error.
     pub fn take(folder: &Path) -> Result<Self, ArtifactError> {
         Self::take_named(folder, LOCK_NAME)
     }

@@ -68,7 +68,7 @@ impl OutputFile {
     ///
     /// # Errors
     ///
-    /// A name that was taken in the meantime, or whatever the system refuses; then no file is new or changed, except after
+    /// A name that was taken in the meantime, or a system error; then no file is new or changed, except after
     /// [`ArtifactError::Unsynced`].
     pub fn write(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<bool, ArtifactError> {
         let Self { path, kind, place } = self;

@@ -23,7 +23,7 @@ const REMOVED_NAME: &str = "removed";
 ///
 /// # Errors
 ///
-/// That of the check, or whatever the system refuses; then there is no new file, and an old one stays, except after
+/// That of the check, or a system error; then there is no new file, and an old one stays, except after
 /// [`ArtifactError::Unsynced`].
 pub fn publish_file(
     path: &Path,
@@ -163,7 +163,7 @@ fn create_synced(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// A symbolic link, which is never followed, or whatever the system refuses.
+/// A symbolic link, which is never followed, or a system error.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that renames")]
 pub fn remove_folder(folder: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("remove", folder, source);
@@ -216,7 +216,7 @@ fn ends_in_a_line(file: &mut File) -> io::Result<bool> {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses: a path that cannot be examined is not the same as one that does not exist.
+/// A system error: a path that cannot be examined is not the same as one that does not exist.
 pub fn exists(path: &Path) -> Result<bool, ArtifactError> {
     Ok(known(fs::metadata(path), path)?.is_some())
 }
@@ -234,7 +234,7 @@ pub fn is_folder(path: &Path) -> Result<bool, ArtifactError> {
 ///
 /// # Errors
 ///
-/// A missing path, one that is not a folder, or whatever the system refuses.
+/// A missing path, one that is not a folder, or a system error.
 pub fn check_folder(path: &Path) -> Result<(), ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
     let is_folder = fs::metadata(path).map_err(failed)?.is_dir();
@@ -263,7 +263,7 @@ fn known(metadata: io::Result<fs::Metadata>, path: &Path) -> Result<Option<fs::M
 ///
 /// # Errors
 ///
-/// A missing file, a larger one, a device or a pipe, or whatever the system refuses.
+/// A missing file, a larger one, a device or a pipe, or a system error.
 pub fn read_bounded(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let (file, size) = open_bounded(path, size_max)?;
     read_to_end(file, path, size_max, Vec::with_capacity(size as usize))
@@ -312,7 +312,7 @@ pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, Artifact
 ///
 /// # Errors
 ///
-/// More bytes than that, or whatever the system refuses.
+/// More bytes than that, or a system error.
 pub fn read_stream(reader: impl Read, name: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     read_to_end(reader, name, size_max, Vec::new())
 }
@@ -330,7 +330,7 @@ fn read_to_end(reader: impl Read, name: &Path, size_max: u64, mut bytes: Vec<u8>
 ///
 /// # Errors
 ///
-/// A path that is not a folder, or whatever the system refuses.
+/// A path that is not a folder, or a system error.
 pub fn names_in(folder: &Path) -> Result<Vec<OsString>, ArtifactError> {
     let names = closed(|| fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect());
     names.map_err(|source| ArtifactError::io("read", folder, source))
@@ -349,7 +349,7 @@ pub struct Entry {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses.
+/// A system error.
 pub fn entries_in(folder: &Path) -> Result<Vec<Entry>, ArtifactError> {
     let read = || {
         let mut entries = Vec::new();

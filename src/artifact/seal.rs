@@ -30,7 +30,7 @@ pub fn seal(value: &impl Serialize) -> String {
 ///
 /// # Errors
 ///
-/// A file too large to be read again, or whatever the system refuses; then an old file stays.
+/// A file too large to be read again, or a system error; then an old file stays.
 pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
     write_bounded(path, value, SIZE_MAX)
 }

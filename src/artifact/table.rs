@@ -136,7 +136,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses; then there is no part.
+    /// A system error; then there is no part.
     ///
     /// # Panics
     ///
@@ -168,7 +168,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses; then there is no part.
+    /// A system error; then there is no part.
     pub fn write(&self, path: &Path, batch: &RecordBatch, footer: &Footer) -> Result<FileEntry, ArtifactError> {
         self.write_batches(path, || std::iter::once(batch.clone()), footer)
     }
@@ -177,7 +177,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses; then there is no part.
+    /// A system error; then there is no part.
     pub fn write_batches<B: Iterator<Item = RecordBatch>>(
         &self,
         path: &Path,

@@ -81,7 +81,7 @@ impl DaskRunner {
     ///
     /// # Errors
     ///
-    /// No suitable Python, or whatever the system refuses.
+    /// No suitable Python, or a system error.
     pub fn start(
         plan: &Path,
         scheduler: Option<&Scheduler>,

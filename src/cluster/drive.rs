@@ -92,7 +92,7 @@ impl Default for DriveReport {
 ///
 /// # Errors
 ///
-/// [`ArtifactError::Busy`] with the lock and its owner, or whatever the system refuses.
+/// [`ArtifactError::Busy`] with the lock and its owner, or a system error.
 pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
     let (folder, name) = (folder_of(plan), format!(".{}.lock", name_of(plan)));
     FolderLock::take_named(folder, &name).map_err(|error| match error {
@@ -105,7 +105,7 @@ pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
 ///
 /// # Errors
 ///
-/// A shard that failed for good, a runner that ended, an interruption, a spent budget, or whatever the system refuses. Shards
+/// A shard that failed for good, a runner that ended, an interruption, a spent budget, or a system error. Shards
 /// that are done stay.
 pub fn drive(
     plan: &Path,

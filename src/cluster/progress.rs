@@ -29,7 +29,7 @@ impl LoadedPlan<'_> {
     ///
     /// # Errors
     ///
-    /// Pieces of other inputs, or whatever the system refuses.
+    /// Pieces of other inputs, or a system error.
     pub fn progress(&self, ahead: usize, context: Context<'_>) -> Result<PlanProgress, StageError> {
         let PartsProgress { done, wanted } = self.task.shards()?.progress(ahead, context)?;
         Ok(PlanProgress::new(self.task.stage(), &self.plan.shards, &done, &wanted))

@@ -31,7 +31,7 @@ impl FromStr for Setting {
         if value.is_empty() || !key.split('.').all(is_word) {
             return Err(expected);
         }
-        // A shell takes quotes away, so what is no value of TOML is a text.
+        // A shell removes quotes, so anything that is not a TOML value is a string.
         let is_value = !value.contains('\n')
             && toml::from_str::<Table>(&format!("value = {value}")).is_ok_and(|table| table.len() == 1);
         let value = if is_value { value.to_owned() } else { Value::from(value).to_string() };

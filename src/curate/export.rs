@@ -35,7 +35,7 @@ impl ExportFormat {
 ///
 /// # Errors
 ///
-/// A damaged dataset, or whatever `output` returns.
+/// A damaged dataset, or an error of `output`.
 pub fn export(
     dataset: &Dataset,
     format: ExportFormat,

@@ -106,7 +106,7 @@ fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses.
+/// A system error.
 pub fn write_csv_rows(writer: &mut (impl Write + ?Sized), rows: &[PositionRow]) -> io::Result<()> {
     let (columns, options) = (PositionRow::to_columns(rows), FormatOptions::default());
     let formatters = columns.iter().map(|column| ArrayFormatter::try_new(column, &options));

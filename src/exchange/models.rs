@@ -42,7 +42,7 @@ pub struct ImportedModel {
 ///
 /// # Errors
 ///
-/// A missing or damaged file, or whatever the system refuses.
+/// A missing or damaged file, or a system error.
 pub fn import_model(
     input: &Path,
     source: ModelSource<'_>,

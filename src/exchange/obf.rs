@@ -24,7 +24,7 @@ pub const OBF_FILE: FileKind = FileKind {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses, or a row that is not a position.
+/// A system error, or a row that is not a position.
 pub fn write_obf_row(writer: &mut (impl Write + ?Sized), row: &PositionRow) -> io::Result<()> {
     let colored = ColoredPosition::from_boards(Black(row.black), White(row.white), row.black_to_move);
     let colored = colored.ok_or_else(|| io::Error::other("black and white share a square"))?;

@@ -42,7 +42,7 @@ impl From<ArtifactError> for RollbackError {
 ///
 /// # Errors
 ///
-/// A model from elsewhere, a verdict on another model, or whatever the system refuses.
+/// A model from elsewhere, a verdict on another model, or a system error.
 pub fn promote(
     model: &LoadedModel,
     registry: &Registry,
@@ -88,7 +88,7 @@ fn version_in(registry: &Registry, model: &LoadedModel) -> Result<VersionId, Art
 ///
 /// # Errors
 ///
-/// A registry without a champion, or whatever the system refuses, before or after the champion has moved.
+/// A registry without a champion, or a system error, before or after the champion has moved.
 pub fn rollback(registry: &Registry) -> Result<PromoteReport, RollbackError> {
     rollback_with(registry, ChampionFile::write)
 }

@@ -64,7 +64,7 @@ fn if_sound<T>(read: Result<T, ArtifactError>) -> Result<Option<T>, ArtifactErro
 ///
 /// # Errors
 ///
-/// Whatever the system refuses to read.
+/// A system error.
 pub fn measured(lines: Vec<GenerationLine>, registry: &Registry) -> Result<Vec<GenerationLine>, ArtifactError> {
     let kept = ExactErrors::read(registry);
     lines.into_par_iter().map(|line| Ok(kept.measure(line, registry)?.1)).collect()

@@ -75,7 +75,7 @@ pub fn generations(datasets: &Path, folder: impl Into<DatasetFolder>) -> Result<
     generations_in(&datasets.join(folder.into().name()))
 }
 
-/// The generations with a folder in one that has a folder for each, ascending; none if there is no such folder.
+/// The generations that have a subfolder here, ascending; empty if the folder does not exist.
 pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
     let mut generations = Vec::new();
     for entry in entries_in(folder)? {

@@ -72,7 +72,7 @@ impl Forecast {
     ///
     /// # Errors
     ///
-    /// A damaged run, or whatever the system refuses.
+    /// A damaged run, or a system error.
     pub fn new(
         lineage: &Lineage<'_>,
         (next, last): (u32, u32),

@@ -85,7 +85,7 @@ pub fn closed_text(last: u32) -> Option<String> {
 ///
 /// # Errors
 ///
-/// As [`plan`], or whatever the system refuses; what is removed stays removed.
+/// As [`plan`], or a system error; what is removed stays removed.
 pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     let (plan, registry) = (plan(lineage)?, lineage.registry.folder());
     for root in [registry, lineage.datasets] {
@@ -114,7 +114,7 @@ pub fn collect(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
 ///
 /// # Errors
 ///
-/// [`ArtifactError::Busy`] with the folder, or whatever the system refuses.
+/// [`ArtifactError::Busy`] with the folder, or a system error.
 pub fn check_idle(registry: &Registry, datasets: &Path) -> Result<(), ArtifactError> {
     let registry = registry.folder();
     // Stages without a lock in the registry share that of a folder.

@@ -247,7 +247,7 @@ impl<'a> Lineage<'a> {
     ///
     /// # Errors
     ///
-    /// A change that finished generations forbid, or whatever the system refuses.
+    /// A change that finished generations forbid, or a system error.
     pub fn take_config(&mut self, change: Change) -> Result<(), StageError> {
         let finished = self.finished();
         let ours = ConfigEntry::new(1, &self.config);

@@ -81,8 +81,7 @@ impl Lineage<'_> {
     ///
     /// # Errors
     ///
-    /// A config that conflicts with finished generations, a finished stage with other inputs, or whatever the system
-    /// refuses.
+    /// A config that conflicts with finished generations, a finished stage with other inputs, or a system error.
     pub fn begin_next(
         &mut self,
         change: Change,

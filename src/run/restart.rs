@@ -76,7 +76,7 @@ impl Lineage<'_> {
     ///
     /// # Errors
     ///
-    /// A stage at work, or whatever the system refuses; the next call resumes where this one stopped.
+    /// A stage at work, or a system error; the next call resumes where this one stopped.
     pub fn restart(&mut self, from: u32) -> Result<(), StageError> {
         let loss = self.loss(from)?;
         check_idle(self.registry, self.datasets)?;

@@ -37,7 +37,7 @@ impl Lineage<'_> {
     ///
     /// # Errors
     ///
-    /// A config that cannot be read, or whatever the system refuses.
+    /// A config that cannot be read, or a system error.
     pub fn tasks(&self, generation: u32) -> Result<GenerationTasks, StageError> {
         let config = self.config_of(generation)?;
         let folder = |stage| generation_folder(self.datasets, stage, generation);

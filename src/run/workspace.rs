@@ -15,7 +15,7 @@ const PIPELINE_TEXT: &str = include_str!("../../pipeline.sh");
 ///
 /// # Errors
 ///
-/// A file with another content, which is never overwritten, or whatever the system refuses. What is refused at once leaves
+/// A file with another content, which is never overwritten, or a system error. What is refused at once leaves
 /// the folder as it was.
 pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
     if exists(folder)? && !is_folder(folder)? {

@@ -30,7 +30,7 @@ pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses; a folder that is not there has none.
+/// A system error; a folder that is not there has none.
 pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactError> {
     let index = |name: OsString| name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok();
     let entries = entries_in(&folder.join(table.name))?;

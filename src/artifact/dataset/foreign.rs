@@ -35,7 +35,7 @@ fn is_part_name(name: &str) -> bool {
     digits.is_some_and(|digits| 5 <= digits.len() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// Path, name and type of the entries of a folder, by name; none if there is no folder.
+/// The path, name and type of each entry of a folder, sorted by path; empty if the folder does not exist.
 fn sorted_entries(folder: &Path) -> Result<Vec<(PathBuf, String, FileType)>, ArtifactError> {
     let entry = |entry: Entry| (entry.path, entry.name.to_string_lossy().into_owned(), entry.file_type);
     let mut entries: Vec<_> = entries_in(folder)?.into_iter().map(entry).collect();

@@ -145,7 +145,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// More than [`PARTS_MAX`] parts, or whatever the system refuses.
+    /// More than [`PARTS_MAX`] parts, or a system error.
     pub fn write(&self, folder: &Path) -> Result<(), ArtifactError> {
         check_part_count(folder, self.parts.len())?;
         write_sealed(&folder.join("manifest.json"), self)

@@ -84,7 +84,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// As [`Recipe::manifest_in`], or whatever the system refuses.
+    /// As [`Recipe::manifest_in`], or a system error.
     pub fn finished(&self, folder: &Path, asked: u64) -> Result<Option<Manifest>, ArtifactError> {
         let manifest = self.manifest_in(folder, asked)?;
         match manifest {
@@ -120,7 +120,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// A part of another recipe, [`ArtifactError::Interrupted`] once `stop` is raised, or whatever the system refuses.
+    /// A part of another recipe, [`ArtifactError::Interrupted`] once `stop` is raised, or a system error.
     pub fn find(
         &self,
         folder: &Path,
@@ -149,7 +149,7 @@ impl Recipe {
     ///
     /// # Errors
     ///
-    /// A part of another recipe, or whatever the system refuses.
+    /// A part of another recipe, or a system error.
     pub fn has_part(&self, folder: &Path, range: &PartRange, table: &Table) -> Result<bool, ArtifactError> {
         match Table::read_footer(&part_path(folder, table, range.index)) {
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(false),

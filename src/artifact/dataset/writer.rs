@@ -93,7 +93,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// A name that is taken, or whatever the system refuses.
+    /// A name that is taken, or a system error.
     pub fn new(output: &Path, kind: DatasetKind, recipe: ContentHash) -> Result<Self, ArtifactError> {
         if is_link(output)? || exists(output)? {
             return Err(taken(output, "it exists already"));
@@ -136,7 +136,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// More parts than a dataset can have, or whatever the system refuses.
+    /// More parts than a dataset can have, or a system error.
     pub fn add_part(
         &mut self,
         count: u64,
@@ -167,7 +167,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// A name that was taken in the meantime, or whatever the system refuses; then there is no dataset.
+    /// A name that was taken in the meantime, or a system error; then there is no dataset.
     pub fn finish(mut self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
         if 0 < self.waiting {
             self.flush()?;

@@ -36,7 +36,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses; a registry that does not exist is empty.
+    /// A system error; a registry that does not exist is empty.
     pub fn ids(&self) -> Result<Vec<VersionId>, ArtifactError> {
         if !exists(&self.folder)? {
             return Ok(Vec::new());
@@ -60,7 +60,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// A damaged `closed.json`, or whatever the system refuses.
+    /// A damaged `closed.json`, or a system error.
     pub fn version_last(&self) -> Result<Option<VersionId>, ArtifactError> {
         Ok(self.ids()?.last().copied().max(self.version_last_closed()?))
     }
@@ -69,7 +69,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// A registry without a free number, or whatever the system refuses; then there is no new version.
+    /// A registry without a free number, or a system error; then there is no new version.
     pub fn publish(&self, model: &Model, origin: &Origin) -> Result<VersionId, ArtifactError> {
         loop {
             let id = self.next_id()?;
@@ -86,8 +86,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// An archive whose model is damaged, an id that the registry has or had for another version, or whatever the system
-    /// refuses; then there is no new version.
+    /// An archive whose model is damaged, an id that the registry has or had for another version, or a system
+    /// error; then there is no new version.
     pub fn import(&self, archive: &Archive, path: &Path) -> Result<bool, ArtifactError> {
         archive.model(path)?;
         let id = archive.document.id;

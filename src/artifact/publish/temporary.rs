@@ -86,7 +86,7 @@ fn remove_tree(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses, except that files of other users stay. A folder that does not exist has none.
+/// A system error, except that files of other users stay. A folder that does not exist has none.
 pub fn sweep(folder: &Path) -> Result<(), ArtifactError> {
     sweep_named(folder, TEMPORARY_PREFIX)
 }

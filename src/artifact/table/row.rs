@@ -56,7 +56,7 @@ macro_rules! number_cells {
                 let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &<Self as Cell<$arrow>>::DATA_TYPE))?;
                 match array.iter().flatten().find(|&value| Self::try_from(value).is_err()) {
                     Some(value) => Err(format!("holds {value}, which is out of range")),
-                    // What is no value of the row stands where the value is missing.
+                    // A value under a null may be out of range; it is read as the default.
                     None => Ok(|row| Self::try_from(array.values()[row]).unwrap_or_default()),
                 }
             }

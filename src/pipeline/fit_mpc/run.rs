@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 ///
-/// A bad setting, a damaged registry, a folder that holds something else, or whatever the system refuses; finished parts
+/// A bad setting, a damaged registry, a folder that holds something else, or a system error; finished parts
 /// of the samples stay.
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     let step = step(&task).id;

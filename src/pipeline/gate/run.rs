@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 ///
-/// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few openings, or whatever the system refuses;
+/// A bad setting, a candidate whose MPC statistics were not fitted to its weights, too few openings, or a system error;
 /// finished batches stay.
 pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, StageError> {
     let parts = Batches::parts(&task)?;

@@ -12,7 +12,7 @@ use crate::pipeline::{Context, StageError};
 ///
 /// # Errors
 ///
-/// A bad setting, a folder that holds something else, a model that cannot search, or whatever the system refuses; finished parts stay.
+/// A bad setting, a folder that holds something else, a model that cannot search, or a system error; finished parts stay.
 pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
     let parts = Games::parts(task);
     let _lock = FolderLock::take(task.output)?;

@@ -26,7 +26,7 @@ const HASH_SIZE: usize = 64;
 ///
 /// # Errors
 ///
-/// A damaged version, or whatever the system refuses.
+/// A damaged version, or a system error.
 pub fn remove_published(registry: &Registry) -> Result<(), ArtifactError> {
     let mut left = entries_in(&registry.folder().join(NAME))?;
     if left.is_empty() {

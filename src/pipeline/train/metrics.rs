@@ -128,7 +128,7 @@ impl Judgment {
 ///
 /// # Errors
 ///
-/// Whatever the system refuses, or [`StageError::Interrupted`].
+/// A system error, or [`StageError::Interrupted`].
 pub(super) fn judge(
     evaluation: &Evaluation,
     visits: Option<&[u32]>,

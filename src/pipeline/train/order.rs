@@ -60,7 +60,7 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// Whatever the system refuses, or that of `check`.
+    /// A system error, or that of `check`.
     pub(super) fn read<R: BlockRow>(
         &self,
         blocks: &Blocks<R>,

@@ -22,7 +22,7 @@ use crate::pipeline::{Context, StageError};
 ///
 /// # Errors
 ///
-/// A bad setting, a missing or damaged dataset, no rows, or whatever the system refuses.
+/// A bad setting, a missing or damaged dataset, no rows, or a system error.
 pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, StageError> {
     let datasets = open_datasets(task)?;
     let step = step(task, &datasets).id;
