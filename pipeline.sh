@@ -11,7 +11,7 @@ fail() {
 
 renma=${RENMA:-}
 if [[ -n $renma ]]; then
-    command -v -- "$renma" >/dev/null || fail "RENMA=$renma: there is no such program"
+    command -v -- "$renma" >/dev/null || fail "RENMA=$renma: program not found"
 elif [[ -f $here/Cargo.toml ]] && command -v cargo >/dev/null; then
     target=${CARGO_TARGET_DIR:-target}
     [[ $target == /* ]] || target=$here/$target

@@ -169,8 +169,7 @@ impl Config {
             fit_mpc: taken(&mut tables)?,
             gate: taken(&mut tables)?,
         };
-        let unknown =
-            |table: &String| KeyFault { key: table.clone(), reason: format!("[{table}]: there is no such table") };
+        let unknown = |table: &String| KeyFault { key: table.clone(), reason: format!("[{table}]: unknown table") };
         tables.keys().next().map_or(Ok(config), |table| Err(unknown(table)))
     }
 
@@ -291,13 +290,13 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
     if let Some(name) = builtin::name_of(path) {
         let text = builtin::text_of(&builtin::CONFIGS, name).map(str::to_owned);
         return text.ok_or_else(|| {
-            let reason = format!("there is no such config in the program\nchoose one of {}", builtin::names());
+            let reason = format!("unknown built-in config\nchoose one of {}", builtin::names());
             ConfigError::Invalid { place: place(path, None), reason }
         });
     }
     let bytes = read_file_or_pipe(path, SIZE_MAX).map_err(|error| match error {
         ArtifactError::Missing { path } => {
-            let remedy = format!("write it, or name a config of the program: {}", builtin::names());
+            let remedy = format!("write it, or name a built-in config: {}", builtin::names());
             ConfigError::Unreadable(ArtifactError::refused("read", &path, format!("it does not exist\n{remedy}")))
         }
         error => ConfigError::Unreadable(error),

@@ -61,7 +61,7 @@ pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<Re
 fn check_run(registry: &Path) -> Result<(), ArtifactError> {
     match check_folder(registry) {
         Err(ArtifactError::Missing { .. }) => {
-            let reason = "there is no such run\nbegin it with renma run --config FILE";
+            let reason = "the run does not exist\nbegin it with renma run --config FILE";
             Err(ArtifactError::refused("read", registry, reason))
         }
         other => other,

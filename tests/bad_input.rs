@@ -78,13 +78,13 @@ fn a_bad_config_is_a_usage_error_that_names_the_key() {
     let good = tiny(&workspace, "good", &[]);
     let text = std::fs::read_to_string(workspace.path(&good)).unwrap();
     for (from, to, words) in [
-        ("play_depth =", "play_dept =", ["generate.play_dept: there is no such key", "did you mean play_depth?"]),
-        ("[generate]", "[generation]", ["[generation]: there is no such table", "did you mean [generate]?"]),
+        ("play_depth =", "play_dept =", ["generate.play_dept: unknown key", "did you mean play_depth?"]),
+        ("[generate]", "[generation]", ["[generation]: unknown table", "did you mean [generate]?"]),
         ("t = 1.4", "# t = 1.4", ["fit_mpc.t is missing", "method = \"source\" needs it"]),
         ("epochs = 4", "clip = \"much\"", ["train.clip = \"much\"", "expected a whole number from 1 to 32767"]),
         ("window = 2", "window = 2\nwindow = 2", ["run.window is set twice", "expected once"]),
         ("epochs = 4", "ratio = nan", ["train.ratio", "expected"]),
-        ("epochs = 4", "table_bits = 12", ["train.table_bits: there is no such key", ""]),
+        ("epochs = 4", "table_bits = 12", ["train.table_bits: unknown key", ""]),
         ("mode = \"games\"", "mode = \"games\"\nnelo1 = 9.0", ["only gate.mode = \"sprt\" has this key", "remove it"]),
         ("games = 9", "games = 0", ["generate.games = 0", "expected a whole number from 1"]),
         ("games = 6", "games = 0", ["gate.games = 0", "expected a whole number from 2"]),

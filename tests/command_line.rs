@@ -112,7 +112,7 @@ fn an_error_under_json_is_one_line_on_stdout_with_the_same_words_and_code() {
         let words = outcome.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(message), "{arguments}: {words}");
     };
-    let line = "configs/bad.toml:2: train.epoch: there is no such key";
+    let line = "configs/bad.toml:2: train.epoch: unknown key";
     check("config show --config configs/bad.toml", 2, line, Some("did you mean epochs?"));
     let cut = "cannot trust bad.renma: it does not begin as a model archive does";
     check("eval positions.obf --model bad.renma", 65, cut, None);

@@ -139,7 +139,7 @@ fn pipeline_takes_the_program_that_is_named_then_the_one_it_builds_then_the_one_
     assert_eq!(run("both", Some("./named")), (9, "named\n".to_owned()), "relative to the caller's folder");
     assert_eq!(run("bin", Some("renma")), (9, "installed\n".to_owned()));
     let (code, words) = run("bin", Some("./nothing"));
-    assert!(code == 2 && words.contains("RENMA=./nothing: there is no such program"), "{code}: {words}");
+    assert!(code == 2 && words.contains("RENMA=./nothing: program not found"), "{code}: {words}");
     let (code, words) = run("none", None);
     assert!(code == 2 && words.contains("error: no renma is here; install it"), "{code}: {words}");
 }
@@ -170,14 +170,8 @@ fn a_built_in_config_is_the_file_of_that_name_and_needs_no_files() {
     check_same(&workspace.path("one"), &workspace.path("two"), "builtin:seed and seed.toml");
     assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0);
     for (config, words) in [
-        (
-            "builtin:smok",
-            "builtin:smok: there is no such config in the program\nchoose one of builtin:default, builtin:smoke",
-        ),
-        (
-            "mine.toml",
-            "cannot read mine.toml: it does not exist\nwrite it, or name a config of the program: builtin:default",
-        ),
+        ("builtin:smok", "builtin:smok: unknown built-in config\nchoose one of builtin:default, builtin:smoke"),
+        ("mine.toml", "cannot read mine.toml: it does not exist\nwrite it, or name a built-in config: builtin:default"),
     ] {
         let outcome = workspace.run(&format!("config show --config {config}"));
         assert_eq!(outcome.code, Some(2));
@@ -220,10 +214,10 @@ fn a_wrong_setting_names_the_key_as_a_file_would() {
     let workspace = Workspace::new();
     workspace.write("td.toml", "[train]\nlambda = [[60, 0.5]]\n");
     for (options, words) in [
-        ("--set train.epoch=3", "error: --set: train.epoch: there is no such key\ndid you mean epochs?"),
-        ("--set epochs=3", "error: --set: epochs: there is no such key outside a table\ndid you mean train.epochs?"),
-        ("--set a=b", "error: --set: a: there is no such key outside a table\nthe form is TABLE.KEY=VALUE, such as "),
-        ("--set tran.epochs=3", "error: --set: [tran]: there is no such table\ndid you mean [train]?"),
+        ("--set train.epoch=3", "error: --set: train.epoch: unknown key\ndid you mean epochs?"),
+        ("--set epochs=3", "error: --set: epochs: unknown key outside a table\ndid you mean train.epochs?"),
+        ("--set a=b", "error: --set: a: unknown key outside a table\nthe form is TABLE.KEY=VALUE, such as "),
+        ("--set tran.epochs=3", "error: --set: [tran]: unknown table\ndid you mean [train]?"),
         ("--set train.epochs=0", "error: --set: train.epochs = 0: expected a whole number from 1 to 100000"),
         ("--set train.epochs=many", "error: --set: train.epochs = \"many\": expected a whole number from 1 to 100000"),
         ("--set train.epochs=3 --set train.epochs=4", "error: --set: train.epochs is set twice: expected once"),
@@ -279,7 +273,7 @@ fn a_run_keeps_a_set_key_and_another_value_of_it_is_a_change() {
     assert!(changed.stderr.contains("train.epochs") && changed.stderr.contains("--from-next"), "{}", changed.stderr);
     let bad = run("--set train.epoch=3");
     assert_eq!(bad.code, Some(2));
-    assert!(bad.stderr.contains("--set: train.epoch: there is no such key"), "{}", bad.stderr);
+    assert!(bad.stderr.contains("--set: train.epoch: unknown key"), "{}", bad.stderr);
     assert!(run("--set").stderr.contains("a value is required for '--set"));
     assert!(files(&workspace.path("models")) == before);
 }

@@ -197,7 +197,7 @@ fn what_is_wrong_is_one_clear_line_and_changes_nothing() {
     let before = last_board(&shown(&["both", "f5"]));
     for (line, words) in [
         ("a1", "a1 is illegal; legal: f4 d6 f6"),
-        ("i9", "no such command: i9 (try help)"),
+        ("i9", "unknown command: i9 (try help)"),
         ("f4 d6", "f4 stands alone"),
         ("level 99", "a level is a number from 1 to 20"),
         ("setup f5f5", "move 2: f5 is illegal"),

@@ -92,7 +92,7 @@ fn a_table_that_cannot_be_is_an_error_that_names_its_key() {
         ("threshold = -1.0", "selective.threshold = -1.0: expected a number from 0 to 128 (discs)"),
         ("threshold = nan", "selective.threshold = nan: expected a number from 0 to 128 (discs)"),
         ("extension = \"always\"", "selective.extension = \"always\": expected \"horizon\" or \"every-depth\""),
-        ("depth = 3", "selective.depth: there is no such key"),
+        ("depth = 3", "selective.depth: unknown key"),
         ("# nothing", "[selective]: it has no key\nset threshold, rank or extension, or leave the table out"),
     ] {
         let config = config(&workspace, "wrong", &[], table);

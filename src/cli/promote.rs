@@ -50,7 +50,7 @@ fn took_effect(report: &PromoteReport, error: &anyhow::Error) -> anyhow::Error {
 pub(super) fn tell(session: &Session, report: &PromoteReport) {
     let [champion, before] = champions(report);
     match report.champion {
-        None => session.summarize("promote", "there is no champion; the run's start plays", false),
+        None => session.summarize("promote", "no champion; the run's start plays", false),
         Some(_) => session.summarize("promote", &format!("{champion} is champion"), report.skipped),
     }
     detail(&format!("promote: the champion before was {before}"));

@@ -101,7 +101,7 @@ impl Overlay<'_> {
                     let nearest = nearest_key("", &table);
                     let form = "\nthe form is TABLE.KEY=VALUE, such as train.epochs=3";
                     let remedy = if nearest.is_empty() && layer == 1 { form } else { &nearest };
-                    format!("{table}: there is no such key outside a table{remedy}")
+                    format!("{table}: unknown key outside a table{remedy}")
                 }
             };
             self.faults.insert(place, reason);
@@ -122,7 +122,7 @@ impl Overlay<'_> {
             }
             Some(known) => format!("{name} = {}: expected {}", self.shown(place.0, (value, span)), known.expected()),
             None if keys_of(key).is_some() => format!("{name}: it is a separate table\nwrite [{key}]"),
-            None => format!("{name}: there is no such key{}", nearest_key(table, key)),
+            None => format!("{name}: unknown key{}", nearest_key(table, key)),
         };
         self.faults.insert(place, reason);
     }
@@ -210,7 +210,7 @@ fn value_of(value: Spanned<DeValue<'_>>) -> (Value, Range<usize>) {
 fn unknown_table(name: &str) -> String {
     let nearest = nearest(name, TABLES.iter().map(|(table, _)| *table));
     let remedy = nearest.map(|table| format!("\ndid you mean [{table}]?")).unwrap_or_default();
-    format!("[{name}]: there is no such table{remedy}")
+    format!("[{name}]: unknown table{remedy}")
 }
 
 /// The remedy for a key that is unknown: the same key of another table, else the nearest of this one, else of any.
@@ -278,22 +278,14 @@ mod tests {
                 "gate.mpc_level = { t = 99 }: expected a whole number from 50 to 99 (percent), 100 (full width), \
                  or { t = SIGMAS } with 0 to 10",
             ),
-            ("[generate]\nplay_dept = 4", 2, "generate.play_dept: there is no such key\ndid you mean play_depth?"),
-            (
-                "[run]\nepochs = 4",
-                2,
-                "run.epochs: there is no such key\ndid you mean train.epochs? it belongs in [train]",
-            ),
-            ("[run]\nzzz = 4", 2, "run.zzz: there is no such key"),
-            ("[train]\nratoi = 4", 2, "train.ratoi: there is no such key\ndid you mean ratio?"),
+            ("[generate]\nplay_dept = 4", 2, "generate.play_dept: unknown key\ndid you mean play_depth?"),
+            ("[run]\nepochs = 4", 2, "run.epochs: unknown key\ndid you mean train.epochs? it belongs in [train]"),
+            ("[run]\nzzz = 4", 2, "run.zzz: unknown key"),
+            ("[train]\nratoi = 4", 2, "train.ratoi: unknown key\ndid you mean ratio?"),
             ("[generate.selective]\nrank = 3", 1, "generate.selective: it is a separate table\nwrite [selective]"),
-            ("[generation]", 1, "[generation]: there is no such table\ndid you mean [generate]?"),
+            ("[generation]", 1, "[generation]: unknown table\ndid you mean [generate]?"),
             ("gate = 1", 1, "gate = 1: expected a table [gate]"),
-            (
-                "epochs = 1",
-                1,
-                "epochs: there is no such key outside a table\ndid you mean train.epochs? it belongs in [train]",
-            ),
+            ("epochs = 1", 1, "epochs: unknown key outside a table\ndid you mean train.epochs? it belongs in [train]"),
             (
                 "[gate]\nnodes = 9\nnode_cost = 1.5",
                 3,
@@ -310,11 +302,7 @@ mod tests {
                 "gate.node_cost = [1, 0]: expected two numbers from 0.01 to 100, such as [1.25, 1.0]",
             ),
             ("[train]\nlearning_curve = 3", 2, "train.learning_curve = 3: expected true or false"),
-            (
-                "[train]\nlearning_curves = true",
-                2,
-                "train.learning_curves: there is no such key\ndid you mean learning_curve?",
-            ),
+            ("[train]\nlearning_curves = true", 2, "train.learning_curves: unknown key\ndid you mean learning_curve?"),
             (
                 "[train]\nvalidation = 0\nlearning_curve = true",
                 3,

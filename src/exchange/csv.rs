@@ -85,7 +85,7 @@ fn unknown(name: &str) -> String {
         Some((_, nearest)) => format!("did you mean {nearest}?"),
         None => format!("the columns are {}", csv_head().trim_end().replace(',', ", ")),
     };
-    format!("there is no column `{name}`\n{remedy}")
+    format!("unknown column `{name}`\n{remedy}")
 }
 
 /// The value of a column in a line.

@@ -135,7 +135,7 @@ impl Terminal<'_> {
         let (word, text) = (word.to_ascii_lowercase(), text.trim());
         let name = SHORT_FORMS.iter().find(|(short, _)| *short == word).map_or(word.as_str(), |(_, name)| name);
         let Some((_, taken, _, act)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
-            let square = parse_move(&word).map_err(|_| format!("no such command: {} (try help)", start(&word)))?;
+            let square = parse_move(&word).map_err(|_| format!("unknown command: {} (try help)", start(&word)))?;
             return if text.is_empty() { self.play(square) } else { Err(format!("{word} stands alone")) };
         };
         match *taken {
@@ -396,13 +396,13 @@ mod tests {
     #[test]
     fn anything_else_is_an_error_of_one_line() {
         for (line, expected) in [
-            ("i9", "no such command: i9 (try help)"),
+            ("i9", "unknown command: i9 (try help)"),
             ("f5 d6", "f5 stands alone"),
             ("h d6", "h stands alone"),
             ("level 0", "a level is a number from 1 to 20"),
             ("save", "save needs a file"),
             ("setup", "setup needs moves or a board"),
-            ("\u{1b}[31mmischief and more", "no such command: [31mmisc... (try help)"),
+            ("\u{1b}[31mmischief and more", "unknown command: [31mmisc... (try help)"),
         ] {
             assert_eq!(said(line), expected, "{line}");
         }

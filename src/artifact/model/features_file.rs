@@ -85,7 +85,7 @@ fn reason(text: &str, error: &toml::de::Error) -> String {
     let message = error.message().replace('\n', ", ");
     let words = match message.split_once(" field ") {
         Some(("missing", name)) => format!("{name} is missing"),
-        Some(("unknown", name)) => format!("there is no key {name}"),
+        Some(("unknown", name)) => format!("unknown key {name}"),
         _ => message,
     };
     let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
@@ -156,7 +156,7 @@ mod tests {
     fn a_fault_is_told_on_one_line_with_its_number() {
         let text = "name = \"a\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"b\"\nsqares = \"a1\"\n";
         for (from, to, expected) in [
-            ("", "", "line 5: there is no key `sqares`, expected one of `name`, `squares`, `kind`, `side`, `cap`"),
+            ("", "", "line 5: unknown key `sqares`, expected one of `name`, `squares`, `kind`, `side`, `cap`"),
             ("name = \"a\"\n", "", "line 1: `name` is missing"),
             ("\"a\"\n", "\"a\n", "line 1: invalid basic string, expected `\"`"),
         ] {
@@ -230,10 +230,7 @@ mod tests {
             (("\"parity\"", "\"discs\"\nside = \"own\"\ncap = 0"), "pattern `PARITY` has cap 0: 1 to 64 expected"),
             (("\"parity\"", "\"discs\"\nside = \"own\"\ncap = 65"), "pattern `PARITY` has cap 65: 1 to 64 expected"),
             (("phase_empties_max = [60]", ""), "`phase_empties_max` is missing"),
-            (
-                ("squares = \"a4", "square = \"a4"),
-                "line 9: there is no key `square`, expected one of `name`, `squares`",
-            ),
+            (("squares = \"a4", "square = \"a4"), "line 9: unknown key `square`, expected one of `name`, `squares`"),
         ] {
             let error = parse_features(&ES_CUBE.replacen(change.0, change.1, 1)).unwrap_err();
             assert!(error.contains(reason), "{error}");

@@ -140,7 +140,7 @@ pub fn load_model(name: &str, registry: &Path) -> Result<LoadedModel, ArtifactEr
         return Ok(LoadedModel::builtin(builtin));
     }
     if name.starts_with("builtin:") {
-        let reason = format!("there is no such built-in model\nchoose one of {}", Builtin::names());
+        let reason = format!("unknown built-in model\nchoose one of {}", Builtin::names());
         return Err(ArtifactError::refused("use", Path::new(name), reason));
     }
     if name == "champion" {
