@@ -5,14 +5,11 @@ use super::item_sample::ItemSample;
 use super::stage::Stage;
 use super::{Context, StageError};
 use crate::artifact::dataset::folder::{part_path, sweep_dataset};
-use crate::artifact::{
-    ArtifactError, Dataset, FileEntry, Footer, GATE_GAMES, Manifest, Part, PartRange, Recipe, Table, TableRow,
-};
-use crate::engine::Position;
+use crate::artifact::{ArtifactError, Dataset, FileEntry, Footer, Manifest, Part, PartRange, Recipe, Table, TableRow};
 use arrow::array::RecordBatch;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -98,6 +95,9 @@ pub(super) trait PartKind: Sync + Sized {
     /// The rows of a part, or of a range of items in it.
     type Rows: Send;
 
+    /// What the proof of a part leaves to compare with other parts.
+    type Proof: Send;
+
     /// The most rows of a table that a part may have.
     fn rows_max(&self, table: &Table, range: &PartRange) -> u64;
 
@@ -122,8 +122,13 @@ pub(super) trait PartKind: Sync + Sized {
     /// the reason.
     fn difference(range: &PartRange, stored: &Self::Rows, again: &Self::Rows) -> Option<(&'static Table, String)>;
 
-    /// Proves what follows from the rows of a part without making them again; gives its openings, which no other part may have.
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError>;
+    /// Proves what follows from the rows of a part without making them again; returns what must agree with the other parts.
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Self::Proof, StageError>;
+
+    /// The first part that contradicts one before it, by number: the table and the reason. There is a proof for each part.
+    fn contradiction(_dataset: &Dataset, _proofs: &[Self::Proof]) -> Option<(usize, &'static Table, String)> {
+        None
+    }
 
     /// Whether the stage has published its result.
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
@@ -157,17 +162,6 @@ impl PartFiles<'_> {
         self.entries.insert(table.name.to_owned(), entry);
         Ok(())
     }
-}
-
-/// The first part with the opening of an item before it, and the item; the parts come with the number of their first item.
-pub fn repeated_opening<'a>(parts: impl IntoIterator<Item = (u64, &'a [Position])>) -> Option<(usize, String)> {
-    let mut seen = BTreeSet::new();
-    for (part, (first, openings)) in parts.into_iter().enumerate() {
-        if let Some((pair, _)) = (first..).zip(openings).find(|(_, opening)| !seen.insert(*opening)) {
-            return Some((part, format!("pair {pair} has the opening of a pair before it, up to symmetry")));
-        }
-    }
-    None
 }
 
 /// The parts of a dataset.
@@ -289,17 +283,17 @@ impl<K: PartKind> Parts<'_, K> {
         };
         let parts = 0..dataset.part_count();
         let proved: Result<Vec<_>, StageError> = context.pool()?.install(|| parts.into_par_iter().map(prove).collect());
-        let (mut false_parts, mut openings) = (FalseParts::new(), Vec::new());
+        let (mut false_parts, mut proofs) = (FalseParts::new(), Vec::new());
         for (index, proved) in proved?.into_iter().enumerate() {
             match proved {
-                Ok(found) => openings.push((dataset.manifest().parts[index].first, found)),
+                Ok(proof) => proofs.push(proof),
                 Err(found) => drop(false_parts.insert(index, found)),
             }
         }
         if false_parts.is_empty()
-            && let Some((index, reason)) = repeated_opening(openings.iter().map(|(first, found)| (*first, &**found)))
+            && let Some((index, table, reason)) = K::contradiction(dataset, &proofs)
         {
-            false_parts.insert(index, (part_path(self.folder, &GATE_GAMES, index), reason));
+            false_parts.insert(index, (part_path(self.folder, table, index), reason));
         }
         Ok(false_parts)
     }

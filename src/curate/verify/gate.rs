@@ -8,11 +8,10 @@ use crate::artifact::{
     ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, Verdict, VerdictFile,
 };
 use crate::pipeline::gate::decider::Decider;
-use crate::pipeline::gate::proof::prove_batch;
+use crate::pipeline::gate::proof::{prove_batch, repeated_opening};
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;
 use crate::pipeline::keys::Checked;
-use crate::pipeline::parts::repeated_opening;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 
@@ -36,11 +35,10 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
         check_footers(dataset, index, &settings)?;
         Ok(prove_batch(dataset, index, !fast, context.stop)?)
     })?;
-    let openings = batches.iter().zip(&dataset.manifest().parts).map(|(batch, part)| (part.first, &*batch.openings));
-    if let Some((index, reason)) = repeated_opening(openings) {
+    let (batches, openings): (Vec<_>, Vec<_>) = batches.into_iter().map(|batch| (batch.rows, batch.openings)).unzip();
+    if let Some((index, reason)) = repeated_opening(dataset, &openings) {
         return Err(dataset.damaged(&GATE_GAMES, index, reason).into());
     }
-    let batches: Vec<Vec<GateGameRow>> = batches.into_iter().map(|batch| batch.rows).collect();
     let damaged = |reason| ArtifactError::damaged(&dataset.folder().join("verdict.json"), reason);
     check_manifest(dataset.manifest(), &verdict).map_err(damaged)?;
     check_openings(dataset, &verdict)?;

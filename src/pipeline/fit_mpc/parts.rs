@@ -5,7 +5,7 @@ use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FitMpcTask, Method};
 use crate::artifact::{ArtifactError, Dataset, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
-use crate::engine::{MpcTable, Position};
+use crate::engine::MpcTable;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Shards, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::workers::make_items;
@@ -71,6 +71,7 @@ impl PartKind for Samples<'_> {
     const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
 
     type Rows = Vec<Sample>;
+    type Proof = ();
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
         // A sample has a row for each depth, and one for the end of the game.
@@ -112,8 +113,7 @@ impl PartKind for Samples<'_> {
         (!stored.eq(again)).then(|| (&MPC_SAMPLES, reason()))
     }
 
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
-        prove_samples(dataset, index, self.task.config, context.stop)?;
-        Ok(Vec::new())
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
+        Ok(prove_samples(dataset, index, self.task.config, context.stop)?)
     }
 }

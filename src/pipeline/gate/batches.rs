@@ -3,7 +3,7 @@
 use super::avoided::Avoided;
 use super::contest::{BatchRows, contest, games_of};
 use super::decider::Decider;
-use super::proof::prove_batch;
+use super::proof::{prove_batch, repeated_opening};
 use super::recipe::identity;
 use super::score::pair_counts;
 use super::task::{BATCH_PAIRS, GateTask};
@@ -90,6 +90,8 @@ impl PartKind for Batches<'_> {
     const SAMPLING: Sampling = Sampling { unit: "pairs", per: 50, min: 60, max: u64::MAX };
 
     type Rows = BatchRows;
+    /// The position after the opening of each pair.
+    type Proof = Vec<Position>;
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
         2 * range.count
@@ -135,6 +137,10 @@ impl PartKind for Batches<'_> {
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
         Ok(prove_batch(dataset, index, true, context.stop)?.openings)
+    }
+
+    fn contradiction(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, &'static Table, String)> {
+        repeated_opening(dataset, openings).map(|(index, reason)| (index, &GATE_GAMES, reason))
     }
 
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {

@@ -3,6 +3,7 @@
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow};
 use crate::engine::{Discs, Game, Position};
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 /// A batch whose games are sound.
@@ -43,6 +44,17 @@ pub fn prove_batch(
         }
     }
     Ok(SoundBatch { rows, openings })
+}
+
+/// The first batch with an opening that an earlier pair has, and the reason. The openings are those of all batches.
+pub fn repeated_opening(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, String)> {
+    let mut seen = BTreeSet::new();
+    for (index, (part, openings)) in dataset.manifest().parts.iter().zip(openings).enumerate() {
+        if let Some((pair, _)) = (part.first..).zip(openings).find(|(_, opening)| !seen.insert(*opening)) {
+            return Some((index, format!("pair {pair} has the opening of a pair before it, up to symmetry")));
+        }
+    }
+    None
 }
 
 /// The two games of a pair begin with one opening, and each side plays black once.

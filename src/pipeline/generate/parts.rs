@@ -11,7 +11,6 @@ use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{
     ArtifactError, Dataset, Footer, GAMES, GameRow, POSITIONS, PartRange, PositionRow, Table, TableRow,
 };
-use crate::engine::Position;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Sink};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::workers::make_items;
@@ -48,6 +47,7 @@ impl PartKind for Games<'_> {
     const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256 };
 
     type Rows = GamesRows;
+    type Proof = ();
 
     fn rows_max(&self, table: &Table, range: &PartRange) -> u64 {
         if table.name == GAMES.name { range.count } else { range.count * GAME_ROWS_MAX }
@@ -101,10 +101,9 @@ impl PartKind for Games<'_> {
         }
     }
 
-    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
+    fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
         let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
         check_footers(dataset, index, &settings)?;
-        verify_part(dataset, index, false, context.stop)?;
-        Ok(Vec::new())
+        Ok(verify_part(dataset, index, false, context.stop)?)
     }
 }
