@@ -311,12 +311,18 @@ const LIES: [(&str, Lie); 6] = [
     }),
 ];
 
-#[test]
-fn a_match_that_contradicts_its_moves_is_never_published() {
+/// A workspace with a match of 256 games that shards have played, before it is published.
+fn match_in_shards() -> Workspace {
     let workspace = Workspace::new();
     let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "256")]);
     workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
     run_needed(&workspace, "gate.json", "");
+    workspace
+}
+
+#[test]
+fn a_match_that_contradicts_its_moves_is_never_published() {
+    let workspace = match_in_shards();
     let part = workspace.path("match/games/part-00001.parquet");
     let sound = std::fs::read(&part).unwrap();
     let first = GATE_GAMES.read_unlisted(&part, |_| Ok(1 << 20), &NEVER).unwrap().2;
@@ -348,10 +354,7 @@ fn a_match_that_contradicts_its_moves_is_never_published() {
 
 #[test]
 fn games_that_were_not_played_are_found_by_the_sample() {
-    let workspace = Workspace::new();
-    let config = config(&workspace, "tiny", &[("gate.mode", "\"games\""), ("gate.games", "256")]);
-    workspace.done(&format!("shard plan gate.json --stage gate --config {config} {MATCH} --output match"));
-    run_needed(&workspace, "gate.json", "");
+    let workspace = match_in_shards();
     // Each second game of a pair becomes the first one with the colors exchanged: legal, and won by the other side.
     let part = workspace.path("match/games/part-00000.parquet");
     falsify_all(&GATE_GAMES, &part, |rows: &mut Vec<GateGameRow>| {
