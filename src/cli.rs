@@ -121,7 +121,7 @@ fn refuse(error: &clap::Error) -> ExitCode {
 
 fn end(failure: &Failure, json: bool) -> ExitCode {
     if json {
-        // Without stdout there is nobody to tell; stderr has said the same.
+        // A closed stdout has no reader; stderr has the same message.
         print_json(&json!({"error": failure})).ok();
     }
     failure.code.into()

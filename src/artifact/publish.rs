@@ -250,7 +250,7 @@ pub fn is_link(path: &Path) -> Result<bool, ArtifactError> {
     Ok(known(fs::symlink_metadata(path), path)?.is_some_and(|metadata| metadata.is_symlink()))
 }
 
-/// What the system says of a path; `None` if there is nothing of that name.
+/// The metadata of a path; `None` if the path does not exist.
 fn known(metadata: io::Result<fs::Metadata>, path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
     match metadata {
         Ok(metadata) => Ok(Some(metadata)),
@@ -298,7 +298,7 @@ pub fn open_bounded(path: &Path, size_max: u64) -> Result<(File, u64), ArtifactE
 /// As [`read_stream`], or a pipe that nothing was written to.
 pub fn read_file_or_pipe(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     let failed = |source| ArtifactError::io("read", path, source);
-    // Opening a named pipe would wait for its writer, if need be for ever.
+    // Opening a named pipe would wait for its writer, possibly forever.
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(failed)?;
     fcntl_setfl(&file, OFlags::empty()).map_err(|source| failed(source.into()))?;
     let bytes = read_stream(&file, path, size_max)?;
@@ -393,7 +393,7 @@ pub fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Syncs the open folder of what has got its name.
+/// Syncs the open folder of a path that has just got its final name.
 fn sync_name(folder: &File, path: &Path) -> Result<(), ArtifactError> {
     folder.sync_all().map_err(|source| ArtifactError::Unsynced { path: path.to_owned(), source })
 }

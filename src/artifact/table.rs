@@ -38,7 +38,7 @@ const BATCH_ROWS: usize = 1 << 16;
 const ROW_SIZE_MAX: u64 = 512;
 const COLUMN_SIZE_MIN: u64 = 1 << 20;
 
-/// The stop flag of what is read to the end.
+/// A stop flag that is never raised.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// How the values of a column are laid out.

@@ -42,7 +42,7 @@ impl Failure {
             } else if !failure.told(what) {
                 failure.causes.push(what.to_owned());
             }
-            // What an outer error advises comes last.
+            // The remedy of an outer error comes last.
             let remedies: Vec<&str> = remedy.into_iter().chain(failure.remedy.as_deref()).collect();
             failure.remedy = (!remedies.is_empty()).then(|| remedies.join("\n"));
         }

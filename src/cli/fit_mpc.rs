@@ -51,7 +51,7 @@ fn saving(metrics: &FitMpcMetrics) -> String {
     format!("depth {} at {} {}", nodes.depth, level_name(found, metrics), saving_text(share))
 }
 
-/// What a search costs that takes this percentage of the nodes of one at full width.
+/// The cost of a search that visits this percentage of the nodes of a full-width one.
 fn saving_text(share: f64) -> String {
     let saved = 100.0 - share.round();
     if saved < 0.0 { format!("costs {} % more nodes", -saved) } else { format!("saves {saved} % of the nodes") }

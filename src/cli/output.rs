@@ -106,7 +106,7 @@ pub(super) fn say(text: &str) {
 
 /// Prints a line for people on stderr, even if only errors were asked for.
 pub(super) fn complain(text: &str) {
-    // Without stderr there is nobody to tell.
+    // A closed stderr has no reader.
     writeln!(io::stderr().lock(), "{text}").ok();
 }
 

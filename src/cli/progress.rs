@@ -76,7 +76,7 @@ impl State {
         if self.is_run { "  " } else { "" }
     }
 
-    /// What the bar does not say itself: the note of the task, and the time that is left of the run and of its budget.
+    /// The text after the bar: the note of the task, and the time left of the run and of its budget.
     fn message(&self, task: &Task) -> String {
         let left = |end: Instant| end.saturating_duration_since(Instant::now());
         let mut text = String::new();

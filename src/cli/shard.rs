@@ -54,8 +54,8 @@ fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     session.print_json(&json!({"plan": path.to_string_lossy(), "stage": stage, "shards": shards}))
 }
 
-/// Does something with the task that a plan divides, by the options of the stage's command; an error for one that it does not have,
-/// or lacks.
+/// Passes the task that a plan divides to `act`. Its options are those of the stage's command; an unknown or missing one is an
+/// error.
 fn with_planned<T>(
     session: &Session,
     arguments: PlanArguments,

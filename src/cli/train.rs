@@ -22,7 +22,7 @@ pub(super) fn with_task<T>(
     let parent = arguments.parent.as_deref().map(|name| load_run_model(name, &folder, &config)).transpose()?;
     check_named_once(&arguments.dataset)?;
     for folder in &arguments.dataset {
-        // Of a dataset that cannot be read, the stage says why.
+        // If a dataset cannot be read, the stage reports why.
         Manifest::read_any(folder).map_or(Ok(()), |manifest| refuse(folder, &manifest))?;
     }
     act(&StageTask::Train(TrainTask {
@@ -38,7 +38,7 @@ pub(super) fn with_task<T>(
 
 /// An error if two of the folders are the same: its rows would count twice.
 fn check_named_once(folders: &[PathBuf]) -> Result<(), UsageError> {
-    // Of a folder that cannot be read, the stage says why.
+    // If a folder cannot be read, the stage reports why.
     let places: Vec<PathBuf> =
         folders.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
     let twice = (1..places.len()).find(|&number| places[..number].contains(&places[number]));

@@ -84,7 +84,7 @@ pub(super) fn this_program() -> String {
 fn is_this_program(command: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = if command.contains('/') { vec![PathBuf::new()] } else { std::env::split_paths(&path).collect() };
-    // What cannot be found is started under its name, and the error says so.
+    // A command that cannot be found is started by its name, so that the error names it.
     let named = folders.iter().find_map(|folder| folder.join(command).canonicalize().ok());
     let this = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     this.is_some() && named == this
@@ -199,14 +199,14 @@ fn processor_seconds(stdout: &File) -> Option<f64> {
     report.get("cpu_seconds")?.as_f64()
 }
 
-/// The last lines of an output; what cannot be read is left out.
+/// The last lines of an output; empty if it cannot be read.
 pub(super) fn end_of(output: &File) -> String {
     let begin = output.metadata().map_or(0, |metadata| metadata.len()).saturating_sub(END_MAX as u64);
     let mut bytes = [0; END_MAX];
     // Whoever still writes to the file shares its place in it, so reading must not move that.
     let size = output.read_at(&mut bytes, begin).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[..size]);
-    // A line that was cut at its beginning says nothing.
+    // The first line may lack its beginning, so it is skipped.
     let whole = if 0 < begin { text.split_once('\n').map_or("", |(_, rest)| rest) } else { &text };
     whole.trim().to_owned()
 }

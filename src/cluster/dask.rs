@@ -24,7 +24,7 @@ use tempfile::{NamedTempFile, TempDir};
 
 const BRIDGE: &str = include_str!("dask/bridge.py");
 
-/// A bridge that says nothing for this long is given up: it says every five seconds that it is alive.
+/// A bridge that is silent for this time is given up: it sends a sign of life every five seconds.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// The address of a Dask scheduler.
@@ -120,7 +120,7 @@ impl DaskRunner {
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let (stdin, stdout) = stdin.zip(stdout).expect("both are pipes");
         let (sender, lines) = channel();
-        // When nobody receives lines any more, the thread ends.
+        // When the receiver is gone, the thread ends.
         std::thread::spawn(move || {
             BufReader::new(stdout).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
@@ -175,7 +175,7 @@ impl Drop for DaskRunner {
     }
 }
 
-/// A file beside the plan with a random name, which is its content too: who reads it sees the same folder.
+/// A file beside the plan with a random name, which is its content too: a worker that can read it sees the same folder.
 fn mark(plan: &Path) -> Result<NamedTempFile, ArtifactError> {
     let folder = folder_of(plan);
     let failed = |source| ArtifactError::io("write", folder, source);

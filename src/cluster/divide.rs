@@ -29,11 +29,11 @@ const SHARDS_MAX: usize = 1_000_000;
 const TRIAL_SECONDS: f64 = 2.0;
 
 /// Cuts a stage for the plan in the file `path`: into this number of shards, else as the file has it, else into shards that take
-/// minutes. A function writes the plan, unless it is there; it may say that nobody reads it, and there is none.
+/// minutes. A plan that does not exist yet is passed to `write`; if that returns `false`, the result is `None`.
 ///
 /// # Errors
 ///
-/// Inputs that cannot be used, and those of the function.
+/// Inputs that cannot be used, and the errors of `write`.
 pub fn divide<E: From<StageError>>(
     task: &StageTask<'_>,
     path: &Path,
@@ -56,7 +56,7 @@ pub fn divide<E: From<StageError>>(
         if !write(&plan)? {
             return Ok(None);
         }
-        // It tells of the shards of another plan.
+        // The log is about the shards of another plan.
         remove_file(&log_path(path)).map_err(StageError::from)?;
     }
     Ok(Some(plan))

@@ -208,7 +208,7 @@ impl Drive<'_> {
         }
     }
 
-    /// Waits a moment for those whose pieces are there and who are about to say so; who hangs is not waited for.
+    /// Waits a moment for shards whose pieces are there and whose end is about to be reported; a hanging one is not waited for.
     fn settle(&mut self, now: &PlanProgress) -> Result<(), StageError> {
         for _ in 0..SETTLE_TICKS {
             if !now.done.iter().any(|shard| self.state.submitted.contains(shard)) {

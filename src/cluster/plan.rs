@@ -115,7 +115,7 @@ impl Plan {
         seal(self)
     }
 
-    /// Reads a plan without what it names.
+    /// Reads a plan without the inputs that it references.
     pub(super) fn read(path: &Path) -> Result<Self, ArtifactError> {
         let value: Value = read_sealed(path)?;
         check_versions(path, &value)?;
@@ -127,7 +127,7 @@ impl Plan {
 
     /// The plan in a file, if it cuts this very stage, into whichever shards.
     pub fn found(&self, path: &Path) -> Option<Self> {
-        // What cannot be read is not this plan; writing it says what is wrong with the path.
+        // A file that cannot be read is not this plan; writing the plan reports what is wrong with the path.
         Self::read(path).ok().filter(|found| Self { shards: found.shards.clone(), ..self.clone() } == *found)
     }
 }
@@ -149,12 +149,12 @@ fn cut(pieces: Range<usize>, count: usize, weight: impl Fn(usize) -> u64) -> Vec
     ranges
 }
 
-/// Reads a plan and what it names, and does something with it.
+/// Reads a plan with the inputs that it references, and passes it to a function.
 ///
 /// # Errors
 ///
-/// A missing or damaged plan, one of another version, one that cannot be, inputs that are not those it was made for, or settings
-/// that are not those that its hash was made of.
+/// A missing or damaged plan, one of another version, an invalid one, inputs that differ from those it was made for, or
+/// settings that do not match its hash.
 pub fn with_plan<T, E: From<StageError>>(
     path: &Path,
     act: impl FnOnce(&LoadedPlan<'_>) -> Result<T, E>,

@@ -165,7 +165,7 @@ impl StagePlan {
         }
     }
 
-    /// Does something with the task, after reading what the plan in the file `path` names.
+    /// Passes the task to a function, after reading the inputs that the plan in the file `path` references.
     pub(super) fn with_task<T>(
         &self,
         (seed, generation): (u64, u32),

@@ -31,8 +31,8 @@ pub(super) struct Resolved {
 
 /// Lays a text over a default, which is a sound config with every key. A key that `settings` name too has their value.
 ///
-/// Tables merge key by key. A key that decides which others there are (`method`, `mode`, `target`, `openings`) takes those of
-/// the default that belong to another of its words away.
+/// Tables merge key by key. A key that determines which other keys exist (`method`, `mode`, `target`, `openings`) removes the
+/// default keys that belong to another of its values.
 ///
 /// # Errors
 ///
@@ -127,7 +127,7 @@ impl Overlay<'_> {
         self.faults.insert(place, reason);
     }
 
-    /// Takes the keys away that mean nothing beside the others; one that a text names is a fault.
+    /// Removes the keys that have no meaning beside the others; one that a text names is a fault.
     fn take_away(&mut self) {
         for (table, keys) in TABLES {
             for key in keys {

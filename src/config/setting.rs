@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use toml::{Table, Value};
 
-/// A key that is set over what the config file says.
+/// A key whose value overrides the config file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// As a line of TOML.

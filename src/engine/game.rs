@@ -191,7 +191,7 @@ impl Game {
     ///
     /// # Errors
     ///
-    /// What the rules forbid; the game stays as it was.
+    /// An illegal move; the game is unchanged.
     pub fn play_ply(&mut self, square: Option<Square>) -> Result<(), Forbidden> {
         let Some(square) = square else {
             if self.latest().position.legal_moves() != 0 {
@@ -207,7 +207,7 @@ impl Game {
     ///
     /// # Errors
     ///
-    /// What the rules forbid, the other side's turn too.
+    /// An illegal move, or the other side's turn.
     pub fn play_as(&mut self, black: bool, square: Option<Square>) -> Result<(), Forbidden> {
         let mover = if square.is_some() { self.to_move() } else { self.latest() };
         if black == mover.black_to_move { self.play_ply(square) } else { Err(Forbidden::Turn) }

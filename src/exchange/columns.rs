@@ -22,7 +22,7 @@ pub(super) fn is_column(name: &str) -> bool {
     POSITIONS.columns.iter().any(|column| column.name == name)
 }
 
-/// An error unless positions can be made of the columns that a file `has`; `label` says whether they need a label.
+/// An error unless positions can be made from the columns that a file `has`; `label` says whether they need a label.
 pub(super) fn check_columns(has: impl Fn(&str) -> bool, label: bool) -> Result<(), String> {
     if let Some(name) = REQUIRED.iter().find(|name| !has(name)) {
         return Err(format!("it has no column `{name}`"));

@@ -1,4 +1,5 @@
-//! What a run notes of itself: `run.log`, a line per call of a stage, and `run.json`, how far it is. No result depends on them.
+//! What a run records about itself: `run.log`, a line per call of a stage, and `run.json`, how far it is. No result depends on
+//! them.
 
 use super::RunTask;
 use crate::artifact::ArtifactError;

@@ -56,7 +56,7 @@ pub struct StageCommand {
 ///
 /// # Errors
 ///
-/// Whatever would stop the run before it begins.
+/// Any error that would stop the run before it begins.
 pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, StageError> {
     let mut lineage = Lineage::read(task.config, task.registry, task.datasets)?;
     if FolderLock::is_held(task.registry.folder(), RUN_LOCK_NAME)? {
@@ -69,7 +69,7 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, StageError
         if next.generation <= next.last { commands(task, &lineage, &next, loss.is_some())? } else { Vec::new() };
     let (kept, last) = (next.generation - 1, next.last);
     let is_done = |state: &&StageState| state.generation == next.generation && state.state == State::Done;
-    // What a restart removes is not there any more.
+    // After a restart nothing of the generation is left.
     let states = if loss.is_some() { Vec::new() } else { run_steps(&lineage)?.stages };
     let done = states.iter().filter(is_done).map(|state| state.stage).collect();
     Ok(Plan { run: task.config.name.clone(), kept, last, done, loss, forecast, commands })

@@ -1,7 +1,7 @@
 //! The keys of a config. Each is declared once, in the table of its stage: its name, what it takes, in which unit, and beside
 //! which words of another key. `configs/default.toml` has its default and its effect; a test holds the two together.
 //!
-//! A [`Checked`] table keeps what its keys declare, whichever door it came through, so nothing behind the door checks it again.
+//! A [`Checked`] table keeps what its keys declare, whichever way it was read, so no later code checks it again.
 
 use super::StageError;
 use crate::artifact::dataset::bounds::PART_ITEMS_MAX;
@@ -58,7 +58,7 @@ pub trait ConfigTable: Serialize + DeserializeOwned {
     /// Its keys, in the order of the default config.
     const KEYS: &'static [Key];
 
-    /// What its keys, each of which is in its range, demand of each other.
+    /// Checks that the keys, each within its range, are consistent.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub struct PartsReport {
     /// Whether all of its parts were there already.
     pub skipped: bool,
-    /// What it made, by what is counted; the words after the first say more about it.
+    /// How much it made, by unit.
     #[serde(flatten)]
     pub made: BTreeMap<&'static str, u64>,
 }
@@ -151,7 +151,7 @@ pub(super) trait PartKind: Sync + Sized {
 pub(super) struct PartFiles<'a> {
     folder: &'a Path,
     index: usize,
-    /// What every file says of itself.
+    /// The metadata in every file.
     pub(super) footer: Footer,
     entries: BTreeMap<String, FileEntry>,
 }

@@ -24,7 +24,7 @@ pub struct PromoteReport {
 /// Why taking a promotion back failed.
 #[derive(Debug)]
 pub enum RollbackError {
-    /// The champion is what it was: trying again is safe.
+    /// The champion has not changed: a retry is safe.
     Unchanged(StageError),
     /// The champion has moved, but perhaps not in a way that outlives a loss of power.
     TookEffect(PromoteReport, ArtifactError),
@@ -112,7 +112,7 @@ fn rollback_with(
     let report = PromoteReport { skipped: false, before: Some(last.id), champion };
     match write(&file, folder) {
         Ok(()) => Ok(report),
-        // The file may have its new name and only the folder not be synced: then another try takes back one more.
+        // The file may have its new name and only the folder not be synced: then a retry would take back another promotion.
         Err(error) if ChampionFile::read(folder).is_ok_and(|found| found == old) => Err(error.into()),
         Err(error) => Err(RollbackError::TookEffect(report, error)),
     }

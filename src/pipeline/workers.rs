@@ -99,7 +99,7 @@ pub(super) fn make_items<W, I: Send>(
         let mut worker = worker();
         while outbox.is_open() {
             let Some((range, id)) = claim() else { return };
-            // What was stopped has not been made.
+            // A stopped worker has not made its item.
             let Ok(item) = make(&mut worker, id) else { return };
             outbox.send((range, id, item));
         }

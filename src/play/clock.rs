@@ -39,7 +39,7 @@ pub fn parse_seconds(text: &str) -> Result<Duration, &'static str> {
     seconds.map(Duration::from_secs_f64).ok_or("expected a number of seconds from 0.001 to 86400")
 }
 
-/// What a player has left.
+/// The time that a player has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     #[expect(missing_docs, reason = "the name says it")]

@@ -17,7 +17,7 @@ pub(super) const BETWEEN_CHECKS: Duration = Duration::from_millis(20);
 /// A line without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// What is not UTF-8 is replaced.
+    /// Bytes that are not UTF-8 are replaced.
     pub(super) text: String,
     /// Whether the line was too long, and this is only its beginning.
     pub(super) is_cut: bool,

@@ -57,7 +57,7 @@ struct Engine<'a> {
 }
 
 impl Engine<'_> {
-    /// Does what a command says; `false` ends the session. What is not a command is ignored.
+    /// Executes a command; `false` ends the session. Unknown commands are ignored.
     fn obey(&mut self, line: &str) -> io::Result<bool> {
         let (command, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let arguments = arguments.trim();

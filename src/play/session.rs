@@ -95,7 +95,7 @@ impl<'m> Session<'m> {
         self.team.set_table_bits(table_bits(&limits));
     }
 
-    /// What a color has left; `None` is any time.
+    /// The time that a color has left; `None` is unlimited.
     pub fn set_clock(&mut self, black: bool, clock: Option<Clock>) {
         if clock.is_some() {
             self.team.set_table_bits(table_bits(&self.settings.timed_limits));
@@ -108,7 +108,7 @@ impl<'m> Session<'m> {
         &self.game
     }
 
-    /// Takes another game, or the same one further on.
+    /// Replaces the game with another one, or with a continuation of it.
     pub fn set_game(&mut self, game: Game) {
         if !game.continues(&self.game) {
             self.team.clear();
@@ -120,7 +120,7 @@ impl<'m> Session<'m> {
     ///
     /// # Errors
     ///
-    /// What the rules forbid; the game stays as it was.
+    /// An illegal move; the game is unchanged.
     pub fn play(&mut self, square: Option<Square>) -> Result<(), Forbidden> {
         self.game.play_ply(square)
     }
@@ -129,7 +129,7 @@ impl<'m> Session<'m> {
     ///
     /// # Errors
     ///
-    /// What the rules forbid; the game stays as it was.
+    /// An illegal move; the game is unchanged.
     pub fn play_as(&mut self, black: bool, square: Option<Square>) -> Result<(), Forbidden> {
         self.game.play_as(black, square)
     }

@@ -27,13 +27,13 @@ const GAME_FILE: FileKind = FileKind {
     },
 };
 
-/// What to say to a command that was obeyed, or why it was not.
+/// The reply to a command, or why it failed.
 type Answer = Result<String, String>;
 
-/// Obeys a command, whose text after its name is given.
+/// Executes a command, given the text after its name.
 type Act = fn(&mut Terminal<'_>, &str) -> Answer;
 
-/// Every command: its name, the text that it takes, what the help says of it, and how it is obeyed.
+/// Every command: its name, the text that it takes, its line in the help, and its function.
 const COMMANDS: [(&str, &str, &str, Act); 18] = [
     ("hint", "", "best move and what follows", |terminal, _| terminal.hint()),
     ("values", "", "what each legal move is worth", |terminal, _| terminal.values()),
@@ -129,7 +129,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// Does what a line says that is not blank.
+    /// Executes a line that is not blank.
     fn obey(&mut self, line: &str) -> Answer {
         let (word, text) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         let (word, text) = (word.to_ascii_lowercase(), text.trim());
@@ -246,7 +246,7 @@ impl Terminal<'_> {
         Ok(rows.join("\n"))
     }
 
-    /// Takes back plies up to and with the last one that a person chose.
+    /// Takes back plies up to and including the last one that a person chose.
     fn undo(&mut self) -> Answer {
         let game = self.session.game();
         let by_person =

@@ -89,7 +89,7 @@ fn clear_surplus(stage: Stage, dataset: &TaskDataset<'_>) -> Result<bool, Artifa
     Ok(holds_more)
 }
 
-/// An error if a folder holds what no stage wrote.
+/// An error if a folder holds anything that no stage wrote.
 fn check_no_foreign(folder: &Path) -> Result<(), ArtifactError> {
     let Some(foreign) = first_foreign(folder)? else { return Ok(()) };
     let name = foreign.strip_prefix(folder).unwrap_or(&foreign).display();

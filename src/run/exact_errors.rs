@@ -52,7 +52,7 @@ impl ExactErrors {
 /// A line, and the content of its candidate.
 type Measured = (Option<ContentHash>, GenerationLine);
 
-/// `None` if it is gone or damaged, of which `model verify` says more. What the system refuses may be sound.
+/// `None` if it is gone or damaged, which `model verify` reports. After a system error it may be sound.
 fn if_sound<T>(read: Result<T, ArtifactError>) -> Result<Option<T>, ArtifactError> {
     match read {
         Err(error @ ArtifactError::Io { .. }) => Err(error),

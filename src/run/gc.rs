@@ -50,8 +50,8 @@ impl GcPlan {
 ///
 /// # Errors
 ///
-/// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or what the system refuses to read: then nothing is known
-/// for sure.
+/// A folder that is in use ([`ArtifactError::Busy`]), a damaged document, or a system error: then nothing is certain to be
+/// unreachable.
 pub fn plan(lineage: &Lineage<'_>) -> Result<GcPlan, StageError> {
     let documents = lineage.registry.documents()?;
     check_idle(lineage.registry, lineage.datasets)?;

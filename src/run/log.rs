@@ -118,7 +118,7 @@ mod tests {
         append_line(&path, "{\"stage\":\"tra").unwrap();
         append_call(folder.path(), &record("gate", 11)).unwrap();
         assert_eq!(read_calls(folder.path()).unwrap(), [record("generate", 0), record("gate", 11)]);
-        // A line without an end takes no record with it.
+        // A line without an end does not spoil the next record.
         let mut file = std::fs::File::options().append(true).open(&path).unwrap();
         file.write_all(b"{\"stage\":\"tra").unwrap();
         append_call(folder.path(), &record("promote", 0)).unwrap();

@@ -71,7 +71,7 @@ pub struct Next {
 
 /// After this number of generations the champion plays a former one.
 const DRIFT_GENERATIONS: u32 = 5;
-/// The oldest that the ladder puts this near: matches of players further apart say little.
+/// It plays the oldest one within this distance on the ladder: matches of players further apart say little.
 const DRIFT_ELO_MAX: f64 = 300.0;
 
 impl Lineage<'_> {

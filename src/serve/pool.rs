@@ -57,7 +57,7 @@ impl Pool {
             if !stop.load(Ordering::Relaxed) {
                 let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&stop)));
                 if let Ok(result) = result {
-                    // Nobody waits any more where this fails.
+                    // This fails if the request has gone.
                     sender.send(result).ok();
                 }
             }

@@ -42,12 +42,12 @@ pub enum ServeError {
     Start(#[source] io::Error),
 }
 
-/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry. `ready` is told the address; port 0 is a free
-/// one.
+/// Serves the pages until `stop` is raised: a model to play with, and the run of a registry. `ready` gets the address; port 0
+/// takes a free port.
 ///
 /// # Errors
 ///
-/// A port that cannot be had.
+/// A port that is not available.
 pub fn serve(
     model: LoadedModel,
     registry: &Path,
@@ -70,7 +70,7 @@ pub fn serve(
                     let searches = Arc::new(AtomicBool::new(false));
                     let task = tokio::spawn(converse(stream, Arc::clone(&site), Arc::clone(&searches)));
                     connections.push_back(Connection { task, searches });
-                    // It begins before the next one comes, so that nobody makes way who was never heard.
+                    // The task begins before the next connection comes, so that no connection is dropped unheard.
                     yield_now().await;
                 }
                 // A connection that is gone already, or no file left for it.
@@ -103,6 +103,6 @@ async fn converse(stream: TcpStream, site: Arc<Site>, searches: Arc<AtomicBool>)
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_SIZE_MAX).keep_alive(false);
     let connection = http.serve_connection(TokioIo::new(stream), service);
-    // Who breaks off or is too slow gets no answer, and nobody else is to know.
+    // A client that disconnects or is too slow gets no answer, and that is not an error of the server.
     let _ended = timeout(CONNECTION_TIME, connection).await;
 }

@@ -104,7 +104,7 @@ impl Dataset {
         self.read(self.manifest.kind.table(&POSITIONS), index, stop)
     }
 
-    /// As [`Dataset::rows`], each row with its position, which is one that can be.
+    /// As [`Dataset::rows`], each row with its position, which is valid.
     ///
     /// # Errors
     ///

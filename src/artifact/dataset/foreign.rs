@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The files of a dataset folder that are not parts of tables.
 const FILES: [&str; 3] = ["manifest.json", "verdict.json", LOCK_NAME];
 
-/// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none or no folder.
+/// The first entry of a dataset folder, by name, that no stage wrote; `None` if there is none, or the folder does not exist.
 pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
     for (path, name, file_type) in sorted_entries(folder)? {
         if name.starts_with(TEMPORARY_PREFIX) || file_type.is_file() && FILES.contains(&name.as_str()) {

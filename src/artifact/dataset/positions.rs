@@ -53,11 +53,11 @@ impl PositionRow {
         Self { ply, empties, black, white, black_to_move, ..Self::default() }
     }
 
-    /// The board, seen by the side to move, if the row is one that can be.
+    /// The board as the side to move sees it, if the row is valid.
     ///
     /// # Errors
     ///
-    /// What cannot be: overlapping discs, another count of empty squares, values beyond ±64 discs.
+    /// An invalid row: overlapping discs, a wrong number of empty squares, values beyond ±64 discs.
     pub fn position(&self) -> Result<Position, String> {
         let colored = ColoredPosition::from_boards(Black(self.black), White(self.white), self.black_to_move);
         let position = colored.ok_or("black and white share a square")?.position;

@@ -94,7 +94,7 @@ pub fn check_manifest(path: &Path, manifest: &Manifest) -> Result<(), ArtifactEr
         return Err(ArtifactError::unfit(path, reason));
     }
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    // What comes from elsewhere has no generation: imported datasets, and those that were merged.
+    // Imported and merged datasets have no generation.
     let has_generation = manifest.kind != DatasetKind::Imported && manifest.parents.is_empty();
     if has_generation && manifest.generation == 0 {
         return Err(damaged("generation is 0: generations are counted from 1".into()));

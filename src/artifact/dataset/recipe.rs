@@ -166,7 +166,7 @@ impl Recipe {
         Ok(expected.iter().all(|(key, value)| footer.get(key) == Some(value)))
     }
 
-    /// What every file of a part says of itself.
+    /// The metadata in every file of a part.
     pub fn footer(&self, range: &PartRange) -> Footer {
         let base = base_footer(DatasetFormat::CURRENT, self.hash);
         part_footer(self.origin.kind, base, &self.settings, [range.first, range.count])
@@ -190,7 +190,7 @@ impl Recipe {
     }
 }
 
-/// What the footer of every file of a dataset says of itself.
+/// The metadata in the footer of every file of a dataset.
 pub fn base_footer(format: DatasetFormat, recipe: ContentHash) -> Footer {
     let texts = [
         ("format", format.number().to_string()),

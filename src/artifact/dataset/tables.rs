@@ -25,7 +25,7 @@ impl DatasetKind {
         }
     }
 
-    /// Its table of the name that this one has, with what may be missing in it.
+    /// Its variant of a table, which knows the columns that may have missing values.
     pub fn table(self, named: &'static Table) -> &'static Table {
         self.tables().iter().find(|table| table.name == named.name).unwrap_or(&named)
     }

@@ -113,7 +113,7 @@ pub struct OpeningCounts {
     pub unbalanced: u64,
 }
 
-/// Reads the verdict of a gate's folder, which must be that on the games beside it.
+/// Reads the verdict of a gate's folder, which must belong to the games beside it.
 ///
 /// # Errors
 ///

@@ -163,7 +163,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Writes what waits and the manifest, and gives the folder its name.
+    /// Writes the pending rows and the manifest, and gives the folder its final name.
     ///
     /// # Errors
     ///

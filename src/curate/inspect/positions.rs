@@ -192,7 +192,7 @@ mod tests {
         {
             assert_eq!(bin(Discs(discs).into()), expected, "{discs} discs");
         }
-        // What no valid row has is counted at the end, and verified elsewhere.
+        // Values that no valid row has are counted at the end, and verified elsewhere.
         assert_eq!((bin(Score(-1_000_000)), bin(Score(1_000_000))), (0, 16));
     }
 }

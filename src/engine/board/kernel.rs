@@ -17,7 +17,7 @@ use super::moves::{avx2, avx512};
 /// Instructions beyond those of every machine of the architecture; each set includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::engine) enum Instructions {
-    /// What every machine has.
+    /// Available on every machine.
     Any,
     /// AVX2, BMI1, BMI2, LZCNT and POPCNT.
     #[cfg(target_arch = "x86_64")]

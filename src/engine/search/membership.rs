@@ -18,7 +18,7 @@ const MARKS: usize = 1 << 12;
 /// Spreads the depths of one position over different marks.
 const DEPTH_MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// What all members see and write on.
+/// The state that all members read and write.
 pub(super) struct Board {
     marks: Box<[AtomicU64]>,
     found_count: AtomicUsize,

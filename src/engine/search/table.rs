@@ -96,9 +96,9 @@ impl Packed {
     }
 }
 
-/// A result with its key. The upper half of the key is stored xor a digest of the result, so that an entry of which two threads
-/// wrote one half each is nobody's, but for one in 2^32 (after Hyatt and Mann, "A lock-less transposition table implementation for
-/// parallel search", 2002). The lower half is the key's, so that most looks at other entries end after one load.
+/// A result with its key. The upper half of the key is stored xor a digest of the result, so that an entry whose halves come
+/// from two threads has a valid key only once in 2^32 (after Hyatt and Mann, "A lock-less transposition table implementation
+/// for parallel search", 2002). The lower half is the key's, so that most looks at other entries end after one load.
 struct Entry {
     check: AtomicU64,
     packed: AtomicU64,

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 ///
-/// A part that is damaged or holds what no sampling gives, with the sample.
+/// A part that is damaged or holds a sample that no sampling produces, with that sample.
 pub fn prove_samples(
     dataset: &Dataset,
     index: usize,

@@ -35,8 +35,8 @@ pub(super) struct Candidate {
 /// The openings of a match in order, as far as they are found; each depends on those before it alone, so that a longer
 /// match begins with the same ones.
 ///
-/// Drawing is cheap and happens in turn. Judging takes a search, so candidates are judged by anyone in any order, and
-/// become openings in theirs.
+/// Drawing is cheap and happens in turn. Judging takes a search, so candidates are judged by any thread in any order, and
+/// become openings in the order in which they were drawn.
 pub(super) struct Openings<'a> {
     task: GateTask<'a>,
     /// Canonical and ascending.

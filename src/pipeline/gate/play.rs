@@ -36,7 +36,7 @@ impl<'m> Players<'m> {
         }
     }
 
-    /// Whether the mode takes a position as an opening: a sequential test wants one that favors nobody too much.
+    /// Whether the mode takes a position as an opening: a sequential test needs one that favors neither side too much.
     pub(super) fn balanced(&mut self, candidate: &Candidate) -> Result<bool, Stopped> {
         if let GateMode::Games {} = self.mode {
             return Ok(true);

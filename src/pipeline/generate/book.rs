@@ -18,7 +18,7 @@ impl Opening {
     }
 }
 
-/// Openings that somebody chose, as beginnings of games that continue.
+/// Chosen openings, from which games continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Book {
     pub(super) openings: Vec<Opening>,
@@ -30,7 +30,7 @@ impl Book {
     ///
     /// # Errors
     ///
-    /// A line that is none, or that ends the game; no line at all.
+    /// An invalid line, one that ends the game, or an empty book.
     pub fn new(lines: &[String]) -> Result<Self, String> {
         if lines.is_empty() {
             return Err("it has no opening".into());

@@ -54,7 +54,7 @@ impl<'a> Remake<'a> {
         }
     }
 
-    /// Plays the games of the sample that are in a part, and compares every row; gives how many.
+    /// Plays the games of the sample that are in a part, and compares every row; returns the number of games.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ pub(super) fn difference(
     Some((&POSITIONS, reason))
 }
 
-/// Solves a share of a part's exact rows again, chosen by a seed; gives how many.
+/// Solves a share of a part's exact rows again, chosen by a seed; returns the number of rows.
 ///
 /// # Errors
 ///

@@ -26,7 +26,7 @@ pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<Generate
     Ok(report(&manifest, &PartsReport { skipped: false, ..made }))
 }
 
-/// Plays games until it is enough, at least one, and keeps none of them; gives how many. It shows how long games take.
+/// Plays games until `is_enough`, at least one, and discards them; returns their number. It shows how long games take.
 ///
 /// # Errors
 ///

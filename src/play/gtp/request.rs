@@ -42,7 +42,7 @@ mod tests {
         check("0\tquit", Some(0), &["quit"]);
         check("pl\u{0}a\u{1b}y b f5", None, &["play", "b", "f5"]);
         check("7", Some(7), &[""]);
-        // Too large for a number, so it is a command that nobody knows.
+        // Too large for a number, so it is an unknown command.
         check("99999999999 name", None, &["99999999999", "name"]);
         check("-1 name", None, &["-1", "name"]);
         for blank in ["", "  \t", "# comment", " \u{1}\r"] {

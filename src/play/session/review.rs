@@ -6,7 +6,7 @@ use crate::engine::{ColoredPosition, Depth, Discs, Limits, Score, Square, Stoppe
 /// A move that loses at least this much is a turning point: exact scores are even, and less is within the error of a search.
 const TURNING_POINT: Discs = Discs(2);
 
-/// The limits of a review for which nobody names others: a game has the same turning points wherever it is reviewed.
+/// The default limits of a review, the same everywhere, so that a game has the same turning points wherever it is reviewed.
 pub const REVIEW_LIMITS: Limits = Limits { exact_empties: 14, ..Limits::full_width(Depth(8)) };
 
 /// A move of a game, and the best one in its place. Scores are those of the side that moves.
