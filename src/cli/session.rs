@@ -55,13 +55,7 @@ impl Session {
     }
 
     pub(super) fn context(&self) -> Context<'_> {
-        Context {
-            threads: self.threads,
-            stop: &STOP,
-            budget_spent: &BUDGET_SPENT,
-            progress: &self.watcher,
-            host: &SURROUNDINGS,
-        }
+        Context { threads: self.threads, stop: &STOP, budget_spent: &BUDGET_SPENT, progress: &self.watcher, host: self }
     }
 
     /// Ends the work at the end of a part, an epoch or a batch once this time has passed.
@@ -88,11 +82,7 @@ impl Session {
 }
 
 /// The clock, and the terminal.
-struct Surroundings;
-
-static SURROUNDINGS: Surroundings = Surroundings;
-
-impl Host for Surroundings {
+impl Host for Session {
     fn say(&self, text: &str) {
         say(text);
     }

@@ -1,7 +1,7 @@
 //! `renma status`: what is done, running, stale or missing in a run, and why.
 
 use super::arguments::run::StatusArguments;
-use super::output::{aligned, detail, narrow_table, print, print_json, terminal_width, thousands};
+use super::output::{aligned, detail, named_rows, narrow_table, print, print_json, terminal_width, thousands};
 use super::session::Session;
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, GenerationLine, Registry, Verdict};
@@ -97,18 +97,16 @@ fn describe(status: &RunStatus, wide: bool) -> String {
 
 /// The generations, in lines of at most this many characters.
 fn generation_table(status: &RunStatus, width: usize) -> String {
-    let head = COLUMNS.map(str::to_owned).to_vec();
-    let rows: Vec<Vec<String>> = [head].into_iter().chain(status.generations.iter().map(row)).collect();
-    narrow_table(&rows, width, &DISPENSABLE)
+    narrow_table(&named_rows(COLUMNS, status.generations.iter().map(row)), width, &DISPENSABLE)
 }
 
-fn row(generation: &GenerationStatus) -> Vec<String> {
+fn row(generation: &GenerationStatus) -> [String; 9] {
     let line = &generation.line;
     let dash = || "-".to_owned();
     let count = |value: Option<u64>| value.map_or_else(dash, thousands);
     let discs = |value: f64| format!("{value:.2}");
     let verdict = line.verdict.map_or("-", Verdict::name);
-    vec![
+    [
         line.generation.to_string(),
         count(line.games),
         count(line.positions),

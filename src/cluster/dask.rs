@@ -4,10 +4,9 @@ mod environment;
 
 use super::command::{end_of, signal_group, this_program};
 use super::drive::{Event, Runner};
-use super::plan::folder_of;
 use crate::artifact::ArtifactError;
-use crate::artifact::publish::publish_bytes;
 use crate::artifact::publish::temporary::temporary_file;
+use crate::artifact::publish::{parent, publish_bytes};
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
 use rustix::process::Signal;
@@ -177,7 +176,7 @@ impl Drop for DaskRunner {
 
 /// A file beside the plan with a random name, which is its content too: a worker that can read it sees the same folder.
 fn mark(plan: &Path) -> Result<NamedTempFile, ArtifactError> {
-    let folder = folder_of(plan);
+    let folder = parent(plan);
     let failed = |source| ArtifactError::io("write", folder, source);
     let mut file = temporary_file(folder).map_err(failed)?;
     let name = file.path().to_owned();

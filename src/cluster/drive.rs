@@ -1,8 +1,9 @@
 //! Runs the shards of a plan, wherever a runner takes them, until the plan needs no more.
 
-use super::plan::{folder_of, name_of};
+use super::plan::name_of;
 use super::progress::PlanProgress;
 use super::runs::{Ended, log};
+use crate::artifact::publish::parent;
 use crate::artifact::{ArtifactError, FolderLock};
 use crate::exit_code;
 use crate::pipeline::{Context, StageError};
@@ -94,7 +95,7 @@ impl Default for DriveReport {
 ///
 /// [`ArtifactError::Busy`] with the lock and its owner, or a system error.
 pub fn lock_plan(plan: &Path) -> Result<FolderLock, ArtifactError> {
-    let (folder, name) = (folder_of(plan), format!(".{}.lock", name_of(plan)));
+    let (folder, name) = (parent(plan), format!(".{}.lock", name_of(plan)));
     FolderLock::take_named(folder, &name).map_err(|error| match error {
         ArtifactError::Busy { owner, .. } => ArtifactError::Busy { path: folder.join(name), owner },
         error => error,

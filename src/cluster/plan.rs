@@ -171,11 +171,6 @@ pub fn with_plan<T, E: From<StageError>>(
     acted.map_err(StageError::from)?
 }
 
-/// The folder of a file that is named relative to the current one.
-pub(super) fn folder_of(plan: &Path) -> &Path {
-    plan.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 pub(super) fn name_of(plan: &Path) -> String {
     plan.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
