@@ -1,25 +1,8 @@
 //! What tests of several stages need.
 
 use super::keys::{Checked, ConfigTable};
-use super::{Context, Host, Progress};
 use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
-use std::sync::atomic::AtomicBool;
-
-struct Nobody;
-
-impl Host for Nobody {}
-
-impl Progress for Nobody {
-    fn begin(&self, _: &str, _: u64, _: &str) {}
-    fn advance(&self, _: u64) {}
-    fn end(&self) {}
-}
-
-/// One thread, without progress; the flag stops it.
-pub(super) fn context(flag: &AtomicBool) -> Context<'_> {
-    Context { threads: 1, stop: flag, budget_spent: flag, progress: &Nobody, host: &Nobody }
-}
 
 /// A table of the default config.
 pub(super) fn default_table<T: ConfigTable>() -> Checked<T> {
