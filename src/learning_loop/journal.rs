@@ -5,15 +5,15 @@ use super::RunTask;
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::exists;
 use crate::exit_code;
+use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
 use crate::run::log::{CallOutcome, CallRecord, append_call};
 use crate::run::run_json::{PipelineCall, RUN_RECORD_NAME, write_record};
 use crate::run::status::RunStatus;
+use crossbeam::channel::{Receiver, RecvTimeoutError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
 use std::time::Duration;
 
 /// How often run.json says how far the run is.
@@ -45,20 +45,15 @@ impl<'a> Journal<'a> {
 
     /// Does the work of the run, and meanwhile says every few seconds how far it is.
     pub(super) fn keep<T>(&self, work: impl FnOnce() -> Result<T, StageError>) -> Result<T, StageError> {
-        let (working, ended) = channel::<()>();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                while ended.recv_timeout(RECORD_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    if self.is_at_work.load(Ordering::Relaxed) {
-                        // The run need not stop for it; its end is recorded too.
-                        self.record(None).unwrap_or_default();
-                    }
+        let record = |ended: Receiver<()>| {
+            while ended.recv_timeout(RECORD_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if self.is_at_work.load(Ordering::Relaxed) {
+                    // The run need not stop for it; its end is recorded too.
+                    self.record(None).unwrap_or_default();
                 }
-            });
-            let result = unless_it_panics("run", work);
-            drop(working);
-            result
-        })
+            }
+        };
+        watched(record, || unless_it_panics("run", work))
     }
 
     /// There is something to do.

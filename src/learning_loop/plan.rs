@@ -4,6 +4,7 @@ use super::{RUN_LOCK_NAME, RunTask};
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, FolderLock, VersionId};
 use crate::pipeline::stage::Stage;
+use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
 use crate::report::invocation::quoted;
 use crate::run::folders::generation_folder;
@@ -14,11 +15,10 @@ use crate::run::next::Next;
 use crate::run::restart::Loss;
 use crate::run::snapshot;
 use crate::run::state::{StageState, State, run_steps};
+use crossbeam::channel::{Receiver, RecvTimeoutError};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
 use std::time::Duration;
 
 /// For how long games are timed at most, however long one takes.
@@ -83,18 +83,13 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
     let last = lineage.last(task.generations, lineage.begun_before(task.change)?, next);
     let calls = read_calls(task.registry.folder())?;
     let is_over = AtomicBool::new(false);
-    let (timing, ended) = channel::<()>();
-    let forecast = thread::scope(|scope| {
-        let is_over = &is_over;
-        scope.spawn(move || {
-            if ended.recv_timeout(TRIAL_MAX) == Err(RecvTimeoutError::Timeout) {
-                is_over.store(true, Ordering::Relaxed);
-            }
-        });
-        let forecast = Forecast::new(&lineage, (next, last), &calls, Context { stop: is_over, ..context });
-        drop(timing);
-        forecast
-    });
+    let limit = |ended: Receiver<()>| {
+        if ended.recv_timeout(TRIAL_MAX) == Err(RecvTimeoutError::Timeout) {
+            is_over.store(true, Ordering::Relaxed);
+        }
+    };
+    let context_of_trial = Context { stop: &is_over, ..context };
+    let forecast = watched(limit, || Forecast::new(&lineage, (next, last), &calls, context_of_trial));
     context.check()?;
     forecast
 }

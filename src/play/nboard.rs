@@ -9,8 +9,9 @@ use crate::artifact::Model;
 use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{ColoredPosition, Depth, Limits, Score, Square};
 use crate::exchange::ggf::parse_ggf;
+use crate::pipeline::watcher::watched;
 use commands::{Commands, Pings, is_ping};
-use crossbeam::channel::{RecvTimeoutError, bounded};
+use crossbeam::channel::{Receiver, RecvTimeoutError};
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -28,21 +29,19 @@ pub fn serve(
 ) -> io::Result<()> {
     let pings = &*commands.pings;
     let mut engine = Engine { session: Session::new(model, settings, &pings.stop), version: 2, pings, output };
-    let (over, watched) = bounded::<()>(0);
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            while watched.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
-                if stop.load(Ordering::Relaxed) {
-                    pings.stop.store(true, Ordering::SeqCst);
-                }
+    let pass_on = |ended: Receiver<()>| {
+        while ended.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
+            if stop.load(Ordering::Relaxed) {
+                pings.stop.store(true, Ordering::SeqCst);
             }
-        });
+        }
+    };
+    watched(pass_on, || {
         let mut result = Ok(true);
         while matches!(result, Ok(true)) {
             let Some(line) = commands.next(stop) else { break };
             result = engine.obey(line.trim());
         }
-        drop(over);
         result.map(|_| ())
     })
 }
