@@ -133,7 +133,7 @@ impl Engine<'_> {
     fn reg_genmove(&mut self, black: bool) -> Answer {
         let plies = self.session.game().plies().len();
         let square = self.best_move(black)?;
-        self.undo_to(plies);
+        self.session.undo_to(plies);
         Ok(vertex_text(square))
     }
 
@@ -169,14 +169,8 @@ impl Engine<'_> {
 
     fn undo(&mut self) -> Answer {
         let plies = self.turns.pop().ok_or("cannot undo")?;
-        self.undo_to(plies);
+        self.session.undo_to(plies);
         Ok(String::new())
-    }
-
-    fn undo_to(&mut self, plies: usize) {
-        while plies < self.session.game().plies().len() {
-            self.session.undo();
-        }
     }
 
     fn show_board(&self) -> Answer {

@@ -141,6 +141,13 @@ impl<'m> Session<'m> {
         Some(undone)
     }
 
+    /// Takes back all plies after the first `plies`.
+    pub fn undo_to(&mut self, plies: usize) {
+        while plies < self.game.plies().len() {
+            self.undo();
+        }
+    }
+
     /// As [`Game::redo`].
     pub fn redo(&mut self) -> Option<Option<Square>> {
         self.game.redo()

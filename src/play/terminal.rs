@@ -253,9 +253,7 @@ impl Terminal<'_> {
             |ply: &usize| game.plies()[*ply].is_some() && self.is_person(game.positions()[*ply].black_to_move);
         let latest = (0..game.plies().len()).rev().find(by_person);
         let ply = latest.ok_or("there is no move of yours to take back")?;
-        while ply < self.session.game().plies().len() {
-            self.session.undo();
-        }
+        self.session.undo_to(ply);
         Ok(self.board())
     }
 
