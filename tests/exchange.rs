@@ -512,7 +512,7 @@ fn csv_is_read_by_the_names_of_its_columns() {
         (format!("black,white,white,score\n{good}"), ["line 1: ", "`white`", "twice"]),
         ("black,white,score\n".to_owned(), ["line 1: ", "no column", "`black_to_move`"]),
         ("black,white,black_to_move\n".to_owned(), ["line 1: ", "`score`", "--label-depth"]),
-        (String::new(), ["line 1: ", "no column", "``"]),
+        (String::new(), ["line 1: ", "unknown column", "``"]),
         (format!("{head}\n{good}\n\n{black},{white},true"), ["line 4: ", "3 values", "6 columns"]),
         (format!("{head}\n{good}\n{black},{white},true,0.5,,"), ["line 3, column score: ", "`0.5`", "an integer"]),
         (format!("{head}\n{good}\n{black},{white},maybe,,,"), ["line 3, column black_to_move: ", "`maybe`", "true or"]),
