@@ -31,16 +31,25 @@ fn planned() -> Workspace {
 }
 
 fn drive(workspace: &Workspace, options: &[&str]) -> Command {
+    drive_with(&cache(), workspace, options)
+}
+
+/// A drive that finds or makes its environment in this cache.
+fn drive_with(cache: &Path, workspace: &Workspace, options: &[&str]) -> Command {
     let mut command = workspace.command(&["shard", "drive", "plan.json", "--json", "--on", "dask", "--threads", "3"]);
-    command.args(options).env("XDG_CACHE_HOME", cache()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(options).env("XDG_CACHE_HOME", cache).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
 /// The Python of the environment that a drive has made.
 fn python(workspace: &Workspace) -> PathBuf {
-    let outcome: Outcome = drive(workspace, &[]).output().unwrap().into();
+    python_in(&cache(), workspace)
+}
+
+fn python_in(cache: &Path, workspace: &Workspace) -> PathBuf {
+    let outcome: Outcome = drive_with(cache, workspace, &[]).output().unwrap().into();
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let mut folders = std::fs::read_dir(cache().join("renma")).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders = std::fs::read_dir(cache.join("renma")).unwrap().map(|entry| entry.unwrap().path());
     folders.find_map(|folder| Some(folder.join("bin/python")).filter(|python| python.exists())).unwrap()
 }
 
@@ -296,7 +305,9 @@ fn a_hung_bridge_is_given_up() {
 #[ignore = "slow"]
 fn a_damaged_environment_is_made_again() {
     let workspace = planned();
-    let python = python(&workspace);
+    // Other tests use the common one at the same time.
+    let cache = workspace.path("cache");
+    let python = python_in(&cache, &workspace);
     let find = "import distributed; print(distributed.__file__)";
     let file = Command::new(&python).args(["-c", find]).output().unwrap().stdout;
     let file = PathBuf::from(String::from_utf8(file).unwrap().trim());
@@ -309,7 +320,7 @@ fn a_damaged_environment_is_made_again() {
     ] {
         damage(&file);
         std::fs::remove_dir_all(workspace.path("shards")).unwrap();
-        let outcome: Outcome = drive(&workspace, &[]).output().unwrap().into();
+        let outcome: Outcome = drive_with(&cache, &workspace, &[]).output().unwrap().into();
         assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("is damaged: "), "{}", outcome.stderr);
         assert_eq!(std::fs::read(&file).unwrap(), sound);
