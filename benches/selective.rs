@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let positions: Vec<Position> =
         read_positions(Path::new(&path), &read_bounded(Path::new(&path), POSITIONS_SIZE_MAX)?)?
             .iter()
-            .map(|game| game.latest().position)
+            .map(|scored| scored.game.latest().position)
             .collect();
     let positions: Vec<Position> = positions.into_iter().filter(|position| position.legal_moves() != 0).collect();
     let model = load_model("builtin:champion", Path::new("models/default"))?;

@@ -445,6 +445,8 @@ fn garbage_in_a_position_file_is_refused_with_line_and_byte() {
         (good[..40].to_owned(), "byte 40"),
         (good.replacen("X;", "X; z9:3;", 1), "byte 67"),
         (good.replacen("X;", "X; f5:much;", 1), "byte 67"),
+        (good.replacen("X;", "X; d3:+2; f5:+65;", 1), "byte 74"),
+        (good.replacen("X;", "X; d3:+2; --:-127; a1:+2;", 1), "byte 83"),
         ("-".repeat(10_000), "byte 64"),
     ] {
         workspace.write("bad.obf", format!("% a comment\n{good}\n{bad}\n{good}"));

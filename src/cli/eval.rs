@@ -117,7 +117,7 @@ fn run(
 ) -> anyhow::Result<()> {
     let context = session.context();
     let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
-    let games = read_positions(&name, &bytes)?;
+    let games: Vec<Game> = read_positions(&name, &bytes)?.into_iter().map(|scored| scored.game).collect();
     if review_limits.is_some() {
         check_games(&name, &games)?;
     }

@@ -1,8 +1,28 @@
 //! Games as a line of text: an OBF position, a transcript `f5d6c3…` without passes, or GGF.
 
 use super::ggf::{parse_ggf, write_ggf};
-use crate::engine::board::notation::{is_transcript, parse_obf};
+use crate::engine::board::notation::{MoveScore, ObfLine, is_transcript, parse_obf};
 use crate::engine::{ColoredPosition, Game, NotationError};
+
+/// A game, and the scores that its line lists for the moves of its position; only OBF has any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ScoredGame {
+    pub game: Game,
+    pub scores: Vec<MoveScore>,
+}
+
+impl From<Game> for ScoredGame {
+    fn from(game: Game) -> Self {
+        Self { game, scores: Vec::new() }
+    }
+}
+
+impl From<ObfLine> for ScoredGame {
+    fn from(ObfLine { colored, scores }: ObfLine) -> Self {
+        Self { game: Game::new(colored), scores }
+    }
+}
 
 /// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins a comment after a position
 /// or moves too.
@@ -11,14 +31,23 @@ use crate::engine::{ColoredPosition, Game, NotationError};
 ///
 /// The byte and the reason, where the line is something else.
 pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
+    Ok(parse_scored_game(line)?.map(|scored| scored.game))
+}
+
+/// The same, and keeps scores.
+///
+/// # Errors
+///
+/// As [`parse_game`].
+pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError> {
     let text = line.trim_start();
     let uncommented = text.split('#').next().unwrap_or_default();
     let game = if text.starts_with('(') {
-        parse_ggf(text).map(Some)
+        parse_ggf(text).map(|game| Some(game.into()))
     } else if is_transcript(uncommented) {
-        Game::from_transcript(uncommented).map(Some)
+        Game::from_transcript(uncommented).map(|game| Some(game.into()))
     } else {
-        parse_obf(uncommented).map(|position| position.map(Game::new))
+        parse_obf(uncommented).map(|line| line.map(ScoredGame::from))
     };
     game.map_err(|error| NotationError { byte: line.len() - text.len() + error.byte, ..error })
 }
@@ -61,7 +90,7 @@ mod tests {
         for text in [" F5 d6 # a game\n", "1. f5 2. d6", "(;GM[Othello]B[F5/1.2/3]W[d6];)"] {
             assert_eq!(read(text), expected, "{text}");
         }
-        assert_eq!(read(&format!("{BOARD} X; d3:+2; # one move")).plies(), []);
+        assert_eq!(read(&format!("{BOARD} X; e3:+2; # one move")).plies(), []);
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::position::{Opponent, Player, Position};
 use super::square::{Square, SquareError};
+use crate::engine::score::Discs;
 
 /// What Edax writes for a score that it does not know.
-const EDAX_UNKNOWN: i32 = -127;
+const EDAX_UNKNOWN: Discs = Discs(-127);
 
 /// The black discs, as a set of squares: bit 0 is a1, bit 63 is h8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,24 @@ impl ColoredPosition {
     }
 }
 
+/// A line of an OBF file: a position, and what it says of its moves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct ObfLine {
+    #[expect(missing_docs, reason = "the name says it")]
+    pub colored: ColoredPosition,
+    /// In the order of the line; moves without a known score are left out.
+    pub scores: Vec<MoveScore>,
+}
+
+/// A legal move, or the pass that the rules force (`None`), with the score that a file lists for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct MoveScore {
+    pub square: Option<Square>,
+    pub discs: Discs,
+}
+
 /// Why a line is not a position; `byte` counts from 0 within the line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {byte}: {reason}")]
@@ -89,13 +108,12 @@ pub fn is_transcript(line: &str) -> bool {
         && letters.next().is_some_and(|row| matches!(row, b'1'..=b'8'))
 }
 
-/// Reads the position of a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`). The
-/// moves with scores that may follow the position are checked.
+/// Reads a line of an OBF file, without its line end; `None` for an empty line or a comment (`%`, `#`).
 ///
 /// # Errors
 ///
 /// The byte and the reason, where the line is something else.
-pub fn parse_obf(line: &str) -> Result<Option<ColoredPosition>, NotationError> {
+pub fn parse_obf(line: &str) -> Result<Option<ObfLine>, NotationError> {
     let text = line.trim_end();
     if text.is_empty() || text.starts_with(['%', '#']) {
         return Ok(None);
@@ -103,14 +121,16 @@ pub fn parse_obf(line: &str) -> Result<Option<ColoredPosition>, NotationError> {
     let mut fields = text.split(';');
     let head = fields.next().unwrap_or_default();
     let colored = parse_board(head)?;
+    let mut scores = Vec::new();
     let mut byte = head.len() + 1;
     for field in fields {
         if !field.trim().is_empty() {
-            check_scored_move(field.trim()).map_err(|reason| error(byte, reason))?;
+            let score = parse_scored_move(field.trim(), colored.position).map_err(|reason| error(byte, reason))?;
+            scores.extend(score);
         }
         byte += field.len() + 1;
     }
-    Ok(Some(colored))
+    Ok(Some(ObfLine { colored, scores }))
 }
 
 /// Reads `64 characters`, blanks and the side to move.
@@ -145,17 +165,22 @@ pub fn parse_board(text: &str) -> Result<ColoredPosition, NotationError> {
         .ok_or_else(|| error(0, "a square holds two discs"))
 }
 
-/// Fails unless the text is a move or a pass, with or without a score in discs: `g8:+18`. Edax names a line of moves, and has a
-/// score for those that it does not know: `a1:--:-127`.
-fn check_scored_move(text: &str) -> Result<(), String> {
-    let (names, discs) = text.rsplit_once(':').unwrap_or((text, "0"));
-    names.split(':').try_for_each(|name| parse_move(name).map(drop)).map_err(|error| error.to_string())?;
+/// Reads a move or a pass of a position with its score in discs: `g8:+18`. Without a known score it is `None`: Edax names a line of
+/// moves, whose score is that of the first, and has a score for those that it does not know: `a1:--:-127`.
+fn parse_scored_move(text: &str, position: Position) -> Result<Option<MoveScore>, String> {
+    let (names, discs) = text.rsplit_once(':').map_or((text, None), |(names, discs)| (names, Some(discs)));
+    let moves: Result<Vec<_>, _> = names.split(':').map(parse_move).collect();
+    let moves = moves.map_err(|error| error.to_string())?;
+    let (Some(discs), Some(&square)) = (discs, moves.first()) else { return Ok(None) };
     let discs = discs.trim().trim_start_matches('+');
-    let discs: i32 = discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?;
-    if (-64..=64).contains(&discs) || discs == EDAX_UNKNOWN {
-        Ok(())
-    } else {
-        Err(format!("{discs} discs is beyond ±64"))
+    let discs = Discs(discs.parse().map_err(|_| format!("`{discs}` is not a score in discs"))?);
+    let legal = position.legal_moves();
+    match square {
+        _ if discs == EDAX_UNKNOWN => Ok(None),
+        _ if discs < Discs::MIN || Discs::MAX < discs => Err(format!("{} discs is beyond ±64", discs.0)),
+        Some(square) if legal & square.bit() == 0 => Err(format!("{square} is illegal")),
+        None if legal != 0 => Err("a pass is illegal: there is a legal move".to_owned()),
+        square => Ok(Some(MoveScore { square, discs })),
     }
 }
 
@@ -211,14 +236,47 @@ mod tests {
 
     #[test]
     fn a_board_survives_text() {
-        let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18; pa:-2;";
-        let colored = parse_obf(line).unwrap().unwrap();
+        let line = "--XXXXX--OOOXX-O-OOOXXOX-OXOXOXXOXXXOXXX--XOXOXX-XXXOOO--OOOOO-- X; g8:+18;";
+        let ObfLine { colored, .. } = parse_obf(line).unwrap().unwrap();
         assert_eq!((colored.board_text(), colored.side_text()), (line[..64].to_owned(), "X"));
-        for unknown in ["A1:--:-127", ";--:-127", "a1:-127; g8:+18;"] {
-            let read = parse_obf(&format!("{} {unknown}", &line[..67])).unwrap();
-            assert_eq!(read, Some(colored), "{unknown}");
-        }
         assert_eq!(parse_obf("  "), Ok(None));
+    }
+
+    #[test]
+    fn a_line_keeps_the_scores_that_are_known() {
+        let start = ColoredPosition::START.board_text();
+        let passes = format!("OX{}", "-".repeat(62));
+        let over = "-".repeat(64);
+        for (board, listed, expected) in [
+            (&start, " X;", vec![]),
+            (&start, " X; d3:+2;C4:-4 ; e6:0", vec![("d3", 2), ("c4", -4), ("e6", 0)]),
+            (&start, " X; A1:--:-127;--:-127;; a1:-127; f5:64;", vec![("f5", 64)]),
+            (&start, " X; d3; pa; a1", vec![]),
+            (&start, " X; d3:c3:+2; e6:--:-64;", vec![("d3", 2), ("e6", -64)]),
+            (&passes, " X; pa:-2;", vec![("--", -2)]),
+            (&over, " O; --:+0;", vec![("--", 0)]),
+        ] {
+            let read = parse_obf(&format!("{board}{listed}")).unwrap().unwrap();
+            assert_eq!(read.colored.board_text(), **board, "{listed}");
+            let scores: Vec<_> = read.scores.iter().map(|&MoveScore { square, discs }| (square, discs.0)).collect();
+            let expected: Vec<_> = expected.iter().map(|&(name, discs)| (parse_move(name).unwrap(), discs)).collect();
+            assert_eq!(scores, expected, "{listed}");
+        }
+    }
+
+    #[test]
+    fn a_score_of_an_illegal_move_is_an_error() {
+        let start = ColoredPosition::START.board_text();
+        for (listed, words) in [
+            (" X; d3:0; a1:+2;", "a1 is illegal"),
+            (" X; d3:0; d4:+2;", "d4 is illegal"),
+            (" X; d3:0; pa:+2;", "a pass is illegal: there is a legal move"),
+            (" X; d3:0; e6:65;", "65 discs is beyond ±64"),
+            (" X; d3:0; e6:-65", "-65 discs is beyond ±64"),
+        ] {
+            let error = parse_obf(&format!("{start}{listed}")).unwrap_err();
+            assert_eq!((error.byte, error.reason.as_str()), (73, words), "{listed}");
+        }
     }
 
     #[test]
