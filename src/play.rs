@@ -2,6 +2,7 @@
 
 pub mod analysis;
 pub mod clock;
+pub mod exact_scores;
 pub mod gtp;
 pub mod lines;
 pub mod nboard;

@@ -277,6 +277,85 @@ fn eval_and_solve_print_every_position_in_the_order_of_the_file() {
     assert_eq!(static_value["positions"][1]["move"], Value::Null);
 }
 
+/// The figures of `eval` about exact scores, from its other output: of each position the exact score and the best moves.
+fn exact_figures(positions: &[Value], exact: &[(f64, Vec<String>)]) -> Value {
+    let errors = || positions.iter().zip(exact).map(|(found, (exact, _))| found["discs"].as_f64().unwrap() - exact);
+    let chosen = positions.iter().zip(exact).filter_map(|(found, (_, best))| {
+        let chosen = found["move"].as_str().or_else(|| found["moves"][0]["move"].as_str())?;
+        Some(best.iter().any(|best| best == chosen))
+    });
+    let chosen: Vec<bool> = chosen.collect();
+    let count = positions.len() as f64;
+    serde_json::json!({
+        "positions": positions.len(),
+        "mae": errors().map(f64::abs).sum::<f64>() / count,
+        "bias": errors().sum::<f64>() / count,
+        "best_moves": chosen.iter().filter(|&&is_best| is_best).count() as f64 / chosen.len() as f64,
+        "best_move_positions": chosen.len(),
+    })
+}
+
+#[test]
+fn eval_compares_values_with_the_exact_scores_that_a_file_lists() {
+    let workspace = Workspace::new();
+    let pass = format!("OX{}", "-".repeat(62));
+    workspace.write("plain.obf", format!("{START} X;\n{START} O;\n{pass} X;\n"));
+    let evaluated = |options: &str| {
+        let arguments = format!("eval {options} --model builtin:square-weights --json");
+        check_json(&workspace.run(&arguments), &arguments)
+    };
+    let plain = evaluated("plain.obf --moves");
+    assert_eq!(plain["total"].get("exact"), None, "{plain}");
+    let text = workspace.done("eval plain.obf --model builtin:square-weights");
+    assert!(text.trim_end().ends_with(" CPU s"), "{text}");
+    // Scores are made up: in the second position two moves are the best.
+    let squares = |index: usize| {
+        let moves = plain["positions"][index]["moves"].as_array().unwrap().iter();
+        moves.map(|found| found["move"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let (first, second) = (squares(0), squares(1));
+    assert_eq!((first.len(), second.len()), (4, 4));
+    let line = |squares: &[String], scores: [i32; 4]| {
+        squares.iter().zip(scores).map(|(square, discs)| format!("{square}:{discs:+}; ")).collect::<String>()
+    };
+    let lines = [
+        format!("{START} X; {}--:-127;", line(&first, [-4, -2, -6, -10])),
+        format!("{START} O; {}--:-127;", line(&second, [6, 0, 6, 2]).to_uppercase()),
+        format!("{pass} X; PA:-3;"),
+        format!("{START} X; --:-127;"),
+    ];
+    workspace.write("scored.obf", lines.join("\n"));
+    let exact = [(-2.0, vec![first[1].clone()]), (6.0, vec![second[0].clone(), second[2].clone()]), (-3.0, vec![])];
+    for options in ["--moves", "--depth 1", "--depth 3 --moves", "--depth 4 --exact-empties 20"] {
+        let found = evaluated(&format!("scored.obf {options}"));
+        let figures = &found["total"]["exact"];
+        let expected = exact_figures(&found["positions"].as_array().unwrap()[..3], &exact);
+        for (key, expected) in expected.as_object().unwrap() {
+            let difference = figures[key].as_f64().unwrap() - expected.as_f64().unwrap();
+            assert!(difference.abs() < 1e-9, "{options}: {key} is {}, {expected} expected", figures[key]);
+        }
+        let [mae, bias, share] = ["mae", "bias", "best_moves"].map(|key| figures[key].as_f64().unwrap());
+        let text = workspace.done(&format!("eval scored.obf {options} --model builtin:square-weights"));
+        let last = format!(
+            "exact scores for 3 positions: mean absolute error {mae:.2} discs, bias {bias:+.2}, \
+             best move in {:.1} % of 2",
+            100.0 * share
+        );
+        assert_eq!(text.lines().last(), Some(last.as_str()), "{options}: {text}");
+    }
+    // A static value has the move that --moves puts first.
+    let [with, without] =
+        ["scored.obf --moves", "scored.obf"].map(|options| evaluated(options)["total"]["exact"].clone());
+    assert_eq!(with, without);
+    assert_eq!(without["best_moves"], 0.5);
+    workspace.write("scored.obf", format!("{}\n", lines[2]));
+    let only_pass = &evaluated("scored.obf")["total"]["exact"];
+    assert_eq!((&only_pass["best_moves"], &only_pass["best_move_positions"]), (&Value::Null, &0.into()));
+    let text = workspace.done("eval scored.obf --model builtin:square-weights");
+    let last = text.lines().last().unwrap();
+    assert!(last.starts_with("exact scores for 1 position: ") && !last.contains("best move"), "{text}");
+}
+
 #[test]
 fn a_review_names_the_turning_points_of_each_game() {
     let workspace = Workspace::new();

@@ -10,10 +10,12 @@ use crate::artifact::publish::{read_bounded, read_stream};
 use crate::config::load_config_with;
 use crate::engine::board::notation::is_transcript;
 use crate::engine::{ColoredPosition, Depth, Game, Limits, MoveValue, MpcLevel, Position, Score, Selective};
+use crate::exchange::game_text::ScoredGame;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::selective::selective;
 use crate::pipeline::{Context, StageError};
 use crate::play::analysis::{Analysis, Analyzed, analyze};
+use crate::play::exact_scores::{ExactComparison, compare};
 use crate::play::session::review::REVIEW_LIMITS;
 use review::{PlayedMove, check_games, describe_review, review_games};
 use serde::Serialize;
@@ -59,6 +61,9 @@ struct Total {
     nodes: u64,
     seconds: f64,
     cpu_seconds: f64,
+    /// If the file lists scores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<ExactComparison>,
 }
 
 #[derive(Debug, Serialize)]
@@ -117,7 +122,8 @@ fn run(
 ) -> anyhow::Result<()> {
     let context = session.context();
     let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
-    let games: Vec<Game> = read_positions(&name, &bytes)?.into_iter().map(|scored| scored.game).collect();
+    let scored = read_positions(&name, &bytes)?.into_iter().map(|ScoredGame { game, scores }| (game, scores));
+    let (games, scores): (Vec<Game>, Vec<_>) = scored.unzip();
     if review_limits.is_some() {
         check_games(&name, &games)?;
     }
@@ -126,11 +132,13 @@ fn run(
     let stopwatch = Stopwatch::start();
     let analyzed = analyze(analysis, &chosen.model.model, &positions, context)?;
     let played = review_limits.map(|limits| review_games(limits, &chosen.model.model, &games, context)).transpose()?;
+    let exact = compare(&chosen.model.model, &positions, &scores, &analyzed, context)?;
     let total = Total {
         positions: positions.len(),
         nodes: analyzed.iter().map(|analyzed| analyzed.result.nodes).sum(),
         seconds: stopwatch.seconds(),
         cpu_seconds: stopwatch.processor_seconds(),
+        exact,
     };
     let positions = games.iter().zip(&analyzed).map(|(game, analyzed)| position_value(&game.latest(), analyzed));
     let mut positions: Vec<PositionValue> = positions.collect();
@@ -212,15 +220,29 @@ fn describe(values: &Values) -> String {
     let reviews = played.map(|(number, played)| describe_review(number, played));
     let reviews: String = depth.into_iter().chain(reviews).collect();
     format!(
-        "{}\n{}{reviews}{} with {}, {}, {:.2} s, {:.2} CPU s",
+        "{}\n{}{reviews}{} with {}, {}, {:.2} s, {:.2} CPU s{}",
         table(names, (1..).zip(&values.positions).map(row)),
         moves.collect::<String>(),
         counted(total.positions as u64, "position"),
         values.model,
         counted(total.nodes, "node"),
         total.seconds,
-        total.cpu_seconds
+        total.cpu_seconds,
+        total.exact.as_ref().map(describe_exact).unwrap_or_default()
     )
+}
+
+/// The line about the exact scores that the file lists.
+fn describe_exact(exact: &ExactComparison) -> String {
+    let &ExactComparison { positions, mae, bias, best_moves, best_move_positions } = exact;
+    let counted = counted(positions as u64, "position");
+    let with_moves = match best_move_positions {
+        count if count == positions => String::new(),
+        count => format!(" of {}", thousands(count as u64)),
+    };
+    let best_moves = best_moves.map(|share| format!(", best move in {:.1} %{with_moves}", 100.0 * share));
+    let best_moves = best_moves.unwrap_or_default();
+    format!("\nexact scores for {counted}: mean absolute error {mae:.2} discs, bias {bias:+.2}{best_moves}")
 }
 
 /// The moves of a position, best first, with their values and, in brackets, their values in the order of the search.

@@ -31,7 +31,10 @@ pub(in crate::cli) struct ModelArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma eval positions.obf --model builtin:square-weights --depth 8 --moves --json")]
+#[command(
+    after_help = "If the file lists exact scores of moves, as OBF can, the mean absolute error, the bias and the share of best \
+                  moves follow.\n\nExample: renma eval positions.obf --model builtin:square-weights --depth 8 --moves --json"
+)]
 pub(in crate::cli) struct EvalArguments {
     #[command(flatten)]
     pub(in crate::cli) positions: PositionsArguments,

@@ -1,0 +1,200 @@
+//! Values of positions against exact scores, which a file lists for their moves.
+
+use super::analysis::Analyzed;
+use crate::artifact::Model;
+use crate::engine::board::notation::MoveScore;
+use crate::engine::{Depth, Limits, Position, Score, Searcher, Square};
+use crate::pipeline::{Context, StageError};
+use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
+use serde::Serialize;
+
+/// Static values need no transposition table.
+const TABLE_BITS: u8 = 0;
+
+/// How far values are from exact scores, and how often a best move was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ExactComparison {
+    /// Those with exact scores.
+    pub positions: usize,
+    /// The mean absolute error, in discs.
+    pub mae: f64,
+    /// The mean of value minus exact score, in discs.
+    pub bias: f64,
+    /// The share of `best_move_positions` in which the chosen move has the best score; `None` without such positions.
+    pub best_moves: Option<f64>,
+    /// Positions with exact scores and a legal move.
+    pub best_move_positions: usize,
+}
+
+/// A position of which a file lists at least one score.
+struct ScoredPosition<'a> {
+    position: Position,
+    scores: &'a [MoveScore],
+    /// The best listed score.
+    exact: Score,
+    analyzed: &'a Analyzed,
+}
+
+impl ScoredPosition<'_> {
+    /// The move that the search chose; else, for a static value, the move with the best static value after it, which
+    /// [`Searcher::move_values`] puts first. `None` where there is no legal move.
+    fn chosen_move(&self, searcher: &mut Searcher<'_>) -> Result<Option<Square>, StageError> {
+        if let Some(square) = self.analyzed.result.best_move {
+            return Ok(Some(square));
+        }
+        let (values, _) = searcher.move_values(self.position, Limits::full_width(Depth(0)))?;
+        Ok(values.first().map(|value| value.square))
+    }
+
+    /// Whether no listed score is better than that of the chosen move; `None` where there is no legal move.
+    fn has_best_move(&self, searcher: &mut Searcher<'_>) -> Result<Option<bool>, StageError> {
+        let chosen = self.chosen_move(searcher)?;
+        let mut best = self.scores.iter().filter(|listed| Score::from(listed.discs) == self.exact);
+        Ok(chosen.map(|chosen| best.any(|listed| listed.square == Some(chosen))))
+    }
+}
+
+/// Compares what was found for positions with the scores that a file lists for the moves of each; `None` if it lists none. The
+/// exact score of a position is the best one listed.
+///
+/// # Errors
+///
+/// [`StageError::Interrupted`], or threads that cannot be started.
+pub fn compare(
+    model: &Model,
+    positions: &[Position],
+    listed: &[Vec<MoveScore>],
+    analyzed: &[Analyzed],
+    context: Context<'_>,
+) -> Result<Option<ExactComparison>, StageError> {
+    let found = positions.iter().zip(listed).zip(analyzed);
+    let scored = found.filter_map(|((&position, scores), analyzed)| {
+        let exact = scores.iter().map(|listed| listed.discs).max()?.into();
+        Some(ScoredPosition { position, scores, exact, analyzed })
+    });
+    let scored: Vec<ScoredPosition<'_>> = scored.collect();
+    if scored.is_empty() {
+        return Ok(None);
+    }
+    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
+    let has_best_move = || {
+        let found = scored.par_iter().map_init(new_searcher, |searcher, scored| {
+            context.check()?;
+            scored.has_best_move(searcher)
+        });
+        found.collect::<Result<Vec<Option<bool>>, StageError>>()
+    };
+    let has_best_move: Vec<bool> = context.pool()?.install(has_best_move)?.into_iter().flatten().collect();
+    // The sums are those of integers, so their order does not matter.
+    let errors = scored.iter().map(|scored| i64::from(scored.analyzed.result.score.0) - i64::from(scored.exact.0));
+    let mean = |sum: i64| Score::in_discs(sum as f64 / scored.len() as f64);
+    let best_moves = has_best_move.iter().filter(|&&is_best| is_best).count();
+    Ok(Some(ExactComparison {
+        positions: scored.len(),
+        mae: mean(errors.clone().map(i64::abs).sum()),
+        bias: mean(errors.sum()),
+        best_moves: (!has_best_move.is_empty()).then(|| best_moves as f64 / has_best_move.len() as f64),
+        best_move_positions: has_best_move.len(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::{Builtin, LoadedModel};
+    use crate::engine::SearchResult;
+    use crate::exchange::positions::read_positions;
+    use crate::pipeline::{Host, Progress};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    struct Nobody;
+
+    impl Host for Nobody {}
+
+    impl Progress for Nobody {
+        fn begin(&self, _: &str, _: u64, _: &str) {}
+        fn advance(&self, _: u64) {}
+        fn end(&self) {}
+    }
+
+    const START: &str = "---------------------------OX------XO---------------------------";
+    /// Black has no move, white has one.
+    const PASS: &str = "OX--------------------------------------------------------------";
+
+    fn analyzed(millidiscs: i32, best_move: Option<&str>) -> Analyzed {
+        let result = SearchResult {
+            score: Score(millidiscs),
+            best_move: best_move.map(|name| name.parse().unwrap()),
+            depth: Depth(1),
+            exact: false,
+            nodes: 1,
+            line: Vec::new(),
+            complete: true,
+            stopped: false,
+        };
+        Analyzed { result, moves: None, seconds: 0.0 }
+    }
+
+    fn compared(lines: &[String], analyzed: &[Analyzed]) -> Option<ExactComparison> {
+        let scored = read_positions(Path::new("a"), lines.join("\n").as_bytes()).unwrap();
+        let positions: Vec<Position> = scored.iter().map(|scored| scored.game.latest().position).collect();
+        let listed: Vec<Vec<MoveScore>> = scored.into_iter().map(|scored| scored.scores).collect();
+        let model = LoadedModel::builtin(Builtin::SquareWeights).model;
+        let never = AtomicBool::new(false);
+        let context = Context { threads: 2, stop: &never, budget_spent: &never, progress: &Nobody, host: &Nobody };
+        compare(&model, &positions, &listed, analyzed, context).unwrap()
+    }
+
+    #[test]
+    fn figures_are_means_over_the_positions_with_scores() {
+        let lines = [
+            format!("{START} X; d3:-6; c4:+2; f5:+2; e6:-8; --:-127;"),
+            format!("{START} X; e6:-4; --:-127; d3:-6;"),
+            format!("{START} X; --:-127;"),
+            format!("{START} X;"),
+            format!("{PASS} X; pa:+3;"),
+            format!("{START} X; d3:+5;"),
+        ];
+        // Errors of +1.5, -6, +0.25 and +0.25 discs; one of two best moves, a worse move, a pass, and the best move.
+        let values = [
+            analyzed(3_500, Some("f5")),
+            analyzed(-10_000, Some("d3")),
+            analyzed(60_000, Some("d3")),
+            analyzed(-60_000, None),
+            analyzed(3_250, None),
+            analyzed(5_250, Some("d3")),
+        ];
+        let expected =
+            ExactComparison { positions: 4, mae: 2.0, bias: -1.0, best_moves: Some(2.0 / 3.0), best_move_positions: 3 };
+        assert_eq!(compared(&lines, &values), Some(expected));
+    }
+
+    #[test]
+    fn a_move_that_is_not_listed_is_not_a_best_one() {
+        let found = compared(&[format!("{START} X; d3:+2;")], &[analyzed(2_000, Some("c4"))]).unwrap();
+        assert_eq!((found.mae, found.bias, found.best_moves), (0.0, 0.0, Some(0.0)));
+    }
+
+    #[test]
+    fn a_pass_counts_for_the_errors_alone() {
+        let found = compared(&[format!("{PASS} X; --:-1;")], &[analyzed(500, None)]).unwrap();
+        assert_eq!((found.mae, found.bias, found.best_moves, found.best_move_positions), (1.5, 1.5, None, 0));
+    }
+
+    #[test]
+    fn without_a_search_the_move_is_the_one_with_the_best_static_value_after_it() {
+        // Black has d3, white d2 and e3. After d1 black's weights are 5 - 5 + 3 and white's 3; after f3 15 + 3 + 3 and -5.
+        let board = format!("{}O-------XO{}", "-".repeat(11), "-".repeat(43));
+        for (listed, expected) in [("d1:+2; f3:+4;", 1.0), ("d1:+4; f3:+2;", 0.0)] {
+            let found = compared(&[format!("{board} X; {listed}")], &[analyzed(0, None)]).unwrap();
+            assert_eq!(found.best_moves, Some(expected), "{listed}");
+        }
+    }
+
+    #[test]
+    fn without_scores_there_is_nothing_to_compare() {
+        let lines = [format!("{START} X; --:-127;"), "f5d6".to_owned()];
+        assert_eq!(compared(&lines, &[analyzed(0, None), analyzed(0, None)]), None);
+    }
+}
