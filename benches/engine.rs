@@ -6,7 +6,10 @@ use divan::Bencher;
 use renma::artifact::{Builtin, NEVER};
 use renma::engine::board::perft::perft;
 use renma::engine::eval::builtin;
-use renma::engine::{Depth, KernelChoice, Limits, MpcTable, Position, Searcher, Squares};
+use renma::engine::{
+    Depth, Evaluation, KernelChoice, Limits, MpcLevel, MpcTable, Position, Searcher, Squares, VectorShape,
+};
+use std::sync::Arc;
 
 const TABLE_BITS: u8 = 16;
 
@@ -80,6 +83,27 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
         searcher.clear();
         searcher.search(position, Limits::full_width(Depth(1))).nodes
     });
+}
+
+/// The same nodes with vectors of so many components, all zero: what they cost. Twelve positions to depth 10 with selective cuts,
+/// as in a match.
+#[divan::bench(args = [0, 8, 16, 32])]
+fn depth_10_with_vectors(bencher: Bencher<'_, '_>, size: u8) {
+    let model = Builtin::Champion.model();
+    let set = (**model.evaluation.set()).clone().with_vectors(VectorShape { size, ..VectorShape::none() });
+    let evaluation = Evaluation::new(Arc::new(set.expect("it has 57 terms")), model.evaluation.weights().to_vec());
+    let evaluation = evaluation.expect("its mirrors are equal");
+    let mut searcher = Searcher::new(&evaluation, &model.mpc, TABLE_BITS);
+    let mut search = || {
+        let positions = (20..32).map(position);
+        let searched = positions.map(|position| {
+            searcher.clear();
+            searcher.search(position, Limits { mpc: MpcLevel::P87, ..Limits::full_width(Depth(10)) }).nodes
+        });
+        searched.sum::<u64>()
+    };
+    let nodes = search();
+    bencher.counter(divan::counter::ItemsCount::new(nodes)).bench_local(search);
 }
 
 /// The plain walk of a position in the middle of the game.

@@ -17,7 +17,7 @@ pub use board::square::{Square, SquareError, Squares};
 pub use board::symmetry::Symmetry;
 pub use eval::evaluation::Evaluation;
 pub use eval::number::{Counted, Number, Side};
-pub use eval::pattern_set::{EMPTIES_MAX, Pattern, PatternKind, PatternSet};
+pub use eval::pattern_set::{EMPTIES_MAX, Pattern, PatternKind, PatternSet, VectorShape};
 pub use game::{Forbidden, Game, IllegalMove, Ply, Turn};
 pub use score::{Discs, Score};
 pub use search::depth::Depth;

@@ -5,4 +5,5 @@ pub mod evaluation;
 pub mod features;
 pub(in crate::engine) mod incremental;
 pub mod number;
+pub mod pairs;
 pub mod pattern_set;

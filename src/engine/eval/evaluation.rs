@@ -1,19 +1,24 @@
-//! A pattern set with its weights.
+//! A pattern set with its weights and vectors.
 
 use super::features::features;
 use super::incremental::Incremental;
-use super::pattern_set::PatternSet;
+use super::pairs::pairs_value;
+use super::pattern_set::{COMPONENT_MAX, PatternSet, VECTOR_SIZE_MAX};
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 use std::sync::Arc;
 
-/// Weights for every feature of every phase, mirrors equal.
+/// Weights for every feature of every phase and vectors for every feature of every group of phases, mirrors equal.
+///
+/// The value of a position is Σ wᵢ + ½(|Σ vᵢ|² − Σ|vᵢ|²) over its features: the weights, and the products of the vectors of
+/// all pairs (Rendle, "Factorization machines", 2010).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Evaluation {
     set: Arc<PatternSet>,
     weights: Vec<i16>, // [phase][feature]
-    /// The same weights, laid out for the search.
+    vectors: Vec<i8>,  // [group][feature][component]
+    /// The same, laid out for the search.
     pub(in crate::engine) incremental: Arc<Incremental>,
 }
 
@@ -36,15 +41,50 @@ pub enum EvaluationError {
         /// Counted from 0 within the phase.
         feature: usize,
     },
+    /// There is not one vector per feature and group.
+    #[error("{found} components of vectors: {expected} expected")]
+    ComponentCount {
+        /// Groups times features times the size of a vector.
+        expected: usize,
+        /// The number of components.
+        found: usize,
+    },
+    /// A component is out of range.
+    #[error("group {group}, feature {feature}: a component is beyond ±{COMPONENT_MAX}")]
+    Component {
+        /// Counted from 0.
+        group: usize,
+        /// Counted from 0 within the group.
+        feature: usize,
+    },
+    /// Two mirrors of one configuration have different vectors.
+    #[error("group {group}, feature {feature}: its mirror has another vector")]
+    VectorMirror {
+        /// Counted from 0.
+        group: usize,
+        /// Counted from 0 within the group.
+        feature: usize,
+    },
 }
 
 impl Evaluation {
-    /// Joins weights `[phase][feature]`, in millidiscs, to their pattern set.
+    /// Joins weights `[phase][feature]`, in millidiscs, to their pattern set. If it has vectors, they are zero.
     ///
     /// # Errors
     ///
     /// A wrong count, or mirrors that differ.
     pub fn new(set: Arc<PatternSet>, weights: Vec<i16>) -> Result<Self, EvaluationError> {
+        let vectors = vec![0; set.component_count()];
+        Self::with_vectors(set, weights, vectors)
+    }
+
+    /// Joins weights `[phase][feature]`, in millidiscs, and vectors `[group][feature][component]`, in units of half the root of a
+    /// millidisc, to their pattern set.
+    ///
+    /// # Errors
+    ///
+    /// A wrong count, a component out of range, or mirrors that differ.
+    pub fn with_vectors(set: Arc<PatternSet>, weights: Vec<i16>, vectors: Vec<i8>) -> Result<Self, EvaluationError> {
         let expected = set.phase_count() * set.feature_count();
         if weights.len() != expected {
             return Err(EvaluationError::Count { expected, found: weights.len() });
@@ -56,15 +96,15 @@ impl Evaluation {
                 }
             }
         }
-        let incremental = Arc::new(Incremental::new(&set, &weights));
-        Ok(Self { set, weights, incremental })
+        check_vectors(&set, &vectors)?;
+        let incremental = Arc::new(Incremental::new(&set, &weights, &vectors));
+        Ok(Self { set, weights, vectors, incremental })
     }
 
-    /// Every weight zero.
+    /// Every weight and vector zero.
     pub fn zero(set: Arc<PatternSet>) -> Self {
         let weights = vec![0; set.phase_count() * set.feature_count()];
-        let incremental = Arc::new(Incremental::new(&set, &weights));
-        Self { set, weights, incremental }
+        Self::new(set, weights).expect("there is one zero for each weight")
     }
 
     #[expect(missing_docs, reason = "the type says it")]
@@ -84,9 +124,58 @@ impl Evaluation {
         &self.weights[self.set.phase(empties) * count..][..count]
     }
 
-    /// The plain sum of the weights of a position's features, not clamped.
-    pub fn static_value(&self, position: Position) -> Score {
-        let weights = self.phase_weights(position.empties());
-        Score(features(&self.set, position).map(|feature| i32::from(weights[feature])).sum())
+    /// The vectors `[group][feature][component]`, in units of half the root of a millidisc; none if their size is 0.
+    pub fn vectors(&self) -> &[i8] {
+        &self.vectors
     }
+
+    /// The vectors of the group of a position with this many empty squares.
+    #[inline]
+    pub fn group_vectors(&self, empties: u8) -> &[i8] {
+        let count = self.set.feature_count() * self.set.vector_size();
+        &self.vectors[self.set.group(empties) * count..][..count]
+    }
+
+    /// The value of a position, not clamped.
+    pub fn static_value(&self, position: Position) -> Score {
+        self.value_of(position.empties(), features(&self.set, position))
+    }
+
+    /// The value of a position with this many empty squares and these features of its phase, not clamped.
+    pub fn value_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> Score {
+        let (weights, vectors, size) =
+            (self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size());
+        let (mut value, mut sums, mut squares) = (0, [0_i32; VECTOR_SIZE_MAX as usize], 0);
+        for feature in features {
+            value += i32::from(weights[feature]);
+            for (sum, &component) in sums.iter_mut().zip(&vectors[feature * size..][..size]) {
+                *sum += i32::from(component);
+                squares += i32::from(component) * i32::from(component);
+            }
+        }
+        let squared_sum: i32 = sums.iter().map(|sum| sum * sum).sum();
+        Score(value + pairs_value(squared_sum, squares))
+    }
+}
+
+fn check_vectors(set: &PatternSet, vectors: &[i8]) -> Result<(), EvaluationError> {
+    let (expected, found, size) = (set.component_count(), vectors.len(), set.vector_size());
+    if found != expected {
+        return Err(EvaluationError::ComponentCount { expected, found });
+    }
+    if size == 0 {
+        return Ok(());
+    }
+    for (group, vectors) in vectors.chunks_exact(set.feature_count() * size).enumerate() {
+        let vector = |feature: usize| &vectors[feature * size..][..size];
+        for (feature, &canonical) in set.canonical().iter().enumerate() {
+            if vector(feature).iter().any(|component| COMPONENT_MAX.unsigned_abs() < component.unsigned_abs()) {
+                return Err(EvaluationError::Component { group, feature });
+            }
+            if vector(feature) != vector(canonical as usize) {
+                return Err(EvaluationError::VectorMirror { group, feature });
+            }
+        }
+    }
+    Ok(())
 }

@@ -7,6 +7,7 @@
 mod avx2;
 mod block;
 mod portable;
+mod vectors;
 
 use super::number::{Number, Side};
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
@@ -15,6 +16,7 @@ use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
 use block::{Block, Change, Tables};
+use vectors::Vectors;
 
 /// The blocks of [`LANES`] that an accumulator has room for.
 const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
@@ -33,7 +35,7 @@ impl Accumulator {
     pub(in crate::engine) const ZERO: Self = Self { blocks: [Block::ZERO; BLOCKS_MAX] };
 }
 
-/// Weights laid out for updates by moves.
+/// Weights and vectors laid out for updates by moves.
 #[derive(Debug)]
 pub(in crate::engine) struct Incremental {
     block_count: usize,
@@ -46,25 +48,31 @@ pub(in crate::engine) struct Incremental {
     phase_begin: [usize; 65],      // [empties] -> where its phase begins in `weights`
     constant: [i32; 65],           // [empties] -> the sum of the parity weights
     numbers: Vec<(Number, usize)>, // all but parity, each with where its table begins within a phase
+    vectors: Option<Vectors>,
 }
 
 impl Incremental {
-    /// Lays out weights `[phase][feature]` of a set.
-    pub(in crate::engine) fn new(set: &PatternSet, weights: &[i16]) -> Self {
+    /// Lays out weights `[phase][feature]` and vectors `[group][feature][component]` of a set.
+    pub(in crate::engine) fn new(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> Self {
+        let places = places(set);
         let block_count = set.block_count();
         let phase_size = set.feature_count() + 1;
         let counts = set.numbers().iter().filter(|(number, _)| *number != Number::Parity);
+        let vectors = Vectors::new(set, weights, vectors, &places);
+        // Beside vectors, weights have another layout.
+        let packed = if vectors.is_some() { Vec::new() } else { pack_weights(set, weights, &places, phase_size) };
         let mut this = Self {
             block_count,
             start: vec![Block::ZERO; block_count],
             swap: vec![Block::ZERO; block_count],
             steps: set.steps[..64 * block_count].iter().map(|&steps| Block(steps)).collect(),
             tables: vec![Tables([0; LANES]); block_count],
-            weights: pack_weights(set, weights, phase_size),
+            weights: packed,
             phase_size,
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
             numbers: counts.map(|&(number, offset)| (number, 1 + offset)).collect(),
+            vectors,
         };
         for (index, instance) in set.instances().iter().enumerate() {
             let (block, lane) = (index / LANES, index % LANES);
@@ -145,7 +153,7 @@ impl Incremental {
         }
     }
 
-    /// The static value of a position from its accumulator and the legal moves of its side to move; equals the walk's sum.
+    /// The static value of a position from its accumulator and the legal moves of its side to move; equals the walk's.
     #[inline(always)]
     pub(in crate::engine) fn value<K: Kernel>(
         &self,
@@ -153,6 +161,10 @@ impl Incremental {
         position: Position,
         moves: u64,
     ) -> Score {
+        if let Some(vectors) = &self.vectors {
+            let blocks = (&accumulator.blocks[..self.block_count], &self.tables[..]);
+            return vectors::value::<K>(vectors, blocks, position, moves);
+        }
         let empties = usize::from(position.empties());
         let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
@@ -173,14 +185,18 @@ kernel_entry! {
 
 #[inline(always)]
 fn numbers_sum_body<K: Kernel>(numbers: &[(Number, usize)], weights: &[i16], position: Position, moves: u64) -> i32 {
-    let weight = |&(number, begin): &(Number, usize)| {
-        let index = number.index(position, |side| match side {
-            Side::Own => moves,
-            Side::Opponent => position.pass().legal_moves_by::<K>(),
-        });
-        i32::from(weights[begin + index])
-    };
+    let weight = |number: &(Number, usize)| i32::from(weights[number_place::<K>(number, position, moves)]);
     numbers.iter().map(weight).sum()
+}
+
+/// The place of a number of a position, where its table begins at `begin`.
+#[inline(always)]
+fn number_place<K: Kernel>(&(number, begin): &(Number, usize), position: Position, moves: u64) -> usize {
+    let index = number.index(position, |side| match side {
+        Side::Own => moves,
+        Side::Opponent => position.pass().legal_moves_by::<K>(),
+    });
+    begin + index
 }
 
 /// The first `BLOCKS` of at least as many blocks.
@@ -189,8 +205,8 @@ fn blocks<const BLOCKS: usize>(blocks: &[Block]) -> &[Block; BLOCKS] {
     blocks.first_chunk().expect("every part of an accumulator has `block_count` blocks")
 }
 
-/// The weights of each phase after a zero, those of a pattern of squares by their renumbered configurations.
-fn pack_weights(set: &PatternSet, weights: &[i16], phase_size: usize) -> Vec<i16> {
+/// The place of each feature after a zero, that of a pattern of squares by its renumbered configuration.
+fn places(set: &PatternSet) -> Vec<usize> {
     let places = set.patterns().iter().enumerate().flat_map(|(index, pattern)| {
         let begin = 1 + set.offset(index);
         (0..pattern.configuration_count()).map(move |configuration| match &pattern.kind {
@@ -198,7 +214,11 @@ fn pack_weights(set: &PatternSet, weights: &[i16], phase_size: usize) -> Vec<i16
             PatternKind::Number(_) => begin + configuration,
         })
     });
-    let places: Vec<usize> = places.collect();
+    places.collect()
+}
+
+/// The weights of each phase at their places.
+fn pack_weights(set: &PatternSet, weights: &[i16], places: &[usize], phase_size: usize) -> Vec<i16> {
     let mut packed = vec![0; set.phase_count() * phase_size + INDICES];
     for (packed, weights) in packed.chunks_exact_mut(phase_size).zip(weights.chunks_exact(set.feature_count())) {
         places.iter().zip(weights).for_each(|(&place, &weight)| packed[place] = weight);
@@ -258,7 +278,7 @@ unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tab
 mod tests {
     use super::super::evaluation::Evaluation;
     use super::super::number::Counted;
-    use super::super::pattern_set::Pattern;
+    use super::super::pattern_set::{Pattern, VectorShape};
     use super::*;
     use crate::engine::board::kernel::{KernelChoice, with_kernel};
     use std::sync::Arc;
@@ -285,13 +305,42 @@ mod tests {
             }));
         }
         let set = PatternSet::new("test", patterns, phase_empties_max).unwrap();
+        let shape = VectorShape { size: [0, 3, 8, 16, 21, 32][seed as usize % 6], empties_max: vec![60, 31] };
+        let set = set.clone().with_vectors(shape).unwrap_or(set);
         let mut next = numbers(seed);
         let mut weights = Vec::new();
         for _ in 0..set.phase_count() {
             let phase: Vec<i16> = (0..set.feature_count()).map(|_| next() as i16).collect();
             weights.extend(set.canonical().iter().map(|&canonical| phase[canonical as usize]));
         }
-        Evaluation::new(Arc::new(set), weights).unwrap()
+        let mut vectors = Vec::new();
+        for _ in 0..set.group_count() {
+            let group: Vec<Vec<i8>> = (0..set.feature_count())
+                .map(|_| (0..set.vector_size()).map(|_| (next() % 63) as i8 - 31).collect())
+                .collect();
+            vectors.extend(set.canonical().iter().flat_map(|&canonical| &group[canonical as usize]));
+        }
+        Evaluation::with_vectors(Arc::new(set), weights, vectors).unwrap()
+    }
+
+    #[test]
+    fn the_largest_vectors_and_weights_equal_the_walk() {
+        // 128 instances, parity and six counts.
+        let others = ["b1", "c1", "d1", "e1", "f1", "g1", "c2", "d2", "e2", "f2", "g2", "d3", "e3", "f3", "g3", "e4"];
+        let lists = others.map(|other| format!("a1 {other}"));
+        let small = evaluation(&lists.each_ref().map(String::as_str), vec![60], 1);
+        assert_eq!(small.set().features_per_position(), 135);
+        for component in [31, -31] {
+            let shape = VectorShape { size: 32, ..VectorShape::none() };
+            let set = Arc::new((**small.set()).clone().with_vectors(shape).unwrap());
+            let (weights, vectors) = (vec![i16::MAX; set.feature_count()], vec![component; set.component_count()]);
+            let evaluation = Evaluation::with_vectors(Arc::clone(&set), weights, vectors).unwrap();
+            let expected = 31 * 31 * 32 * 135 * 134 / 8 + 32_767 * 135;
+            assert_eq!(evaluation.static_value(Position::START).0, expected);
+            for kernel in KernelChoice::all() {
+                assert!(50 < with_kernel!(kernel, compare_game(&evaluation, 1)));
+            }
+        }
     }
 
     const LARGE: &str = "a1 b1 c1 d1 e1 f1 g1 h1 b2 g2";

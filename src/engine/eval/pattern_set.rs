@@ -21,6 +21,27 @@ pub const NUMBERS_MAX: usize = 8;
 /// The most weights over all phases: a table of 128 MiB, enough for 61 phases of 18 patterns of 10 squares.
 pub const WEIGHTS_MAX: usize = 1 << 26;
 
+/// The most components of a vector.
+pub const VECTOR_SIZE_MAX: u8 = 32;
+
+/// A squared sum of vectors, shifted right by this, is half of it in millidiscs: a component is in units of half the root of a
+/// millidisc.
+pub const PRODUCT_SHIFT: u32 = 3;
+
+/// The most components over all groups: 1 GiB.
+pub const COMPONENTS_MAX: usize = 1 << 30;
+
+/// The largest component of a vector, and the smallest is its opposite: four of them add up within 8 bits.
+pub const COMPONENT_MAX: i8 = 31;
+
+/// The sums of a position's features stay within 32 bits: the squared sum of its vectors, and its weights in the unit of products.
+const _: () = {
+    let terms = (INSTANCES_MAX + NUMBERS_MAX) as u64;
+    let sum = COMPONENT_MAX as u64 * terms;
+    let weights = terms * ((i16::MAX as u64) << PRODUCT_SHIFT);
+    assert!(VECTOR_SIZE_MAX as u64 * sum * sum + weights <= i32::MAX as u64);
+};
+
 /// The number of empty squares at the start of a game.
 pub const EMPTIES_MAX: u8 = 60;
 
@@ -65,6 +86,22 @@ pub struct Instance {
     pub offset: usize,
 }
 
+/// The vectors that stand beside the weights of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VectorShape {
+    /// Components per feature, up to [`VECTOR_SIZE_MAX`]; 0 if there are none.
+    pub size: u8,
+    /// The largest number of empty squares of each group of phases that share vectors, descending; each is that of a phase.
+    pub empties_max: Vec<u8>,
+}
+
+impl VectorShape {
+    /// No vectors: values are plain sums of weights.
+    pub fn none() -> Self {
+        Self { size: 0, empties_max: vec![EMPTIES_MAX] }
+    }
+}
+
 /// A checked set of patterns with its phases.
 ///
 /// A *feature* is a configuration of a pattern: features of one phase are numbered from 0, pattern after pattern.
@@ -78,6 +115,8 @@ pub struct PatternSet {
     numbers: Vec<(Number, usize)>, // with the feature of index 0
     canonical: Vec<u32>,           // [feature] -> the smallest mirror of it
     phase_of_empties: [u8; 65],    // [empties] -> phase
+    vectors: VectorShape,
+    group_of_empties: [u8; 65], // [empties] -> group of phases that share vectors
     /// What a disc of the side to move on each square adds to each instance's index; a disc of the opponent adds twice as much. A
     /// last square, beyond those of the board, adds nothing.
     pub(in crate::engine) steps: Vec<[u16; LANES]>, // [square][block]
@@ -111,6 +150,17 @@ pub enum PatternSetError {
         "the first phase must begin with 60 empty squares, which are 4 discs, and each other phase later in the game"
     )]
     Phases,
+    #[error("vectors of {0} components: at most {VECTOR_SIZE_MAX}")]
+    VectorSize(u8),
+    #[error(
+        "the first group of phases that share vectors must begin with 60 empty squares, and each other group later in the game, where a phase begins"
+    )]
+    VectorGroups,
+    #[error(
+        "{groups} groups of {features} features with {size} components make {}: at most {COMPONENTS_MAX}",
+        groups * features * usize::from(*size)
+    )]
+    Components { groups: usize, features: usize, size: u8 },
 }
 
 impl PatternSet {
@@ -162,8 +212,10 @@ impl PatternSet {
         Ok(Self {
             name: name.to_owned(),
             patterns,
-            phase_of_empties: phases_by_empties(&phase_empties_max),
+            phase_of_empties: ranges_by_empties(&phase_empties_max),
             phase_empties_max,
+            vectors: VectorShape::none(),
+            group_of_empties: [0; 65],
             offsets,
             steps,
             lane_offsets,
@@ -171,6 +223,28 @@ impl PatternSet {
             numbers,
             canonical,
         })
+    }
+
+    /// The same set with vectors beside the weights.
+    ///
+    /// # Errors
+    ///
+    /// A shape that does not fit the set.
+    pub fn with_vectors(self, vectors: VectorShape) -> Result<Self, PatternSetError> {
+        let VectorShape { size, empties_max } = &vectors;
+        if VECTOR_SIZE_MAX < *size {
+            return Err(PatternSetError::VectorSize(*size));
+        }
+        let descending = empties_max.windows(2).all(|pair| pair[1] < pair[0]);
+        let begins_phases = empties_max.iter().all(|most| self.phase_empties_max.contains(most));
+        if empties_max.first() != Some(&EMPTIES_MAX) || !descending || !begins_phases {
+            return Err(PatternSetError::VectorGroups);
+        }
+        let (groups, features, size) = (empties_max.len(), self.feature_count(), *size);
+        if COMPONENTS_MAX < groups * features * usize::from(size) {
+            return Err(PatternSetError::Components { groups, features, size });
+        }
+        Ok(Self { group_of_empties: ranges_by_empties(empties_max), vectors, ..self })
     }
 
     #[expect(missing_docs, reason = "the name says it")]
@@ -234,7 +308,34 @@ impl PatternSet {
         self.phase_of_empties[empties as usize] as usize
     }
 
-    /// The smallest mirror of each feature, where the weight that its mirrors share is stored.
+    /// The vectors beside the weights.
+    pub const fn vectors(&self) -> &VectorShape {
+        &self.vectors
+    }
+
+    /// The number of components of each feature's vector; 0 if there are none.
+    #[inline]
+    pub const fn vector_size(&self) -> usize {
+        self.vectors.size as usize
+    }
+
+    /// The number of groups of phases that share vectors.
+    pub fn group_count(&self) -> usize {
+        self.vectors.empties_max.len()
+    }
+
+    /// The number of components of all vectors.
+    pub fn component_count(&self) -> usize {
+        self.group_count() * self.feature_count() * self.vector_size()
+    }
+
+    /// The group of a position with this many empty squares.
+    #[inline]
+    pub const fn group(&self, empties: u8) -> usize {
+        self.group_of_empties[empties as usize] as usize
+    }
+
+    /// The smallest mirror of each feature, where the weight and the vector that its mirrors share are stored.
     pub fn canonical(&self) -> &[u32] {
         &self.canonical
     }
@@ -323,10 +424,10 @@ fn canonical_configurations(squares: &[Square]) -> Vec<u32> {
         .collect()
 }
 
-/// Boards with more empty squares than a game begins with belong to the first phase.
-fn phases_by_empties(phase_empties_max: &[u8]) -> [u8; 65] {
+/// The range of each number of empty squares. Boards with more of them than a game begins with belong to the first range.
+fn ranges_by_empties(empties_max: &[u8]) -> [u8; 65] {
     std::array::from_fn(|empties| {
-        let begun = phase_empties_max.iter().filter(|&&most| empties <= usize::from(most)).count();
+        let begun = empties_max.iter().filter(|&&most| empties <= usize::from(most)).count();
         begun.saturating_sub(1) as u8
     })
 }
@@ -392,6 +493,25 @@ mod tests {
         let error = set(19, 61).unwrap_err();
         assert_eq!(error.to_string(), "61 phases of 1121931 features make 68437791 weights: at most 67108864");
         assert!(set(11, 60).is_ok(), "more than 612,000 weights a phase");
+    }
+
+    #[test]
+    fn a_set_with_too_many_components_is_refused_with_its_sizes() {
+        // Pairs of squares that a reflection swaps: every pattern has four instances.
+        let pairs = (1..=8).flat_map(|row| ["ah", "bg", "cf", "de"].map(|columns| (columns, row)));
+        let pairs: Vec<String> =
+            pairs.map(|(columns, row)| format!("{}{row} {}{row}", &columns[..1], &columns[1..])).collect();
+        let pattern =
+            |index: usize| Pattern { name: index.to_string(), kind: squares(&pairs[index..index + 5].join(" ")) };
+        let phases: Vec<u8> = (0..61).map(|phase| 60 - phase).collect();
+        let set = PatternSet::new("test", (0..16).map(pattern).collect(), phases.clone()).unwrap();
+        let shape = |groups: usize| VectorShape { size: 32, empties_max: phases[..groups].to_vec() };
+        let error = set.clone().with_vectors(shape(61)).unwrap_err();
+        let expected = "61 groups of 944784 features with 32 components make 1844218368: at most 1073741824";
+        assert_eq!(error.to_string(), expected);
+        let set = set.with_vectors(shape(35)).unwrap();
+        assert_eq!(set.component_count(), 1_058_158_080);
+        assert_eq!([64, 60, 59, 27, 26, 25, 0].map(|empties| set.group(empties)), [0, 0, 1, 33, 34, 34, 34]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Moves and sums in plain code, which the fast backends are tested against.
 
-use super::block::{Block, Change, Tables};
+use super::block::{Block, Change, Tables, Terms};
 
 #[inline(always)]
 pub(super) fn play<'a, const BLOCKS: usize>(
@@ -28,4 +28,16 @@ pub(super) fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, wei
         }
     }
     sum
+}
+
+/// The sum of weights and the squared length of the sum of vectors of `SIZE` components.
+#[inline(always)]
+pub(super) fn value<const SIZE: usize>(terms: &Terms<'_>) -> i32 {
+    let (vectors, _) = terms.components.as_chunks::<SIZE>();
+    let (mut weights, mut sums) = (0, [0_i32; SIZE]);
+    for &place in terms.places {
+        weights += terms.weights[place as usize];
+        sums.iter_mut().zip(vectors[place as usize]).for_each(|(sum, component)| *sum += i32::from(component));
+    }
+    weights + sums.iter().map(|sum| sum * sum).sum::<i32>()
 }
