@@ -25,12 +25,18 @@ use workspace::{ONE_PLY, Workspace, all_paths, files};
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/model");
 
 /// A draft of four weights, whose archive is small enough to try every bit of it.
-static DRAFT: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let text = "name = \"tiny\"\nphase_empties_max = [60]\n[[pattern]]\nname = \"corner\"\nsquares = \"a1\"\n";
-    let set = Arc::new(parse_features(text).unwrap());
+static DRAFT: LazyLock<Vec<u8>> = LazyLock::new(|| packed_draft("phase_empties_max = [60]"));
+
+/// The same with vectors.
+static PAIRED: LazyLock<Vec<u8>> = LazyLock::new(|| packed_draft("phase_empties_max = [60]\nvectors = 2"));
+
+fn packed_draft(keys: &str) -> Vec<u8> {
+    let text = format!("name = \"tiny\"\n{keys}\n[[pattern]]\nname = \"corner\"\nsquares = \"a1\"\n");
+    let set = Arc::new(parse_features(&text).unwrap());
     let weights: Vec<i16> = (0..set.feature_count()).map(|index| 100 * index as i16).collect();
+    let vectors = (0..set.component_count()).map(|place| 30 - 12 * place as i8).collect();
     let visits = vec![7; weights.len()];
-    let model = Model::draft(Evaluation::new(set, weights).unwrap(), visits);
+    let model = Model::draft(Evaluation::with_vectors(set, weights, vectors).unwrap(), visits);
     let origin = Origin {
         kind: ModelKind::Draft,
         stage: "train".into(),
@@ -44,7 +50,7 @@ static DRAFT: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let id = Registry::new(folder.path()).publish(&model, &origin).unwrap();
     packed(folder.path().join(id.to_string()).to_str().unwrap())
-});
+}
 
 /// The archive of a model.
 fn packed(name: &str) -> Vec<u8> {
@@ -151,6 +157,54 @@ fn every_command_with_a_model_takes_an_archive() {
 }
 
 #[test]
+fn vectors_come_back_from_an_archive_and_from_its_folder() {
+    let (folder, path) = written(&PAIRED);
+    let archive = read(&path).unwrap();
+    let names: Vec<&str> = archive.files().map(|(name, _)| name).collect();
+    assert_eq!(names, ["model.json", "features.toml", "weights.parquet", "vectors.parquet"]);
+    let expected = [30, 18, 6, -6, -18, -30];
+    assert_eq!(archive.model(&path).unwrap().evaluation.vectors(), expected);
+    assert!(packed(path.to_str().unwrap()) == *PAIRED);
+    archive.files().for_each(|(name, bytes)| fs::write(folder.path().join(name), bytes).unwrap());
+    assert_eq!(Model::read(folder.path()).unwrap().0.evaluation.vectors(), expected);
+    assert!(packed(folder.path().to_str().unwrap()) == *PAIRED);
+}
+
+#[test]
+fn a_document_lists_vectors_exactly_if_the_patterns_have_them() {
+    type Change = fn(&mut Vec<(String, EntryType, Vec<u8>)>);
+    let changes: [(&[u8], &str, Change); 3] = [
+        (&PAIRED, "model.json: it does not list vectors.parquet, and features.toml has vectors", |entries| {
+            entries[0].2 =
+                document_of(&PAIRED, |value| drop(value["files"].as_object_mut().unwrap().remove("vectors.parquet")));
+            entries.pop();
+        }),
+        (&DRAFT, "model.json: it lists vectors.parquet, and features.toml has no vectors", |entries| {
+            let vectors = entries_of(&PAIRED).pop().unwrap();
+            let entry = json!({"bytes": vectors.2.len(), "hash": ContentHash::of(&vectors.2)});
+            entries[0].2 = document(|value| value["files"]["vectors.parquet"] = entry);
+            entries.push(vectors);
+        }),
+        (&PAIRED, "vectors.parquet: its hash is not the one in model.json", |entries| entries[3].2[9] ^= 1),
+    ];
+    for (archive, words, change) in changes {
+        let mut entries = entries_of(archive);
+        change(&mut entries);
+        let (folder, path) = written(&tar(&entries));
+        let found = check_refused(&path, words);
+        assert!(found.contains(words), "{found}");
+        entries.iter().for_each(|(name, _, bytes)| fs::write(folder.path().join(name), bytes).unwrap());
+        let found = Model::read(folder.path()).unwrap_err().to_string();
+        assert!(found.contains(words), "{found}");
+    }
+    let mut entries = entries_of(&PAIRED);
+    entries[0].2 = document_of(&PAIRED, |value| value["files"]["vectors.parquet"]["bytes"] = json!(1_u64 << 32));
+    let (_folder, path) = written(&tar(&entries));
+    let found = check_refused(&path, "size");
+    assert!(found.contains("vectors.parquet: it has 4294967296 bytes, at most"), "{found}");
+}
+
+#[test]
 fn an_archive_that_ends_early_or_late_is_refused_at_every_byte() {
     let (_folder, path) = written(&DRAFT);
     assert!(read(&path).is_ok());
@@ -182,7 +236,11 @@ fn an_archive_with_any_flipped_bit_is_refused() {
 
 /// The document of the draft with a change and a new seal.
 fn document(change: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let (_folder, path) = written(&DRAFT);
+    document_of(&DRAFT, change)
+}
+
+fn document_of(archive: &[u8], change: impl FnOnce(&mut Value)) -> Vec<u8> {
+    let (_folder, path) = written(archive);
     let mut document = serde_json::to_value(&Archive::read(&path).unwrap().document).unwrap();
     change(&mut document);
     seal(&document).into_bytes()
@@ -190,7 +248,11 @@ fn document(change: impl FnOnce(&mut Value)) -> Vec<u8> {
 
 /// Name, type and bytes of the files of the draft.
 fn entries() -> Vec<(String, EntryType, Vec<u8>)> {
-    let (_folder, path) = written(&DRAFT);
+    entries_of(&DRAFT)
+}
+
+fn entries_of(archive: &[u8]) -> Vec<(String, EntryType, Vec<u8>)> {
+    let (_folder, path) = written(archive);
     let archive = Archive::read(&path).unwrap();
     archive.files().map(|(name, bytes)| (name.to_owned(), EntryType::Regular, bytes.to_vec())).collect()
 }

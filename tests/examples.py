@@ -13,9 +13,12 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parent.parent
 EXAMPLES = PROJECT / "examples/python"
 
-# Every kind of pattern: two, one and eight mirrors, more than one phase, each number for each side, small and absent caps.
+# Every kind of pattern: two, one and eight mirrors, more than one phase, each number for each side, small and absent caps; and
+# vectors, in fewer groups than there are phases.
 FEATURES = """name = "every-kind"
 phase_empties_max = [60, 44, 17]
+vectors = 5
+vector_empties_max = [60, 17]
 """ + "".join(f'\n[[pattern]]\nname = "P{number}"\n{text}\n' for number, text in enumerate([
     'squares = "a1 b1 c1 d1 e1 f1 g1 h1"', 'squares = "a1 b1 c1 a2"', 'squares = "c3 f3 c6 f6"', 'kind = "parity"',
     *(f'kind = "{kind}"\nside = "{side}"\n{cap}' for kind in ("mobility", "potential", "discs")

@@ -42,18 +42,29 @@ def number(boards, kind, side="own", cap=31):
 
 
 def evaluate(model, boards):
-    """The sum of the weights of all patterns, in the phase of each position."""
+    """The weights of all patterns, in the phase of each position, and the products of all pairs of their vectors."""
     features = tomllib.loads((Path(model) / "features.toml").read_text())
     weights = pl.read_parquet(Path(model) / "weights.parquet").partition_by("phase", "pattern", as_dict=True)
-    phases = np.sum((boards == 0).sum(axis=1)[:, None] <= features["phase_empties_max"], axis=1) - 1
-    values = np.zeros(len(boards), dtype=int)
+    size, vectors = features.get("vectors", 0), {}
+    if size > 0:
+        vectors = pl.read_parquet(Path(model) / "vectors.parquet").partition_by("group", "pattern", as_dict=True)
+    empties = (boards == 0).sum(axis=1)[:, None]
+    phases = np.sum(empties <= features["phase_empties_max"], axis=1) - 1
+    groups = np.sum(empties <= features.get("vector_empties_max", [60]), axis=1) - 1
+    values, squares, sums = (np.zeros(shape, dtype=int) for shape in (len(boards), len(boards), (len(boards), size)))
     for phase in np.unique(phases):
-        rows = boards[phases == phase]
+        rows, chosen = boards[phases == phase], phases == phase
         for name, pattern in [(pattern.pop("name"), pattern) for pattern in map(dict, features["pattern"])]:
             table = weights[phase, name]  # Its rows are in order of the index.
+            components = np.zeros((len(table), size), dtype=int)
+            if (learned := vectors.get((groups[chosen][0], name))) is not None:  # A vector without a row is zero.
+                components[np.searchsorted(table["index"], learned["index"])] = learned.select(pl.col("^component_.*$"))
             for index in instance_indices(rows, **pattern) if "squares" in pattern else [number(rows, **pattern)]:
-                values[phases == phase] += table["weight"].to_numpy()[np.searchsorted(table["index"], index)]
-    return values
+                places = np.searchsorted(table["index"], index)
+                values[chosen] += table["weight"].to_numpy()[places]
+                sums[chosen] += components[places]
+                squares[chosen] += (components[places] ** 2).sum(axis=1)
+    return values + (((sums**2).sum(axis=1) - squares) >> 3)
 
 
 print(*evaluate(sys.argv[1], read_obf(sys.argv[2])), sep="\n")

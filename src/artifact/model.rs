@@ -11,5 +11,6 @@ pub mod mpc_file;
 pub mod name;
 pub mod reference;
 pub mod registry;
+pub mod vectors_file;
 pub mod version;
 pub mod weights_file;

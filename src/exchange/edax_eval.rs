@@ -28,9 +28,12 @@ pub const EDAX_EVAL_FILE: FileKind = FileKind {
 ///
 /// # Errors
 ///
-/// Why the model cannot be written: it has other patterns.
+/// Why the model cannot be written: it has vectors, or other patterns.
 pub fn edax_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
     let set = evaluation.set();
+    if 0 < set.vector_size() {
+        return Err("the model has vectors: Edax has weights alone\ntrain one on configs/features/edax.toml".to_owned());
+    }
     check_patterns(set)?;
     let packed = packed_features(set);
     let mut bytes = Vec::with_capacity(SIZE);
@@ -92,7 +95,7 @@ fn edax_weight(weight: i16) -> i16 {
 mod tests {
     use super::*;
     use crate::artifact::publish::publish_bytes;
-    use crate::engine::Pattern;
+    use crate::engine::{Pattern, VectorShape};
     use std::sync::Arc;
 
     /// The shipped set with other phases.
@@ -191,6 +194,14 @@ mod tests {
                 format!("the model has the patterns `mine`: {difference}\ntrain one on configs/features/edax.toml");
             assert_eq!(refusal(patterns), expected);
         }
+    }
+
+    #[test]
+    fn a_model_with_vectors_is_refused() {
+        let vectors = VectorShape { size: 8, ..VectorShape::none() };
+        let set = edax_of(&[60]).with_vectors(vectors).unwrap();
+        let expected = "the model has vectors: Edax has weights alone\ntrain one on configs/features/edax.toml";
+        assert_eq!(edax_eval_bytes(&Evaluation::zero(Arc::new(set))).unwrap_err(), expected);
     }
 
     #[test]

@@ -29,8 +29,12 @@ pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
 ///
 /// # Errors
 ///
-/// Why the model cannot be written: it has other patterns.
+/// Why the model cannot be written: it has vectors, or other patterns.
 pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
+    if 0 < evaluation.set().vector_size() {
+        let reason = "the model has vectors: eval.dat holds weights alone\ntrain one on configs/features/es-cube.toml";
+        return Err(reason.to_owned());
+    }
     if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
         let name = evaluation.set().name();
         return Err(format!("the model has the patterns `{name}`: eval.dat holds es-cube in one phase"));
@@ -72,7 +76,7 @@ pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), Ar
         })?);
     }
     let written = weights.clone();
-    spread(&set, &mut weights);
+    spread(&set, &mut weights, 1);
     let mirrors = MirrorCounts {
         differing: weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64,
         all: (0..).zip(set.canonical()).filter(|(feature, canonical)| feature != *canonical).count() as u64,
@@ -99,6 +103,11 @@ mod tests {
             FEATURES.replace("es-cube", "mobile").replace("\"parity\"", "\"mobility\"\nside = \"own\"\ncap = 1");
         let mobile = Evaluation::zero(Arc::new(parse_features(&mobile).unwrap()));
         assert!(es_cube_eval_bytes(&mobile).unwrap_err().contains("`mobile`"), "as many weights as es-cube");
+        let paired = parse_features(&FEATURES.replace("[60]", "[60]\nvectors = 8")).unwrap();
+        let refusal = es_cube_eval_bytes(&Evaluation::zero(Arc::new(paired))).unwrap_err();
+        let expected =
+            "the model has vectors: eval.dat holds weights alone\ntrain one on configs/features/es-cube.toml";
+        assert_eq!(refusal, expected);
         assert!((ES_CUBE_EVAL_FILE.matches)(&path).unwrap());
         let (imported, mirrors) = import_es_cube_eval(&path).unwrap();
         assert_eq!((imported.weights(), mirrors.differing), (evaluation.weights(), 0));

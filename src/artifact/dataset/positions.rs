@@ -115,6 +115,7 @@ mod tests {
     use crate::artifact::dataset::gate_games::GATE_GAMES;
     use crate::artifact::dataset::mpc_samples::MPC_SAMPLES;
     use crate::artifact::model::mpc_file::MPC;
+    use crate::artifact::model::vectors_file::vectors_table;
     use crate::artifact::model::weights_file::WEIGHTS;
     use crate::artifact::table::{Footer, NEVER};
     use arrow::array::{ArrayRef, Int16Array, RecordBatch};
@@ -194,7 +195,7 @@ mod tests {
 
     #[test]
     fn no_column_of_any_table_wraps_in_8_bits() {
-        let tables = [&POSITIONS, &GAMES, &GATE_GAMES, &MPC_SAMPLES, &WEIGHTS, &MPC];
+        let tables = [&POSITIONS, &GAMES, &GATE_GAMES, &MPC_SAMPLES, &WEIGHTS, &vectors_table(32), &MPC];
         for (table, column) in tables.iter().flat_map(|table| table.columns.iter().map(move |column| (table, column))) {
             let narrow = [DataType::Int8, DataType::UInt8];
             assert!(!narrow.contains(&column.data_type), "{}: {}", table.name, column.name);

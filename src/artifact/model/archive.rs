@@ -3,13 +3,14 @@
 //! A version has one archive. Everything but the contents of its files follows from their names and sizes, so a reader knows
 //! each header before it comes and accepts no other.
 
-use super::document::{ModelDocument, ModelFormat};
+use super::document::{ModelDocument, ModelFormat, VECTORS_FILE};
 use super::features_file::parse_features;
 use super::version::{Model, check_file};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::output::{FileKind, first_bytes};
 use crate::artifact::publish::open_bounded;
 use crate::artifact::seal::parse_versioned;
+use crate::engine::PatternSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -37,8 +38,14 @@ const FEATURES_SIZE_MAX: u64 = 1 << 20;
 
 const MPC_SIZE_MAX: u64 = 16 << 20;
 
-/// A row of weights needs about 5 bytes, and 20 if nothing in it can be compressed.
+/// What a table of no rows may need.
+const TABLE_SIZE_MIN: u64 = 1 << 20;
+
+/// A row of weights needs about 5 bytes, and 20 if nothing in it can be compressed; so do the keys of a row of vectors.
 const ROW_SIZE_MAX: u64 = 32;
+
+/// A component of a vector needs about 1 byte, and 4 if it cannot be compressed.
+const COMPONENT_SIZE_MAX: u64 = 4;
 
 /// The files of a version, byte by byte, each with the hash that `model.json` lists.
 #[derive(Clone, Debug)]
@@ -47,6 +54,8 @@ pub struct Archive {
     pub document: ModelDocument,
     /// By name, `model.json` first.
     files: Vec<(&'static str, Vec<u8>)>,
+    /// The patterns, once `features.toml` is there: they say how large tables can be.
+    set: Option<PatternSet>,
 }
 
 impl Archive {
@@ -62,7 +71,7 @@ impl Archive {
         let bytes = bytes_of("model.json")?;
         check_size(&place.join("model.json"), bytes.len() as u64, DOCUMENT_SIZE_MAX)?;
         let mut archive = Self::begin(place, bytes)?;
-        for &name in archive.document.origin.kind.files() {
+        for name in archive.document.file_names() {
             let bytes = bytes_of(name)?;
             archive.push(place, name, bytes)?;
         }
@@ -81,7 +90,7 @@ impl Archive {
         let size = document_size(&first).ok_or_else(other)?;
         let document = reader.file("model.json", size)?;
         let mut archive = Self::begin(path, document)?;
-        for &name in archive.document.origin.kind.files() {
+        for name in archive.document.file_names() {
             let size = archive.size_of(path, name)?;
             reader.expect(header(name, size).as_bytes(), &format!("the header of {name}"))?;
             let bytes = reader.file(name, size)?;
@@ -124,32 +133,39 @@ impl Archive {
     fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
         let path = place.join("model.json");
         let document: ModelDocument = parse_versioned::<ModelFormat, _>(&path, &bytes)?;
-        let names = document.origin.kind.files();
-        if let Some(name) = document.files.keys().find(|name| !names.contains(&name.as_str())) {
+        if let Some(name) = document.files.keys().find(|name| document.file_names().all(|known| known != name.as_str()))
+        {
             return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));
         }
-        Ok(Self { document, files: vec![("model.json", bytes)] })
+        Ok(Self { document, files: vec![("model.json", bytes)], set: None })
     }
 
     fn push(&mut self, place: &Path, name: &'static str, bytes: Vec<u8>) -> Result<(), ArtifactError> {
         self.size_of(place, name)?;
         check_file(place, &self.document, name, &bytes)?;
+        if name == "features.toml" {
+            let set = parse_features(&String::from_utf8_lossy(&bytes))
+                .map_err(|reason| ArtifactError::unfit(&place.join(name), reason))?;
+            self.document.check_vectors(place, &set)?;
+            self.set = Some(set);
+        }
         self.files.push((name, bytes));
         Ok(())
     }
 
-    /// The size of the next file, if it can be: the patterns, which come first, say how many weights there are.
+    /// The size of the next file, if it can be: the patterns, which come first, say how large tables are.
     fn size_of(&self, place: &Path, name: &str) -> Result<u64, ArtifactError> {
         let entry = self.document.file(place, name)?;
-        let size_max = match name {
-            "features.toml" => FEATURES_SIZE_MAX,
-            "weights.parquet" => {
-                let features = self.files.last().map(|(_, bytes)| String::from_utf8_lossy(bytes)).unwrap_or_default();
-                let set = parse_features(&features)
-                    .map_err(|reason| ArtifactError::unfit(&place.join("features.toml"), reason))?;
-                (1 << 20) + ROW_SIZE_MAX * (set.phase_count() * set.feature_count()) as u64
+        let size_max = match (name, &self.set) {
+            ("weights.parquet", Some(set)) => {
+                TABLE_SIZE_MIN + ROW_SIZE_MAX * (set.phase_count() * set.feature_count()) as u64
             }
-            _ => MPC_SIZE_MAX,
+            (VECTORS_FILE, Some(set)) => {
+                let row_size = ROW_SIZE_MAX + COMPONENT_SIZE_MAX * set.vector_size() as u64;
+                TABLE_SIZE_MIN + row_size * (set.group_count() * set.feature_count()) as u64
+            }
+            ("mpc.parquet", _) => MPC_SIZE_MAX,
+            _ => FEATURES_SIZE_MAX,
         };
         check_size(&place.join(name), entry.bytes, size_max)?;
         Ok(entry.bytes)

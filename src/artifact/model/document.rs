@@ -5,12 +5,16 @@ use crate::artifact::error::ArtifactError;
 use crate::artifact::format::FormatVersion;
 use crate::artifact::hash::ContentHash;
 use crate::artifact::step::{Settings, table_settings};
+use crate::engine::PatternSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The format version of all files of a model.
 pub type ModelFormat = FormatVersion<1>;
+
+/// The file of a version whose patterns have vectors.
+pub(super) const VECTORS_FILE: &str = "vectors.parquet";
 
 /// Whether a version has MPC statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,11 +28,14 @@ pub enum ModelKind {
 
 impl ModelKind {
     /// The files of a version beside `model.json`, in the order of an archive.
-    pub(super) const fn files(self) -> &'static [&'static str] {
-        match self {
-            Self::Draft => &["features.toml", "weights.parquet"],
-            Self::Model => &["features.toml", "weights.parquet", "mpc.parquet"],
-        }
+    pub(super) fn files(self, has_vectors: bool) -> impl Iterator<Item = &'static str> {
+        let files = [
+            ("features.toml", true),
+            ("weights.parquet", true),
+            (VECTORS_FILE, has_vectors),
+            ("mpc.parquet", self == Self::Model),
+        ];
+        files.into_iter().filter(|(_, exists)| *exists).map(|(name, _)| name)
     }
 }
 
@@ -101,7 +108,7 @@ pub struct ModelDocument {
     pub origin: Origin,
     /// The hash of patterns, weights and MPC statistics.
     pub content: ContentHash,
-    /// The hash of patterns and weights.
+    /// The hash of patterns, weights and vectors.
     pub weights: ContentHash,
     /// The weights to which the MPC statistics were fitted.
     pub mpc_weights: Option<ContentHash>,
@@ -110,6 +117,22 @@ pub struct ModelDocument {
 }
 
 impl ModelDocument {
+    /// The files that the version has beside `model.json`, in the order of an archive.
+    pub(super) fn file_names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.origin.kind.files(self.files.contains_key(VECTORS_FILE))
+    }
+
+    /// Checks that the version has a file of vectors if its patterns have vectors, and only then; `folder` names the model in
+    /// errors.
+    pub(super) fn check_vectors(&self, folder: &Path, set: &PatternSet) -> Result<(), ArtifactError> {
+        let reason = match (self.files.contains_key(VECTORS_FILE), 0 < set.vector_size()) {
+            (true, false) => "it lists vectors.parquet, and features.toml has no vectors",
+            (false, true) => "it does not list vectors.parquet, and features.toml has vectors",
+            _ => return Ok(()),
+        };
+        Err(ArtifactError::damaged(&folder.join("model.json"), reason))
+    }
+
     /// What the document says of a file; `folder` names the model in errors.
     pub(super) fn file(&self, folder: &Path, name: &str) -> Result<&ModelFile, ArtifactError> {
         let missing = || ArtifactError::damaged(&folder.join("model.json"), format!("it does not list {name}"));

@@ -2,7 +2,7 @@
 
 use crate::artifact::error::ArtifactError;
 use crate::artifact::publish::read_bounded;
-use crate::engine::{Counted, Number, Pattern, PatternKind, PatternSet, Side, Square, SquareError};
+use crate::engine::{Counted, Number, Pattern, PatternKind, PatternSet, Side, Square, SquareError, VectorShape};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -16,7 +16,16 @@ const CAP_DEFAULT: u8 = 31;
 struct FeaturesFile {
     name: String,
     phase_empties_max: Vec<u8>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    vectors: u8,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vector_empties_max: Option<Vec<u8>>,
     pattern: Vec<PatternEntry>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(size: &u8) -> bool {
+    *size == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,7 +86,13 @@ pub fn read_features(path: &Path) -> Result<PatternSet, ArtifactError> {
 pub fn parse_features(text: &str) -> Result<PatternSet, String> {
     let file: FeaturesFile = toml::from_str(text).map_err(|error| reason(text, &error))?;
     let patterns = file.pattern.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
-    PatternSet::new(&file.name, patterns, file.phase_empties_max).map_err(|error| error.to_string())
+    let set = PatternSet::new(&file.name, patterns, file.phase_empties_max).map_err(|error| error.to_string())?;
+    if file.vectors == 0 {
+        let reason = "`vector_empties_max` groups the phases that share vectors: it needs `vectors`, at least 1";
+        return file.vector_empties_max.map_or(Ok(set), |_| Err(reason.to_owned()));
+    }
+    let empties_max = file.vector_empties_max.unwrap_or_else(|| VectorShape::none().empties_max);
+    set.with_vectors(VectorShape { size: file.vectors, empties_max }).map_err(|error| error.to_string())
 }
 
 /// What the parser says, on one line and in words.
@@ -143,6 +158,8 @@ pub fn features_text(set: &PatternSet) -> String {
     let file = FeaturesFile {
         name: set.name().to_owned(),
         phase_empties_max: set.phase_empties_max().to_vec(),
+        vectors: set.vectors().size,
+        vector_empties_max: (0 < set.vectors().size).then(|| set.vectors().empties_max.clone()),
         pattern: set.patterns().iter().map(entry).collect(),
     };
     toml::to_string(&file).expect("a pattern set is plain data")
@@ -191,6 +208,49 @@ mod tests {
         let again = parse_features(&features_text(&set)).unwrap();
         assert_eq!(again.patterns(), set.patterns());
         assert_eq!(again.phase_empties_max(), set.phase_empties_max());
+    }
+
+    /// es-cube in three phases, with these keys.
+    fn with_keys(keys: &str) -> String {
+        ES_CUBE.replacen("phase_empties_max = [60]", &format!("phase_empties_max = [60, 44, 20]\n{keys}"), 1)
+    }
+
+    #[test]
+    fn vectors_survive_writing_and_a_set_without_them_does_not_mention_them() {
+        let shape = |size, empties_max: &[u8]| VectorShape { size, empties_max: empties_max.to_vec() };
+        for (keys, expected) in [
+            ("", VectorShape::none()),
+            ("vectors = 0", VectorShape::none()),
+            ("vectors = 1", shape(1, &[60])),
+            ("vectors = 16\nvector_empties_max = [60]", shape(16, &[60])),
+            ("vectors = 32\nvector_empties_max = [60, 20]", shape(32, &[60, 20])),
+        ] {
+            let set = parse_features(&with_keys(keys)).unwrap();
+            assert_eq!(*set.vectors(), expected, "{keys}");
+            let text = features_text(&set);
+            assert_eq!(*parse_features(&text).unwrap().vectors(), expected, "{keys}");
+            assert_eq!(text.contains("vector"), 0 < expected.size, "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_vectors_are_refused_with_the_reason() {
+        let groups = "the first group of phases that share vectors must begin with 60 empty squares, and each other group \
+            later in the game, where a phase begins";
+        let alone = "`vector_empties_max` groups the phases that share vectors: it needs `vectors`, at least 1";
+        for (keys, expected) in [
+            ("vectors = 33", "vectors of 33 components: at most 32"),
+            ("vectors = -1", "line 6: invalid value: integer `-1`, expected u8"),
+            ("vector_empties_max = [60]", alone),
+            ("vectors = 0\nvector_empties_max = [60, 44]", alone),
+            ("vectors = 8\nvector_empties_max = []", groups),
+            ("vectors = 8\nvector_empties_max = [44]", groups),
+            ("vectors = 8\nvector_empties_max = [60, 30]", groups),
+            ("vectors = 8\nvector_empties_max = [60, 20, 44]", groups),
+            ("vectors = 8\nvector_empties_max = [60, 44, 44]", groups),
+        ] {
+            assert_eq!(parse_features(&with_keys(keys)).unwrap_err(), expected, "{keys}");
+        }
     }
 
     #[test]

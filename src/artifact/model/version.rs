@@ -1,9 +1,10 @@
 //! A model in memory, and a version of it as a folder.
 
-use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin};
+use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin, VECTORS_FILE};
 use super::features_file::{features_text, parse_features};
 use super::mpc_file::{self, MPC, MpcRow};
 use super::name::VersionId;
+use super::vectors_file::{self, vectors_table};
 use super::weights_file::{self, WEIGHTS};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::{ContentHash, FieldHasher};
@@ -40,16 +41,22 @@ impl Model {
         Self { evaluation, visits, mpc: MpcTable::empty(), mpc_samples: Vec::new(), mpc_weights: None }
     }
 
-    /// The hash of patterns and weights.
+    /// The hash of patterns, weights and vectors.
     pub fn weights_hash(&self) -> ContentHash {
         let set = self.evaluation.set();
         let weights = self.evaluation.weights();
         let bytes =
             weights.chunks(1 << 16).map(|some| some.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<_>>());
-        FieldHasher::new("weights")
-            .field("patterns", pattern_set_hash(set).to_string().as_bytes())
-            .field_in_parts("weights", size_of_val(weights) as u64, bytes)
-            .finish()
+        let mut hasher = FieldHasher::new("weights");
+        hasher.field("patterns", pattern_set_hash(set).to_string().as_bytes());
+        hasher.field_in_parts("weights", size_of_val(weights) as u64, bytes);
+        if 0 < set.vector_size() {
+            let vectors = self.evaluation.vectors();
+            let bytes =
+                vectors.chunks(1 << 16).map(|some| some.iter().map(|component| *component as u8).collect::<Vec<_>>());
+            hasher.field_in_parts("vectors", vectors.len() as u64, bytes);
+        }
+        hasher.finish()
     }
 
     /// The hash of everything that determines how the model plays.
@@ -73,15 +80,21 @@ impl Model {
 
     /// Writes the files of a version into an empty folder.
     pub fn write(&self, folder: &Path, id: VersionId, origin: &Origin) -> Result<(), ArtifactError> {
-        publish_bytes(&folder.join("features.toml"), features_text(self.evaluation.set()).as_bytes())?;
+        let set = self.evaluation.set();
+        publish_bytes(&folder.join("features.toml"), features_text(set).as_bytes())?;
         let batches = || weights_file::to_batches(&self.evaluation, &self.visits);
         WEIGHTS.write_batches(&folder.join("weights.parquet"), batches, &Footer::new())?;
+        let vector_size = set.vector_size();
+        if 0 < vector_size {
+            let batches = || vectors_file::to_batches(&self.evaluation);
+            vectors_table(vector_size).write_batches(&folder.join(VECTORS_FILE), batches, &Footer::new())?;
+        }
         if origin.kind == ModelKind::Model {
             let rows = mpc_file::to_rows(&self.mpc, &self.mpc_samples);
             MPC.write_rows(&folder.join("mpc.parquet"), &rows, &Footer::new())?;
         }
         let mut files = BTreeMap::new();
-        for &name in origin.kind.files() {
+        for name in origin.kind.files(0 < vector_size) {
             let bytes = read_bounded(&folder.join(name), SIZE_MAX)?;
             files.insert(name.to_owned(), ModelFile { bytes: bytes.len() as u64, hash: ContentHash::of(&bytes) });
         }
@@ -132,10 +145,22 @@ impl Model {
         let features = folder.join("features.toml");
         let text = String::from_utf8_lossy(&file("features.toml")?).into_owned();
         let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
+        document.check_vectors(folder, &set)?;
         let path = folder.join("weights.parquet");
         let rows_max = (set.phase_count() * set.feature_count()) as u64;
         let batches = WEIGHTS.decode_batches(&path, file("weights.parquet")?, rows_max)?;
-        let (evaluation, visits) = weights_file::from_batches(&path, &Arc::new(set), batches)?;
+        let (weights, visits) = weights_file::from_batches(&path, &set, batches)?;
+        let vectors = match set.vector_size() {
+            0 => Vec::new(),
+            size => {
+                let path = folder.join(VECTORS_FILE);
+                let rows_max = (set.group_count() * set.feature_count()) as u64;
+                let batches = vectors_table(size).decode_batches(&path, file(VECTORS_FILE)?, rows_max)?;
+                vectors_file::from_batches(&path, &set, batches)?
+            }
+        };
+        let evaluation = Evaluation::with_vectors(Arc::new(set), weights, vectors)
+            .map_err(|error| ArtifactError::damaged(folder, error.to_string()))?;
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
@@ -145,7 +170,7 @@ impl Model {
             model.mpc_weights = document.mpc_weights;
         }
         if model.content_hash() != document.content || model.weights_hash() != document.weights {
-            let reason = "its content hash is not that of its patterns, weights and statistics";
+            let reason = "its content hash is not that of its patterns, weights, vectors and statistics";
             return Err(ArtifactError::damaged(&folder.join("model.json"), reason));
         }
         Ok(model)
@@ -197,6 +222,10 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
     let starts: Vec<u8> = set.phase_empties_max().iter().map(|empties| 64 - empties).collect();
     hasher.field("phase starts", &starts);
+    if 0 < set.vector_size() {
+        let starts: Vec<u8> = set.vectors().empties_max.iter().map(|empties| 64 - empties).collect();
+        hasher.field("vectors", &[set.vectors().size]).field("group starts", &starts);
+    }
     for pattern in set.patterns() {
         let (name, numbers) = match &pattern.kind {
             PatternKind::Squares(squares) => ("squares", squares.iter().map(|square| square.number()).collect()),
@@ -223,6 +252,42 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn the_hash_of_a_set_covers_its_vectors() {
+        let hash = |keys: &str| {
+            let text = format!(
+                "name = \"a\"\nphase_empties_max = [60, 30]\n{keys}\n[[pattern]]\nname = \"b\"\nkind = \"parity\""
+            );
+            pattern_set_hash(&parse_features(&text).unwrap()).to_string()
+        };
+        let hashes = [
+            hash("vectors = 0"),
+            hash("vectors = 1"),
+            hash("vectors = 2"),
+            hash("vectors = 2\nvector_empties_max = [60, 30]"),
+        ];
+        assert_eq!(BTreeSet::from(hashes.clone()).len(), hashes.len());
+        assert_eq!(hashes[0], hash(""), "no vectors");
+        assert_eq!(hashes[2], hash("vectors = 2\nvector_empties_max = [60]"), "the default");
+    }
+
+    #[test]
+    fn each_component_counts_in_the_hashes_of_a_model() {
+        let text = "name = \"a\"\nphase_empties_max = [60, 30]\nvectors = 2\nvector_empties_max = [60, 30]\n\
+            [[pattern]]\nname = \"b\"\nkind = \"parity\"";
+        let set = Arc::new(parse_features(text).unwrap());
+        let count = set.component_count();
+        assert_eq!(count, 8);
+        let hashes = |vectors: Vec<i8>| {
+            let evaluation = Evaluation::with_vectors(Arc::clone(&set), vec![0; 4], vectors).unwrap();
+            let model = Model::draft(evaluation, vec![0; 4]);
+            [model.weights_hash(), model.content_hash()].map(|hash| hash.to_string())
+        };
+        let one = |place: usize| (0..count).map(|other| i8::from(other == place)).collect();
+        let all: BTreeSet<String> = (0..=count).flat_map(|place| hashes(one(place))).collect();
+        assert_eq!(all.len(), 2 * (count + 1));
+    }
 
     #[test]
     fn numbers_that_differ_make_sets_that_differ() {

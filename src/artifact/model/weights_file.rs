@@ -21,38 +21,38 @@ pub static WEIGHTS: Table = Table {
     nullable: false,
 };
 
-/// A row of a file: a canonical feature of a phase.
-struct Row<'a> {
-    phase: usize,
+/// A row of a file: a canonical feature of a phase, or of a group of phases.
+pub(super) struct Row<'a> {
+    pub(super) range: usize,
     /// The name of the pattern.
-    pattern: &'a str,
-    index: usize,
-    /// Its place in a table `[phase][feature]`.
-    place: usize,
+    pub(super) pattern: &'a str,
+    pub(super) index: usize,
+    /// Its place in a table `[range][feature]`.
+    pub(super) place: usize,
 }
 
-/// The rows of a file: the canonical features of each phase, phase after phase.
-fn rows(set: &PatternSet) -> impl Iterator<Item = Row<'_>> {
+/// The rows of a file: the canonical features of each range of empty squares, range after range.
+pub(super) fn canonical_rows(set: &PatternSet, range_count: usize) -> impl Iterator<Item = Row<'_>> {
     let patterns =
-        move |phase| set.patterns().iter().enumerate().map(move |(number, pattern)| (phase, number, pattern));
-    (0..set.phase_count()).flat_map(patterns).flat_map(move |(phase, number, pattern)| {
+        move |range| set.patterns().iter().enumerate().map(move |(number, pattern)| (range, number, pattern));
+    (0..range_count).flat_map(patterns).flat_map(move |(range, number, pattern)| {
         let first = set.offset(number);
         let is_canonical = move |index: &usize| set.canonical()[first + index] as usize == first + index;
-        let place = phase * set.feature_count() + first;
-        let row = move |index| Row { phase, pattern: &pattern.name, index, place: place + index };
+        let place = range * set.feature_count() + first;
+        let row = move |index| Row { range, pattern: &pattern.name, index, place: place + index };
         (0..pattern.configuration_count()).filter(is_canonical).map(row)
     })
 }
 
 /// The weights and visits, `[phase][feature]`, as rows, a row group at a time.
 pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Iterator<Item = RecordBatch> + 'a {
-    let mut rows = rows(evaluation.set());
+    let mut rows = canonical_rows(evaluation.set(), evaluation.set().phase_count());
     let next = move || {
         let group: Vec<Row<'_>> = rows.by_ref().take(ROW_GROUP_ROWS).collect();
         let weight = |row: &Row<'_>| i32::from(evaluation.weights()[row.place]);
         (!group.is_empty()).then(|| {
             WEIGHTS.batch(vec![
-                Arc::new(Int16Array::from_iter_values(group.iter().map(|row| row.phase as i16))),
+                Arc::new(Int16Array::from_iter_values(group.iter().map(|row| row.range as i16))),
                 Arc::new(StringArray::from_iter_values(group.iter().map(|row| row.pattern))),
                 Arc::new(UInt32Array::from_iter_values(group.iter().map(|row| row.index as u32))),
                 Arc::new(Int32Array::from_iter_values(group.iter().map(weight))),
@@ -63,7 +63,7 @@ pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Ite
     std::iter::from_fn(next)
 }
 
-/// The evaluation and visits in the rows of a file, whatever the sizes of its batches.
+/// The weights and visits, `[phase][feature]`, in the rows of a file, whatever the sizes of its batches.
 ///
 /// # Errors
 ///
@@ -71,13 +71,13 @@ pub fn to_batches<'a>(evaluation: &'a Evaluation, visits: &'a [u32]) -> impl Ite
 /// file in errors.
 pub fn from_batches(
     path: &Path,
-    set: &Arc<PatternSet>,
+    set: &PatternSet,
     batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
-) -> Result<(Evaluation, Vec<u32>), ArtifactError> {
+) -> Result<(Vec<i16>, Vec<u32>), ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let mut table = vec![0_i16; set.phase_count() * set.feature_count()];
     let mut visits = vec![0; table.len()];
-    let (mut rows, mut number) = (rows(set), 0);
+    let (mut rows, mut number) = (canonical_rows(set, set.phase_count()), 0);
     for batch in batches {
         let batch = batch?;
         let phases = batch.column(0).as_primitive::<Int16Type>().values();
@@ -88,7 +88,7 @@ pub fn from_batches(
         for at in 0..batch.num_rows() {
             let row = rows.next();
             let excess = || damaged(format!("row {number} and those after it belong to no feature"));
-            let Row { phase, pattern, index, place } = row.ok_or_else(excess)?;
+            let Row { range: phase, pattern, index, place } = row.ok_or_else(excess)?;
             let is_next = usize::try_from(phases[at]) == Ok(phase) && patterns.value(at) == pattern;
             if !is_next || indices[at] as usize != index {
                 return Err(damaged(format!("row {number} is not phase {phase}, pattern {pattern}, index {index}")));
@@ -100,19 +100,21 @@ pub fn from_batches(
             number += 1;
         }
     }
-    if let Some(Row { phase, pattern, index, .. }) = rows.next() {
+    if let Some(Row { range: phase, pattern, index, .. }) = rows.next() {
         return Err(damaged(format!("it ends before phase {phase}, pattern {pattern}, index {index}")));
     }
-    spread(set, &mut table);
-    let evaluation = Evaluation::new(Arc::clone(set), table).map_err(|error| damaged(error.to_string()))?;
-    Ok((evaluation, visits))
+    spread(set, &mut table, 1);
+    Ok((table, visits))
 }
 
-/// Gives every mirror the weight at its canonical place.
-pub fn spread(set: &PatternSet, weights: &mut [i16]) {
-    for weights in weights.chunks_exact_mut(set.feature_count()) {
+/// Gives every mirror the `size` values at its canonical place.
+pub fn spread<T: Copy>(set: &PatternSet, table: &mut [T], size: usize) {
+    for table in table.chunks_exact_mut(set.feature_count() * size) {
         for (feature, &canonical) in set.canonical().iter().enumerate() {
-            weights[feature] = weights[canonical as usize];
+            let canonical = canonical as usize;
+            if canonical != feature {
+                table.copy_within(canonical * size..(canonical + 1) * size, feature * size);
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::cli::output::{counted, print, print_json, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
-use crate::run::models::show::{DatasetLink, ModelHistory};
+use crate::run::models::show::{DatasetLink, ModelHistory, VectorCounts};
 use crate::run::standings::Standing;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -46,6 +46,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "instances": set.instances().len(),
         "phases": set.phase_count(),
         "weights": model.model.evaluation.weights().len(),
+        "vectors": history.vectors,
         "mpc_entries": model.model.mpc.entries().len(),
         "mae": history.training.as_ref().map(|training| training.after.all.mae),
         "exact_mae": history.exact_mae,
@@ -69,6 +70,10 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<String> {
     let patterns = format!("{}, {numbers}", set.name());
     let origin = model.document.as_ref().map(|document| &document.origin);
     let mut rows = vec![row("model", &format!("{} ({})", model.id, model.content.short())), row("patterns", &patterns)];
+    rows.extend(history.vectors.map(|VectorCounts { components, groups, nonzero }| {
+        let (components, groups) = (counted(components as u64, "component"), counted(groups as u64, "group"));
+        row("vectors", &format!("{components}, {groups} of phases, {} not zero", thousands(nonzero)))
+    }));
     rows.extend(origin.map(|origin| {
         row("kind", &format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short()))
     }));
