@@ -23,6 +23,8 @@ pub enum Stream {
     Remake,
     /// Whether a game belongs to a share of the learning curve: dataset number and game id are mixed in by the caller.
     LearningCurve,
+    /// The first vector of a slot: group of phases, pattern, and canonical configuration.
+    Vector(u32, u32, u32),
 }
 
 impl Stream {
@@ -35,6 +37,7 @@ impl Stream {
             Self::GateOpening(generation, id) => [5, u64::from(generation), id],
             Self::Remake => [6, 0, 0],
             Self::LearningCurve => [7, 0, 0],
+            Self::Vector(group, pattern, index) => [8, u64::from(group) << 32 | u64::from(pattern), u64::from(index)],
         }
     }
 }

@@ -27,6 +27,9 @@ const FEATURES: &str = "name = \"thirteen\"\nphase_empties_max = [60, 56, 52, 48
     [[pattern]]\nname = \"CORNER\"\nsquares = \"a1 b1 a2 b2 c3\"\n\
     [[pattern]]\nname = \"PARITY\"\nkind = \"parity\"\n";
 
+/// Beside the features: two parts of vectors, 16 and 17, and weights again, 18 to 30.
+const VECTORS: &str = "vectors = 3\nvector_empties_max = [60, 30]\n";
+
 const WIDE: Range<usize> = 0..3;
 const PHASES: Range<usize> = 3..16;
 
@@ -49,8 +52,17 @@ struct Lesson {
 
 impl Lesson {
     fn new(changes: &[(&str, &str)]) -> Self {
+        Self::with_features(FEATURES, changes)
+    }
+
+    /// With vectors beside the weights.
+    fn with_vectors(changes: &[(&str, &str)]) -> Self {
+        Self::with_features(&FEATURES.replacen("[[", &format!("{VECTORS}[["), 1), changes)
+    }
+
+    fn with_features(features: &str, changes: &[(&str, &str)]) -> Self {
         let workspace = Workspace::new();
-        workspace.write("configs/features/thirteen.toml", FEATURES);
+        workspace.write("configs/features/thirteen.toml", features);
         let config = workspace.config("run", "smoke", &[&KEYS, changes].concat());
         for generation in [1, 2] {
             workspace.done(&format!(
@@ -91,8 +103,8 @@ impl Lesson {
     fn finished(&self, registry: &str) -> Vec<usize> {
         let progress = |task: &TrainTask<'_>| TrainShards::new(task)?.progress(0, Watch::default().context(1));
         let finished = self.with(registry, 0, progress).unwrap().done;
-        assert_eq!(finished.len(), PHASES.end);
-        (0..PHASES.end).filter(|&part| finished[part]).collect()
+        assert_eq!(finished.len(), self.with(registry, 0, part_counts)[1]);
+        (0..finished.len()).filter(|&part| finished[part]).collect()
     }
 
     fn step(&self, task: &TrainTask<'_>) -> ContentHash {
@@ -183,6 +195,84 @@ fn parts_in_any_order_make_the_model_of_one_training() {
         assert_eq!(document.origin.metrics["updates"], updates, "{name}");
         assert!(lesson.parts(name, WIDE).unwrap().skipped, "{name}: the model is published");
         assert!(!lesson.workspace.path(name).join(".train.checkpoints").exists(), "{name}");
+    }
+}
+
+#[test]
+fn vectors_in_any_order_of_their_rounds_make_the_model_of_one_training() {
+    let lesson = Lesson::with_vectors(&[("train.start", "\"zero\"")]);
+    assert!(0 < lesson.train("whole"));
+    let whole = load_model(lesson.workspace.path("whole/v0001").to_str().unwrap(), Path::new("")).unwrap();
+    assert!(100 < whole.model.evaluation.vectors().iter().filter(|&&component| component != 0).count());
+    assert_eq!(lesson.with("whole", 0, part_counts), [WIDE.end, 31]);
+    let (rounds, wanted) = ([0..3, 3..16, 16..18, 18..31], |registry: &str| {
+        let progress = |task: &TrainTask<'_>| TrainShards::new(task)?.progress(0, Watch::default().context(1));
+        lesson.with(registry, 0, progress).unwrap().wanted
+    });
+    for (name, threads, memory) in [("one by one", 1, 0), ("four threads", 4, 1 << 30)] {
+        for round in rounds.clone() {
+            assert_eq!(wanted(name), 0..round.end, "{name}");
+            for part in round.rev() {
+                let make = |task: &TrainTask<'_>| {
+                    TrainShards::new(task)?.make(part..part + 1, Watch::default().context(threads))
+                };
+                assert!(!lesson.with(name, memory, make).unwrap().skipped, "{name} {part}");
+            }
+        }
+        let check = |task: &TrainTask<'_>| TrainShards::new(task)?.check_phase(1, Watch::default().context(2));
+        assert!(lesson.with(name, 1 << 30, check).unwrap().is_some());
+        assert_eq!(lesson.train(name), 0, "{name}: all parts were learned before");
+        check_same(&lesson.workspace.path("whole"), &lesson.workspace.path(name), name);
+    }
+    for early in [16..17, 18..19] {
+        let error = lesson.parts("early", early.clone()).unwrap_err();
+        assert!(matches!(error, StageError::TooEarly { .. }), "{early:?}: {error}");
+    }
+}
+
+#[test]
+fn vectors_that_are_stopped_resume_after_their_last_epoch() {
+    let lesson = Lesson::with_vectors(&[("train.start", "\"zero\""), ("train.vector_epochs", "6")]);
+    let rows = lesson.train("whole");
+    // Between the first weights and the second.
+    for share in [45, 50, 55, 60] {
+        let registry = format!("stopped {share}");
+        let watch = Watch { rows_max: Some(rows * share / 100), ..Watch::default() };
+        let stopped = lesson.with(&registry, 1 << 30, |task| train(task, watch.context(2)));
+        assert!(matches!(stopped, Err(StageError::Interrupted)), "{registry}");
+        assert!(lesson.train(&registry) < rows, "{registry}: what was learned is kept");
+        check_same(&lesson.workspace.path("whole"), &lesson.workspace.path(&registry), &registry);
+    }
+}
+
+#[test]
+fn vectors_of_a_parent_are_continued_and_other_ones_are_refused() {
+    let mut lesson = Lesson::with_vectors(&[("train.vector_ratio", "0.0")]);
+    lesson.train("continued");
+    let load =
+        |lesson: &Lesson, name: &str| load_model(lesson.workspace.path(name).to_str().unwrap(), Path::new("")).unwrap();
+    let continued = load(&lesson, "continued/v0001");
+    let [first, second] = [&lesson.parent, &continued].map(|model| &model.model.evaluation);
+    assert_eq!(first.vectors(), second.vectors(), "a step of zero keeps them");
+    assert_ne!(first.weights(), second.weights());
+    let shared = second.vectors().to_vec();
+    // A parent without vectors gives its weights, and its vectors begin at random.
+    let fresh = Lesson::new(&[]);
+    let weights = std::mem::replace(&mut lesson.parent, fresh.parent);
+    lesson.train("fresh");
+    assert_ne!(load(&lesson, "fresh/v0001").model.evaluation.vectors(), shared);
+    lesson.parent = weights;
+    for (shape, found) in [("vectors = 4\n", "vectors of 4 components"), ("", "no vectors")] {
+        let features = FEATURES.replacen("[[", &format!("{shape}[["), 1);
+        lesson.workspace.write("configs/features/other.toml", &features);
+        let config = lesson.workspace.config("other", "smoke", &[("run.features", "\"features/other.toml\"")]);
+        lesson.config = load_config(&lesson.workspace.path(&config)).unwrap();
+        let error = lesson.with("refused", 1 << 30, |task| train(task, Watch::default().context(1))).unwrap_err();
+        let expected = format!(
+            "the parent has vectors of 3 components for phases from [60, 30] empty squares and the features have {found}"
+        );
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        assert!(error.to_string().contains("train.start = \"zero\""), "{error}");
     }
 }
 
@@ -299,8 +389,9 @@ fn a_damaged_part_is_missing_and_a_false_one_is_found() {
         let path = lesson.part("registry", part);
         let honest = std::fs::read(&path).unwrap();
         let mut bytes = honest.clone();
-        // The last byte of a visit.
-        *bytes.last_mut().unwrap() ^= 1;
+        // The lowest byte of the last weight.
+        let place = bytes.len() - 4;
+        bytes[place] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         assert!(!lesson.finished("registry").contains(&part), "its hash is wrong");
         let mut hasher = FieldHasher::new("train checkpoint");

@@ -16,3 +16,4 @@ pub mod shards;
 mod slots;
 mod targets;
 pub mod task;
+mod vectors;

@@ -151,7 +151,9 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
     let (kernel, set) = (KernelChoice::detect(), evaluation.set());
     let count = set.features_per_position();
     // Before the first training every value is zero.
-    let is_zero = visits.is_none() && evaluation.weights().iter().all(|&weight| weight == 0);
+    let is_zero = visits.is_none()
+        && evaluation.weights().iter().all(|&weight| weight == 0)
+        && evaluation.vectors().iter().all(|&component| component == 0);
     let judge_block = |block| {
         let (mut block_rows, mut features, mut judgment) = (Vec::new(), Vec::new(), Judgment::new());
         rows.read(block, &(0..=EMPTIES_MAX), &mut block_rows)?;
@@ -166,9 +168,8 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
             for (&row, features) in rows.iter().zip(features.chunks_exact(count)) {
                 let row: JudgedRow = row.into();
                 let empties = row.position.empties();
-                let weights = evaluation.phase_weights(empties);
-                let value = features.iter().map(|&feature| i32::from(weights[feature as usize])).sum();
-                judgment.add(&row, Score(value));
+                let value = evaluation.value_of(empties, features.iter().map(|&feature| feature as usize));
+                judgment.add(&row, value);
                 if let Some(visits) = visits {
                     let visits = &visits[set.phase(empties) * set.feature_count()..][..set.feature_count()];
                     let is_visited = |&&feature: &&u32| 0 < visits[feature as usize];

@@ -1,33 +1,26 @@
-//! What is learned separately: one part per phase, and before them wide parts, from which groups of neighboring phases begin.
+//! What is learned separately, in rounds: wide parts, from which groups of neighboring phases begin; one part per phase; and for
+//! sets with vectors, one part per group of phases that share them, and one part per phase again.
 
-use super::task::TrainConfig;
+use super::task::{Round, TrainConfig};
 use crate::engine::{EMPTIES_MAX, PatternSet};
 use std::ops::{Range, RangeInclusive};
 
 /// Neighboring phases that begin from one wide part.
 const GROUP_PHASES: usize = 5;
 
-/// Weights that are learned together, from rows in a range of empty squares.
+/// What is learned together, from rows in a range of empty squares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its number among all parts of the training, wide ones first.
+    /// Its number among all parts of the training, round after round.
     pub(super) number: u32,
-    /// The phases that begin from it, or the one whose weights it makes.
+    pub(super) round: Round,
+    /// The phases that begin from it, or the one whose weights it makes, or those that share its vectors.
     pub(super) phases: Range<usize>,
     /// The range of its rows.
     pub(super) empties: RangeInclusive<u8>,
 }
 
 impl Part {
-    /// With the rows of the phase in the middle of its phases, and of this many numbers of empty squares to each side.
-    fn new(set: &PatternSet, number: u32, phases: Range<usize>, overlap: u8) -> Self {
-        let mut part = Self { number, phases, empties: 0..=0 };
-        let empties = phase_empties(set, part.middle());
-        let most = empties.end().saturating_add(overlap).min(EMPTIES_MAX);
-        part.empties = empties.start().saturating_sub(overlap)..=most;
-        part
-    }
-
     /// The phase in the middle of its phases.
     pub(super) fn middle(&self) -> usize {
         self.phases.start + self.phases.len() / 2
@@ -37,50 +30,90 @@ impl Part {
 /// What a part has learned so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Learned {
-    /// In units, by slot.
+    /// Weights in units, by slot; or components of vectors in binary fractions, `[slot][component]`.
     pub(super) weights: Vec<i32>,
     /// Updates that reached each slot.
     pub(super) visits: Vec<u32>,
-    /// The sum of the errors of each epoch that is done, in units.
+    /// The sum of the errors of each epoch that is done, in units; in millidiscs beside vectors that are learned.
     pub(super) errors: Vec<u64>,
 }
 
 /// The parts of a training.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// None if there is only one phase, or no `wide_overlap`.
-    pub(super) wide: Vec<Part>,
-    /// One for the weights of each phase.
-    pub(super) phases: Vec<Part>,
+    /// By number. There are no wide ones if there is only one phase, or no `wide_overlap`.
+    pub(super) parts: Vec<Part>,
 }
 
 impl Plan {
     /// The parts that a config asks for.
     pub(super) fn new(set: &PatternSet, config: &TrainConfig) -> Self {
         let count = set.phase_count();
+        let each = || (0..count).map(|phase| phase..phase + 1);
         let grouped = if count == 1 || config.wide_overlap == 0 { 0 } else { count };
-        let groups = (0..grouped).step_by(GROUP_PHASES).map(|begin| begin..count.min(begin + GROUP_PHASES));
-        let part = |(number, phases)| Part::new(set, number, phases, config.wide_overlap);
-        let wide: Vec<Part> = (0..).zip(groups).map(part).collect();
-        let part = |(number, phase)| Part::new(set, number, phase..phase + 1, config.overlap);
-        let phases = (wide.len() as u32..).zip(0..count).map(part).collect();
-        Self { wide, phases }
+        let wide = (0..grouped).step_by(GROUP_PHASES).map(|begin| begin..count.min(begin + GROUP_PHASES));
+        let mut plan = Self { parts: Vec::new() };
+        plan.add(Round::Wide, wide, |middle, _| widened(phase_empties(set, middle), config.wide_overlap));
+        plan.add(Round::Phases, each(), |phase, _| widened(phase_empties(set, phase), config.overlap));
+        if 0 < set.vector_size() {
+            let group = |phase: &usize| set.group(set.phase_empties_max()[*phase]);
+            let phases: Vec<usize> = (0..count).collect();
+            let groups = phases.chunk_by(|left, right| group(left) == group(right));
+            let groups = groups.map(|phases| phases[0]..phases[0] + phases.len());
+            plan.add(Round::Vectors, groups, |_, phases| {
+                *phase_empties(set, phases.end - 1).start()..=*phase_empties(set, phases.start).end()
+            });
+            plan.add(Round::Refit, each(), |phase, _| widened(phase_empties(set, phase), config.overlap));
+        }
+        plan
     }
 
-    /// All parts, wide ones first.
-    pub(super) fn parts(&self) -> Vec<&Part> {
-        self.wide.iter().chain(&self.phases).collect()
+    /// Adds a part for each range of phases, with the rows that a function of their middle and of all of them names.
+    fn add(
+        &mut self,
+        round: Round,
+        phases: impl Iterator<Item = Range<usize>>,
+        empties: impl Fn(usize, &Range<usize>) -> RangeInclusive<u8>,
+    ) {
+        for phases in phases {
+            let mut part = Part { number: self.parts.len() as u32, round, phases, empties: 0..=0 };
+            part.empties = empties(part.middle(), &part.phases);
+            self.parts.push(part);
+        }
     }
 
-    /// Whether a part is learned before those of phases.
-    pub(super) fn is_wide(&self, part: &Part) -> bool {
-        (part.number as usize) < self.wide.len()
+    /// The parts of a round.
+    pub(super) fn round(&self, round: Round) -> impl Iterator<Item = &Part> + Clone {
+        self.parts.iter().filter(move |part| part.round == round)
     }
 
-    /// The wide part from which a part begins, if it is that of a phase.
-    pub(super) fn wide_of(&self, part: &Part) -> Option<&Part> {
-        self.wide.iter().find(|wide| !self.is_wide(part) && wide.phases.contains(&part.phases.start))
+    /// The parts that make the weights of the model, one for each phase.
+    pub(super) fn last_round(&self) -> impl Iterator<Item = &Part> + Clone {
+        self.round(self.parts.last().map_or(Round::Phases, |part| part.round))
     }
+
+    /// The part of a round that has a phase.
+    pub(super) fn of_phase(&self, round: Round, phase: usize) -> Option<&Part> {
+        self.round(round).find(|part| part.phases.contains(&phase))
+    }
+
+    /// The parts from which a part begins, or beside which it learns.
+    pub(super) fn needs(&self, part: &Part) -> Vec<&Part> {
+        let of_phase = |round| self.of_phase(round, part.phases.start);
+        match part.round {
+            Round::Wide => Vec::new(),
+            Round::Phases => of_phase(Round::Wide).into_iter().collect(),
+            Round::Vectors => {
+                self.round(Round::Phases).filter(|phase| part.phases.contains(&phase.phases.start)).collect()
+            }
+            Round::Refit => of_phase(Round::Phases).into_iter().chain(of_phase(Round::Vectors)).collect(),
+        }
+    }
+}
+
+/// A range and this many numbers of empty squares to each side.
+fn widened(empties: RangeInclusive<u8>, overlap: u8) -> RangeInclusive<u8> {
+    empties.start().saturating_sub(overlap)..=empties.end().saturating_add(overlap).min(EMPTIES_MAX)
 }
 
 /// The range of empty squares of a phase.
@@ -93,7 +126,7 @@ pub(super) fn phase_empties(set: &PatternSet, phase: usize) -> RangeInclusive<u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Number, Pattern, PatternKind};
+    use crate::engine::{Number, Pattern, PatternKind, VectorShape};
     use crate::pipeline::fixtures::default_table;
 
     #[test]
@@ -105,19 +138,30 @@ mod tests {
             default_table::<TrainConfig>().with(|config| (config.overlap, config.wide_overlap) = overlaps).unwrap()
         };
         let plan = Plan::new(&set, &overlapping((2, 5)));
-        let ranges = |parts: &[Part]| -> Vec<_> {
-            parts.iter().map(|part| (part.number, part.phases.clone(), part.empties.clone())).collect()
+        let ranges = |plan: &Plan, round| -> Vec<_> {
+            plan.round(round).map(|part| (part.number, part.phases.clone(), part.empties.clone())).collect()
         };
-        assert_eq!(ranges(&plan.wide), [(0, 0..5, 41..=55), (1, 5..10, 16..=30), (2, 10..12, 0..=10)]);
-        let phases = ranges(&plan.phases);
+        assert_eq!(ranges(&plan, Round::Wide), [(0, 0..5, 41..=55), (1, 5..10, 16..=30), (2, 10..12, 0..=10)]);
+        let phases = ranges(&plan, Round::Phases);
         assert_eq!(phases[0], (3, 0..1, 54..=60));
         assert_eq!(phases[1], (4, 1..2, 49..=57));
         assert_eq!(phases[11], (14, 11..12, 0..=7));
-        let groups: Vec<u32> = plan.phases.iter().map(|part| plan.wide_of(part).unwrap().number).collect();
+        let needs = |plan: &Plan, part: &Part| plan.needs(part).iter().map(|part| part.number).collect::<Vec<_>>();
+        let groups: Vec<u32> = plan.round(Round::Phases).map(|part| needs(&plan, part)[0]).collect();
         assert_eq!(groups, [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2]);
-        assert!(plan.wide.iter().all(|part| plan.wide_of(part).is_none()));
+        assert!(plan.round(Round::Wide).all(|part| plan.needs(part).is_empty()));
+        let last: Vec<u32> = plan.last_round().map(|part| part.number).collect();
+        assert_eq!((last[0], last.len(), plan.parts.len()), (3, 12, 15));
+
         let narrow = Plan::new(&set, &overlapping((0, 0)));
-        assert_eq!((narrow.wide.len(), narrow.phases[11].empties.clone()), (0, 0..=5));
-        assert_eq!(narrow.wide_of(&narrow.phases[0]), None);
+        assert_eq!((narrow.round(Round::Wide).count(), narrow.parts[11].empties.clone()), (0, 0..=5));
+        assert!(narrow.parts.iter().all(|part| narrow.needs(part).is_empty()));
+        let shape = VectorShape { size: 4, empties_max: vec![60, 30] };
+        let plan = Plan::new(&set.with_vectors(shape).unwrap(), &overlapping((2, 5)));
+        assert_eq!(ranges(&plan, Round::Vectors), [(15, 0..6, 31..=60), (16, 6..12, 0..=30)]);
+        assert_eq!(ranges(&plan, Round::Refit)[11], (28, 11..12, 0..=7));
+        assert_eq!(needs(&plan, &plan.parts[16]), [9, 10, 11, 12, 13, 14]);
+        assert_eq!(needs(&plan, &plan.parts[28]), [14, 16]);
+        assert!(plan.last_round().all(|part| part.round == Round::Refit));
     }
 }

@@ -5,7 +5,7 @@ use super::task::{Start, TrainTask};
 use crate::artifact::model::document::dataset_setting;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::{Dataset, Model, Step};
-use crate::engine::Evaluation;
+use crate::engine::{Evaluation, VectorShape};
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
 use std::sync::Arc;
@@ -39,15 +39,42 @@ pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
     step
 }
 
+/// Whether training continues the vectors of its parent.
+///
+/// # Errors
+///
+/// A parent whose vectors have another shape.
+pub(super) fn continues_vectors(task: &TrainTask<'_>) -> Result<bool, StageError> {
+    let Some(parent) = inherited(task) else { return Ok(false) };
+    let (theirs, ours) = (parent.evaluation.set().vectors(), task.features.vectors());
+    if theirs == ours || theirs.size == 0 {
+        return Ok(0 < theirs.size);
+    }
+    let shape = |shape: &VectorShape| match shape.size {
+        0 => "no vectors".to_owned(),
+        size => format!("vectors of {size} components for phases from {:?} empty squares", shape.empties_max),
+    };
+    Err(StageError::Setting(format!(
+        "the parent has {} and the features have {}\n\
+         name features with those of the parent, or begin with train.start = \"zero\"",
+        shape(theirs),
+        shape(ours)
+    )))
+}
+
+/// The parent, if its patterns are those to train.
+fn inherited<'a>(task: &TrainTask<'a>) -> Option<&'a Model> {
+    let parent = task.parent.map(|parent| &parent.model);
+    parent.filter(|parent| {
+        task.config.start == Start::Parent && parent.evaluation.set().patterns() == task.features.patterns()
+    })
+}
+
 /// The weights and visits that training begins with. A phase begins with those of the parent's phase at the middle of its
 /// range.
 pub(super) fn initial_model(task: &TrainTask<'_>) -> Model {
     let set = &task.features;
-    let inherited = task
-        .parent
-        .map(|parent| &parent.model)
-        .filter(|parent| task.config.start == Start::Parent && parent.evaluation.set().patterns() == set.patterns());
-    let Some(parent) = inherited else {
+    let Some(parent) = inherited(task) else {
         let evaluation = Evaluation::zero(Arc::clone(set));
         let visits = vec![0; evaluation.weights().len()];
         return Model::draft(evaluation, visits);
@@ -61,6 +88,10 @@ pub(super) fn initial_model(task: &TrainTask<'_>) -> Model {
         weights.extend_from_slice(&parent.evaluation.weights()[features.clone()]);
         visits.extend_from_slice(&parent.visits[features]);
     }
-    let evaluation = Evaluation::new(Arc::clone(set), weights).expect("the parent's mirrors are equal");
-    Model::draft(evaluation, visits)
+    let vectors = match theirs.vectors() == set.vectors() {
+        true => parent.evaluation.vectors().to_vec(),
+        false => vec![0; set.component_count()],
+    };
+    let evaluation = Evaluation::with_vectors(Arc::clone(set), weights, vectors);
+    Model::draft(evaluation.expect("the parent's mirrors are equal"), visits)
 }

@@ -2,10 +2,10 @@
 
 use super::blocks::Blocks;
 use super::checkpoint::{Checkpoint, remove_published};
-use super::learner::Learner;
+use super::learner::{Initial, Learner};
 use super::metrics::judge;
 use super::parts::Plan;
-use super::recipe::{initial_model, open_datasets, step};
+use super::recipe::{continues_vectors, initial_model, open_datasets, step};
 use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, no_rows, read_rows};
 use super::slots::SlotMap;
 use super::task::{CurvePoint, LabelErrors, TrainMetrics, TrainReport, TrainTask};
@@ -30,6 +30,7 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
         remove_published(task.registry)?;
         return skipped(made);
     }
+    continues_vectors(task)?;
     context.check_budget()?;
     let _lock = FolderLock::take_named(task.registry.folder(), Stage::Train.lock())?;
     // Another training of this step may have ended between the look and the lock.
@@ -83,11 +84,16 @@ fn dataset_entry(dataset: &Dataset) -> DatasetEntry {
 /// How much of a training that was stopped is done, if there is one: epochs of its parts, and how many there are.
 pub fn epochs_done(task: &TrainTask<'_>, step: ContentHash) -> Result<Option<[u64; 2]>, ArtifactError> {
     let trainings = if task.config.learning_curve { 1 + CURVE_SHARES.len() } else { 1 };
-    let parts = trainings * Plan::new(&task.features, task.config).parts().len();
-    let (checkpoint, slots) = (Checkpoint::new(task, step), SlotMap::new(&task.features).len());
-    let epochs = |part| Ok(checkpoint.read(part, slots)?.map_or(0, |learned| learned.errors.len() as u64));
-    let done = (0..parts as u32).map(epochs).sum::<Result<u64, ArtifactError>>()?;
-    let all = parts as u64 * u64::from(task.config.epochs);
+    let plan = Plan::new(&task.features, task.config);
+    let (checkpoint, map) = (Checkpoint::new(task, step), SlotMap::new(&task.features));
+    let (mut done, mut all) = (0, 0);
+    for number in 0..trainings as u32 {
+        let checkpoint = checkpoint.after(number * plan.parts.len() as u32);
+        for part in &plan.parts {
+            done += checkpoint.read(part, &map)?.map_or(0, |learned| learned.errors.len() as u64);
+            all += u64::from(task.config.epochs_of(part.round));
+        }
+    }
     Ok((0 < done).then_some([done, all]))
 }
 
@@ -107,10 +113,11 @@ fn fit_from(
     checkpoint: Option<&Checkpoint>,
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
-    let initial = initial_model(task);
-    let baseline = task.parent.map_or(&initial.evaluation, |parent| &parent.model.evaluation);
+    let model = initial_model(task);
+    let initial = Initial { model: &model, has_vectors: continues_vectors(task)? };
+    let baseline = task.parent.map_or(&model.evaluation, |parent| &parent.model.evaluation);
     let [before, ..] = judge(baseline, None, set, context)?.errors();
-    let parts = Plan::new(&task.features, task.config).parts().len() as u32;
+    let parts = Plan::new(&task.features, task.config).parts.len() as u32;
     let learner = |number: u32, rows| {
         let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * parts));
         Learner { task, rows, checkpoint, context }
@@ -127,11 +134,12 @@ fn fit_from(
         Ok(CurvePoint { share: *share, rows: rows.row_count(&all), target, score, result, exact })
     };
     let visits = whole.visits() + curve.iter().map(Learner::visits).sum::<u64>();
-    let ((model, epochs), learning_curve) = context.observe(Stage::Train.name(), (visits, 0), "rows", || {
-        let learned = whole.run(&initial)?;
-        let points: Result<Vec<CurvePoint>, StageError> = shares.iter().zip(&curve).map(point).collect();
-        Ok::<_, StageError>((learned, points?))
-    })?;
+    let ((model, [epochs, vector_epochs]), learning_curve) =
+        context.observe(Stage::Train.name(), (visits, 0), "rows", || {
+            let learned = whole.run(&initial)?;
+            let points: Result<Vec<CurvePoint>, StageError> = shares.iter().zip(&curve).map(point).collect();
+            Ok::<_, StageError>((learned, points?))
+        })?;
     let judgment = judge(&model.evaluation, Some(&model.visits), set, context)?;
     let [after, score, result, exact] = judgment.errors();
     let metrics = TrainMetrics {
@@ -141,6 +149,7 @@ fn fit_from(
         unlabeled: set.unlabeled,
         updates: whole.visits(),
         epochs,
+        vector_epochs,
         before,
         after,
         labels: LabelErrors { score, result, exact },
@@ -157,7 +166,9 @@ fn fit_from(
 /// As [`fit`].
 pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
     let learner = Learner { task, rows: &set.training, checkpoint: None, context };
-    let learn = || learner.run(&initial_model(task));
+    let model = initial_model(task);
+    let initial = Initial { model: &model, has_vectors: continues_vectors(task)? };
+    let learn = || learner.run(&initial);
     context.observe(Stage::Train.name(), (learner.visits(), 0), "rows", learn)?;
     Ok(learner.visits())
 }

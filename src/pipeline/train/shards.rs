@@ -2,12 +2,12 @@
 //! learn stays there as checkpoints, and `train` begins where they ended.
 
 use super::checkpoint::Checkpoint;
-use super::learner::Learner;
+use super::learner::{Initial, Learner};
 use super::parts::{Learned, Part, Plan};
-use super::recipe::{initial_model, open_datasets, step};
+use super::recipe::{continues_vectors, initial_model, open_datasets, step};
 use super::rows::{no_rows, read_some_rows};
 use super::slots::SlotMap;
-use super::task::{TrainConfig, TrainTask};
+use super::task::{Round, TrainConfig, TrainTask};
 use crate::artifact::publish::create_folder;
 use crate::artifact::publish::temporary::sweep;
 use crate::artifact::{ArtifactError, ContentHash, Dataset, POSITIONS};
@@ -19,14 +19,15 @@ use crate::random::{Stream, number_below};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// How many parts of a training are wide, and how many parts it has. Wide ones come first; once they are finished, the others
-/// can be learned in any order. Those of a learning curve are not among them: [`train`](super::run::train) learns them.
+/// How many parts of a training are wide, and how many parts it has. They come round after round, wide ones first; once a round is
+/// finished, the parts of the next can be learned in any order. Those of a learning curve are not among them:
+/// [`train`](super::run::train) learns them.
 pub fn part_counts(task: &TrainTask<'_>) -> [usize; 2] {
     let plan = Plan::new(&task.features, task.config);
-    [plan.wide.len(), plan.parts().len()]
+    [plan.round(Round::Wide).count(), plan.parts.len()]
 }
 
-/// A training whose parts any number of processes learn. Those of phases are wanted once the wide ones are there.
+/// A training whose parts any number of processes learn. Those of a round are wanted once the round before is there.
 pub struct TrainShards<'a> {
     task: &'a TrainTask<'a>,
     datasets: Vec<Dataset>,
@@ -39,10 +40,11 @@ pub struct TrainShards<'a> {
 impl Shards for TrainShards<'_> {
     /// Only the checkpoints are read. If the model is published, no part need be learned.
     fn progress(&self, _ahead: usize, _context: Context<'_>) -> Result<PartsProgress, StageError> {
-        let done = if self.is_published()? { vec![true; self.plan.parts().len()] } else { self.done()? };
-        let wide = 0..self.plan.wide.len();
-        let is_early = done[wide.clone()].iter().any(|done| !done);
-        Ok(PartsProgress { wanted: if is_early { wide } else { 0..done.len() }, done })
+        let parts = &self.plan.parts;
+        let done = if self.is_published()? { vec![true; parts.len()] } else { self.done()? };
+        let first = parts.iter().zip(&done).find(|(_, is_done)| !**is_done);
+        let is_early = |part: &Part| first.is_some_and(|(first, _)| first.round < part.round);
+        Ok(PartsProgress { wanted: 0..parts.partition_point(|part| !is_early(part)), done })
     }
 
     /// Learns the `wanted` parts, as far as they are not finished, and leaves them as checkpoints in the registry's folder.
@@ -55,8 +57,7 @@ impl Shards for TrainShards<'_> {
     ///
     /// # Errors
     ///
-    /// [`StageError::TooEarly`] if the part of a phase is wanted before the wide part from which it begins is finished;
-    /// otherwise as [`train`](super::run::train). Finished parts stay.
+    /// [`StageError::TooEarly`] if a part is wanted before one that it needs is finished; otherwise as [`train`](super::run::train). Finished parts stay.
     fn make(&self, wanted: Range<usize>, context: Context<'_>) -> Result<PartsReport, StageError> {
         if self.is_published()? {
             return Ok(PartsReport::skipped());
@@ -82,7 +83,7 @@ impl Shards for TrainShards<'_> {
 
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError> {
         let count = self.check_phase(seed, context)?.map_or(0, |_| 1);
-        Ok(MadeAgain { unit: "phases", count, of: self.plan.phases.len() as u64, seed })
+        Ok(MadeAgain { unit: "phases", count, of: self.plan.round(Round::Phases).count() as u64, seed })
     }
 }
 
@@ -100,12 +101,13 @@ impl<'a> TrainShards<'a> {
         Ok(Self { task, datasets, step, plan, map, checkpoint })
     }
 
-    /// Learns the part of one phase again, drawn by a seed, and the wide part from which it begins, and compares: the number
+    /// Learns the weights of one phase again, drawn by a seed, and the wide part from which they begin, and compares: the number
     /// of the phase's part, or `None` if the model is published already.
     ///
     /// Anyone can make the hash of a checkpoint, so checkpoints are as honest as the processes that wrote them. If a share q
     /// of the phases has other weights than one training would give them, this finds it with probability q; a false wide part
-    /// makes the phases false that begin from it.
+    /// makes the phases false that begin from it. The vectors are trusted: all rows of their group would have to be learned
+    /// again.
     ///
     /// # Errors
     ///
@@ -118,16 +120,17 @@ impl<'a> TrainShards<'a> {
         if let Some(part) = self.done()?.iter().position(|is_done| !is_done) {
             return Err(StageError::Unfinished { part, folder: self.checkpoint.folder.clone() });
         }
-        let phases = &self.plan.phases;
-        let phase = &phases[number_below(sample_seed, Stream::Remake, b"phase", phases.len() as u64) as usize];
-        let parts: Vec<&Part> = self.plan.wide_of(phase).into_iter().chain([phase]).collect();
+        let count = self.plan.round(Round::Phases).count();
+        let phase = number_below(sample_seed, Stream::Remake, b"phase", count as u64) as usize;
+        let rounds = [Round::Wide, Round::Phases, Round::Refit];
+        let parts: Vec<&Part> = rounds.into_iter().filter_map(|round| self.plan.of_phase(round, phase)).collect();
         let (_, learned) = self.learn(&parts, None, context)?;
         for part in parts {
             if self.finished(part)?.as_ref() != Some(&learned[&part.number]) {
-                return Err(self.false_part(part, part != phase));
+                return Err(self.false_part(part));
             }
         }
-        Ok(Some(phase.number as usize))
+        Ok(self.plan.of_phase(Round::Phases, phase).map(|part| part.number as usize))
     }
 
     fn is_published(&self) -> Result<bool, ArtifactError> {
@@ -136,13 +139,13 @@ impl<'a> TrainShards<'a> {
 
     /// Which parts are finished, by number.
     fn done(&self) -> Result<Vec<bool>, ArtifactError> {
-        self.plan.parts().into_iter().map(|part| Ok(self.finished(part)?.is_some())).collect()
+        self.plan.parts.iter().map(|part| Ok(self.finished(part)?.is_some())).collect()
     }
 
     /// The parts with these numbers.
     fn parts(&self, wanted: Range<usize>) -> Result<Vec<&Part>, StageError> {
-        let parts = self.plan.parts();
-        let found = parts.get(wanted.clone()).map(<[_]>::to_vec);
+        let parts = &self.plan.parts;
+        let found = parts.get(wanted.clone()).map(|parts| parts.iter().collect());
         found.ok_or_else(|| {
             let Range { start, end } = wanted;
             let count = parts.len();
@@ -151,23 +154,24 @@ impl<'a> TrainShards<'a> {
     }
 
     fn finished(&self, part: &Part) -> Result<Option<Learned>, ArtifactError> {
-        self.checkpoint.finished(part.number, self.map.len())
+        self.checkpoint.finished(part, &self.map)
     }
 
-    /// The wide parts from which some parts begin, except those that are among them.
-    fn wide_before(&self, parts: &[&Part]) -> Result<BTreeMap<u32, Learned>, StageError> {
+    /// What parts need, except what is among them.
+    fn needed_by(&self, parts: &[&Part]) -> Result<BTreeMap<u32, Learned>, StageError> {
         let mut learned = BTreeMap::new();
         for part in parts {
-            let Some(wide) = self.plan.wide_of(part) else { continue };
-            if parts.contains(&wide) || learned.contains_key(&wide.number) {
-                continue;
+            for needed in self.plan.needs(part) {
+                if parts.contains(&needed) || learned.contains_key(&needed.number) {
+                    continue;
+                }
+                let found = self.finished(needed)?.ok_or_else(|| StageError::TooEarly {
+                    part: part.number as usize,
+                    needed: needed.number as usize,
+                    folder: self.checkpoint.folder.clone(),
+                })?;
+                learned.insert(needed.number, found);
             }
-            let found = self.finished(wide)?.ok_or_else(|| StageError::TooEarly {
-                part: part.number as usize,
-                needed: wide.number as usize,
-                folder: self.checkpoint.folder.clone(),
-            })?;
-            learned.insert(wide.number, found);
         }
         Ok(learned)
     }
@@ -180,7 +184,8 @@ impl<'a> TrainShards<'a> {
         context: Context<'_>,
     ) -> Result<(u64, BTreeMap<u32, Learned>), StageError> {
         // They are kept in memory from here on: another process may publish the model and remove them.
-        let wide = self.wide_before(parts)?;
+        let needed = self.needed_by(parts)?;
+        let has_vectors = continues_vectors(self.task)?;
         context.pool()?.install(|| {
             let kept = parts.iter().map(|part| part.empties.clone()).collect();
             let set = read_some_rows(self.task, &self.datasets, kept, context)?;
@@ -189,20 +194,21 @@ impl<'a> TrainShards<'a> {
             }
             let learner = Learner { task: self.task, rows: &set.training, checkpoint, context };
             let visits = learner.visits_of(parts);
-            let (initial, form) = (initial_model(self.task), (&self.plan, &self.map));
-            let learn = || learner.learn_parts(&initial, form, parts, wide);
+            let model = initial_model(self.task);
+            let initial = Initial { model: &model, has_vectors };
+            let learn = || learner.learn_parts(&initial, (&self.plan, &self.map), parts, needed);
             Ok((visits, context.observe(Stage::Train.name(), (visits, 0), "rows", learn)?))
         })
     }
 
-    fn false_part(&self, part: &Part, is_wide: bool) -> StageError {
-        let remedy = if is_wide {
+    fn false_part(&self, part: &Part) -> StageError {
+        let remedy = if part.round == Round::Wide {
             format!("phases began from it: remove {} and run all shards again", self.checkpoint.folder.display())
         } else {
             "remove it and run its shard again".to_owned()
         };
         let reason = format!("learning part {} again gives other weights\n{remedy}", part.number);
-        ArtifactError::damaged(&self.checkpoint.path(part.number), reason).into()
+        ArtifactError::damaged(&self.checkpoint.path(part), reason).into()
     }
 }
 
@@ -214,11 +220,12 @@ pub fn part_weights(task: &TrainTask<'_>, datasets: &[Dataset]) -> Vec<u64> {
 
 /// About how often each part of a training on this number of rows visits one of them.
 pub fn visits_of_parts(features: &PatternSet, config: &TrainConfig, rows: u64) -> Vec<u64> {
-    let weight = |part: &&Part| {
+    let weight = |part: &Part| {
         let (least, most) = (config.empties_min.max(1), config.empties_max);
         let learned = part.empties.clone().filter(|empties| (least..=most).contains(empties)).count();
-        let visits = u128::from(rows) * learned as u128 * u128::from(config.epochs) / u128::from(EMPTIES_MAX);
+        let visits =
+            u128::from(rows) * learned as u128 * u128::from(config.epochs_of(part.round)) / u128::from(EMPTIES_MAX);
         u64::try_from(visits).unwrap_or(u64::MAX)
     };
-    Plan::new(features, config).parts().iter().map(weight).collect()
+    Plan::new(features, config).parts.iter().map(weight).collect()
 }

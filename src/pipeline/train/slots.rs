@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct SlotMap<'a> {
     set: &'a PatternSet,
-    kernel: KernelChoice,
+    pub(super) kernel: KernelChoice,
     slot_of_feature: Vec<u32>,
     feature_of_slot: Vec<u32>,
     /// The slots of each pattern, in order.
@@ -57,6 +57,25 @@ impl<'a> SlotMap<'a> {
     /// The number of slots that every position has.
     pub(super) fn slots_per_position(&self) -> usize {
         self.set.features_per_position()
+    }
+
+    /// The number of components of each slot's vector.
+    pub(super) fn vector_size(&self) -> usize {
+        self.set.vector_size()
+    }
+
+    /// The phase of a row.
+    pub(super) fn phase(&self, row: &TrainingRow) -> usize {
+        self.set.phase(row.position.empties())
+    }
+
+    /// Pattern and canonical configuration of each slot.
+    pub(super) fn configurations(&self) -> impl Iterator<Item = (usize, usize)> {
+        let tables = self.tables.iter().enumerate();
+        tables.flat_map(move |(pattern, table)| {
+            let features = &self.feature_of_slot[table.slots.clone()];
+            features.iter().map(move |&feature| (pattern, feature as usize - self.set.offset(pattern)))
+        })
     }
 
     /// Writes the slots of rows, one row after another.

@@ -111,6 +111,19 @@ pub enum Start {
     Parent,
 }
 
+/// The rounds of a training, in their order. Sets without vectors have the first two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Round {
+    /// Weights from which neighboring phases begin.
+    Wide,
+    /// The weights of each phase.
+    Phases,
+    /// The vectors of each group of phases, beside those weights.
+    Vectors,
+    /// The weights of each phase again, beside those vectors.
+    Refit,
+}
+
 /// The `[train]` table.
 ///
 /// The keys of the target stand in the same table; unknown keys are an error.
@@ -138,6 +151,19 @@ pub struct TrainConfig {
     pub wide_overlap: u8,
     #[serde(default, skip_serializing_if = "is_off")]
     pub learning_curve: bool,
+    #[serde(default = "vector_ratio", skip_serializing_if = "is_vector_ratio")]
+    pub vector_ratio: f64,
+    #[serde(default = "vector_decay", skip_serializing_if = "is_vector_decay")]
+    pub vector_decay: f64,
+    #[serde(default = "vector_epochs", skip_serializing_if = "is_vector_epochs")]
+    pub vector_epochs: u32,
+}
+
+impl TrainConfig {
+    /// The epochs of a part.
+    pub(super) fn epochs_of(&self, round: Round) -> u32 {
+        if round == Round::Vectors { self.vector_epochs } else { self.epochs }
+    }
 }
 
 impl ConfigTable for TrainConfig {
@@ -164,6 +190,9 @@ impl ConfigTable for TrainConfig {
         Key::new("overlap", EMPTIES).unit("empty squares"),
         Key::new("wide_overlap", EMPTIES).unit("empty squares"),
         Key::new("learning_curve", Takes::Flag).optional(),
+        Key::new("vector_ratio", Takes::Number(0.0, 1.0)).optional(),
+        Key::new("vector_decay", Takes::Number(0.0, 1.0)).optional(),
+        Key::new("vector_epochs", Takes::Whole(1, 1000)).optional(),
     ];
 
     fn check(&self) -> Result<(), KeyFault> {
@@ -320,8 +349,11 @@ pub struct TrainMetrics {
     pub unlabeled: u64,
     /// Rows learned, each as often as it was visited.
     pub updates: u64,
-    /// The error of each epoch.
+    /// The error of each epoch, of the last round of weights.
     pub epochs: Vec<EpochLoss>,
+    /// The error of each epoch of vectors; none without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vector_epochs: Vec<EpochLoss>,
     /// Against the target, with the weights of the parent, or zero weights.
     pub before: Errors,
     /// Against the target, with the new weights.
@@ -354,6 +386,33 @@ const fn one() -> i32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 const fn is_one(value: &i32) -> bool {
     *value == 1
+}
+
+const fn vector_ratio() -> f64 {
+    0.012
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_vector_ratio(value: &f64) -> bool {
+    *value == vector_ratio()
+}
+
+const fn vector_decay() -> f64 {
+    0.5
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_vector_decay(value: &f64) -> bool {
+    *value == vector_decay()
+}
+
+const fn vector_epochs() -> u32 {
+    3
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_vector_epochs(value: &u32) -> bool {
+    *value == vector_epochs()
 }
 
 /// Whether a key has the value that changes nothing, which is then not written.
