@@ -11,6 +11,7 @@ use crate::engine::eval::number::Number;
 use crate::engine::eval::pairs::SIZES;
 use crate::engine::eval::pattern_set::{INSTANCES_MAX, LANES, NUMBERS_MAX, PRODUCT_SHIFT, PatternSet};
 use crate::engine::score::Score;
+use std::mem::MaybeUninit;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2;
@@ -90,21 +91,23 @@ fn value_body<K: Kernel>(
     position: Position,
     moves: u64,
 ) -> Score {
-    let mut places = [0; INSTANCES_MAX + NUMBERS_MAX];
+    // Room for more than most sets have is not worth filling with zeros.
+    let mut places = [const { MaybeUninit::uninit() }; INSTANCES_MAX + NUMBERS_MAX];
     for ((places, block), tables) in places.chunks_exact_mut(LANES).zip(blocks).zip(tables) {
         for ((place, index), begin) in places.iter_mut().zip(block.0).zip(tables.0) {
-            *place = begin + u32::from(index);
+            place.write(begin + u32::from(index));
         }
     }
     let numbers = &mut places[vectors.instance_count..][..vectors.numbers.len()];
     for (place, number) in numbers.iter_mut().zip(&vectors.numbers) {
-        *place = number_place::<K>(number, position, moves) as u32;
+        place.write(number_place::<K>(number, position, moves) as u32);
     }
     let (phase, group) = vectors.begins[usize::from(position.empties())];
     let terms = Terms {
         weights: &vectors.weights[phase..],
         components: &vectors.flat()[group * vectors.size..],
-        places: &places[..vectors.instance_count + vectors.numbers.len()],
+        // SAFETY: blocks have a lane for each instance, and the numbers follow.
+        places: unsafe { places[..vectors.instance_count + vectors.numbers.len()].assume_init_ref() },
     };
     let sum = match K::INSTRUCTIONS {
         Instructions::Any => match vectors.size {
