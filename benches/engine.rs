@@ -85,7 +85,7 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     });
 }
 
-/// The same nodes with vectors of so many components, all zero: what they cost. Twelve positions to depth 10 with selective cuts,
+/// The same nodes beside vectors of 0 to 32 components, all zero: what they cost. Twelve positions to depth 10 with selective cuts,
 /// as in a match.
 #[divan::bench(args = [0, 8, 16, 32])]
 fn depth_10_with_vectors(bencher: Bencher<'_, '_>, size: u8) {

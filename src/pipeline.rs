@@ -3,7 +3,7 @@
 
 pub mod fit_mpc;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 pub mod gate;
 pub mod generate;
 pub mod item_sample;

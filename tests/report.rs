@@ -320,7 +320,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Makes a run of so many generations from its second, with documents that say the rest.
+/// Makes a run of this number of generations from its second, with documents that say the rest.
 fn prolong(workspace: &Workspace, name: &str, generations: u64) {
     let (models, datasets) = (workspace.path(&format!("models/{name}")), workspace.path(&format!("datasets/{name}")));
     let folder = |stage: &str, generation: u64| datasets.join(stage).join(format!("generation={generation:04}"));

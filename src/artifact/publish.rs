@@ -23,7 +23,7 @@ const REMOVED_NAME: &str = "removed";
 ///
 /// # Errors
 ///
-/// That of the check, or a system error; then there is no new file, and an old one stays, except after
+/// That of the check, or a system error; no new file is left behind, and an old one stays, except after
 /// [`ArtifactError::Unsynced`].
 pub fn publish_file(
     path: &Path,

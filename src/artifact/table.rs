@@ -136,7 +136,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// A system error; then there is no part.
+    /// A system error; no part is left behind.
     ///
     /// # Panics
     ///
@@ -168,7 +168,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// A system error; then there is no part.
+    /// A system error; no part is left behind.
     pub fn write(&self, path: &Path, batch: &RecordBatch, footer: &Footer) -> Result<FileEntry, ArtifactError> {
         self.write_batches(path, || std::iter::once(batch.clone()), footer)
     }
@@ -177,7 +177,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// A system error; then there is no part.
+    /// A system error; no part is left behind.
     pub fn write_batches<B: Iterator<Item = RecordBatch>>(
         &self,
         path: &Path,

@@ -106,7 +106,7 @@ pub struct ImportReport {
 /// # Errors
 ///
 /// An input that cannot be read or has no position, a bad record unless they are to be left out, or an output that holds
-/// anything else; then there is no dataset.
+/// anything else; no dataset is left behind.
 pub fn import(
     task: ImportTask<'_>,
     context: Context<'_>,

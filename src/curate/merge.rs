@@ -17,8 +17,8 @@ const ALGORITHM: u32 = 1;
 ///
 /// # Errors
 ///
-/// A dataset that is given twice or is damaged, too many parts, or an output that holds anything else; then there is no
-/// dataset.
+/// A dataset that is given twice or is damaged, too many parts, or an output that holds anything else; no
+/// dataset is left behind.
 pub fn merge(folders: &[PathBuf], output: &Path, context: Context<'_>) -> Result<(Manifest, bool), StageError> {
     let datasets = folders.iter().map(|folder| Dataset::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let parents: Vec<ContentHash> = datasets.iter().map(|dataset| dataset.manifest().content).collect();

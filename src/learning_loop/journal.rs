@@ -165,22 +165,12 @@ mod tests {
     use super::*;
     use crate::artifact::Registry;
     use crate::config::default_config;
-    use crate::pipeline::{Host, Progress};
+    use crate::pipeline::fixtures::Nobody;
     use crate::report::invocation::Invocation;
     use crate::run::lineage::Change;
     use crate::run::log::read_calls;
     use crate::run::next::Generations;
     use serde_json::Value;
-
-    struct Nobody;
-
-    impl Host for Nobody {}
-
-    impl Progress for Nobody {
-        fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64) {}
-        fn end(&self) {}
-    }
 
     #[test]
     fn a_stage_that_panics_is_recorded_with_code_1() {

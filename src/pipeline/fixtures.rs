@@ -1,6 +1,7 @@
 //! What tests of several stages need.
 
 use super::keys::{Checked, ConfigTable};
+use super::{Host, Progress};
 use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
 
@@ -23,4 +24,15 @@ pub(super) fn position(seed: u64, empties: u8) -> Position {
             game.play(random.pick(Squares(position.legal_moves())).unwrap()).unwrap();
         }
     }
+}
+
+/// A host without a clock, and nobody who watches.
+pub(crate) struct Nobody;
+
+impl Host for Nobody {}
+
+impl Progress for Nobody {
+    fn begin(&self, _: &str, _: u64, _: &str) {}
+    fn advance(&self, _: u64) {}
+    fn end(&self) {}
 }

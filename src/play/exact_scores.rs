@@ -104,19 +104,9 @@ mod tests {
     use crate::artifact::{Builtin, LoadedModel};
     use crate::engine::SearchResult;
     use crate::exchange::positions::read_positions;
-    use crate::pipeline::{Host, Progress};
+    use crate::pipeline::fixtures::Nobody;
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
-
-    struct Nobody;
-
-    impl Host for Nobody {}
-
-    impl Progress for Nobody {
-        fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64) {}
-        fn end(&self) {}
-    }
 
     const START: &str = "---------------------------OX------XO---------------------------";
     /// Black has no move, white has one.

@@ -167,7 +167,7 @@ impl DatasetWriter {
     ///
     /// # Errors
     ///
-    /// A name that was taken in the meantime, or a system error; then there is no dataset.
+    /// A name that was taken in the meantime, or a system error; no dataset is left behind.
     pub fn finish(mut self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
         if 0 < self.waiting {
             self.flush()?;

@@ -69,7 +69,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// A registry without a free number, or a system error; then there is no new version.
+    /// A registry without a free number, or a system error; no new version is left behind.
     pub fn publish(&self, model: &Model, origin: &Origin) -> Result<VersionId, ArtifactError> {
         loop {
             let id = self.next_id()?;
@@ -87,7 +87,7 @@ impl Registry {
     /// # Errors
     ///
     /// An archive whose model is damaged, an id that the registry has or had for another version, or a system
-    /// error; then there is no new version.
+    /// error; no new version is left behind.
     pub fn import(&self, archive: &Archive, path: &Path) -> Result<bool, ArtifactError> {
         archive.model(path)?;
         let id = archive.document.id;

@@ -128,7 +128,7 @@ impl<'a> Keys<'a> {
     fn place(&self, row: usize) -> Result<usize, String> {
         let (set, group, name, index) = (self.set, self.groups[row], self.patterns.value(row), self.indices[row]);
         let known = usize::try_from(group).ok().filter(|&group| group < set.group_count());
-        let known = known.ok_or_else(|| format!("there is no group {group}"))?;
+        let known = known.ok_or_else(|| format!("unknown group {group}"))?;
         let pattern = set.patterns().iter().position(|pattern| pattern.name == name);
         let pattern = pattern.ok_or("its pattern is not one of the set")?;
         let feature = set.offset(pattern) + index as usize;
@@ -239,8 +239,8 @@ mod tests {
             ((0, "ROW", 2, &[0, 1][..]), None),
             ((0, "ROW", 1, &[2, 2][..]), Some(order)),
             ((0, "ROW", 0, &[1, 1]), Some(order)),
-            ((-1, "ROW", 2, &[1, 1]), Some("there is no group -1")),
-            ((2, "ROW", 2, &[1, 1]), Some("there is no group 2")),
+            ((-1, "ROW", 2, &[1, 1]), Some("unknown group -1")),
+            ((2, "ROW", 2, &[1, 1]), Some("unknown group 2")),
             ((0, "LINE", 2, &[1, 1]), Some("its pattern is not one of the set")),
             ((0, "ROW", 3, &[1, 1]), Some("index 3 of pattern ROW is not the smallest of its mirrors")),
             ((0, "ROW", 9, &[1, 1]), Some("index 9 of pattern ROW is not the smallest of its mirrors")),

@@ -155,20 +155,9 @@ mod tests {
     use super::super::task::GateConfig;
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
-    use crate::pipeline::fixtures::default_table;
-    use crate::pipeline::{Host, Progress};
+    use crate::pipeline::fixtures::{Nobody, default_table};
     use std::path::Path;
     use std::sync::atomic::AtomicBool;
-
-    struct Nobody;
-
-    impl Host for Nobody {}
-
-    impl Progress for Nobody {
-        fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64) {}
-        fn end(&self) {}
-    }
 
     /// One thread, without progress; the flag stops it.
     fn context(flag: &AtomicBool) -> Context<'_> {
