@@ -44,26 +44,25 @@ pub(super) fn tick_label(value: f64, range: [f64; 2], count: f64) -> String {
 /// A range from zero that holds the values, with round ends.
 pub(super) fn from_zero(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let most = values.fold(0.0, f64::max);
-    if most <= 0.0 {
-        return [0.0, 1.0];
-    }
     let step = step([0.0, most], 5.0);
-    [0.0, (most / step - 1e-9).ceil() * step]
+    drawable([0.0, (most / step - 1e-9).ceil() * step])
 }
 
 /// A range with round ends that holds the values; it begins at zero if they reach down to half of their greatest.
 pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
     let [low, high] =
         values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)]);
-    if !low.is_finite() || !high.is_finite() {
-        return [0.0, 1.0];
-    }
     if 0.0 <= low && low < high / 2.0 {
         return from_zero([high].into_iter());
     }
     let [low, high] = if high - low < 1e-9 { [low - 0.5, high + 0.5] } else { [low, high] };
     let step = step([low, high], 5.0);
-    [(low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step]
+    drawable([(low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step])
+}
+
+/// A range, or that from 0 to 1 if it is empty or too wide to divide.
+fn drawable([low, high]: [f64; 2]) -> [f64; 2] {
+    if low < high && (high - low).is_finite() { [low, high] } else { [0.0, 1.0] }
 }
 
 /// A number with this number of decimals, thousands apart, and a true minus.
@@ -122,6 +121,18 @@ mod tests {
             );
         }
         assert_eq!(around([1.0, 9.0].into_iter()), [0.0, 10.0]);
+    }
+
+    #[test]
+    fn no_values_make_a_range_that_cannot_be_drawn() {
+        let all = [0.0, -1.0, 1.0, 1e-308, 1e308, -1e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        for values in all.iter().flat_map(|&first| all.map(|second| [first, second])) {
+            for range in [from_zero(values.into_iter()), around(values.into_iter())] {
+                let scale = Scale { range, places: [0.0, 100.0] };
+                assert!(values.iter().all(|&value| value.is_nan() || (0.0..=100.0).contains(&scale.place(value))));
+                assert!(ticks(range, 5.0, false).len() <= 11, "{range:?} of {values:?}");
+            }
+        }
     }
 
     #[test]
