@@ -85,13 +85,20 @@ fn depth_1_of_champion(bencher: Bencher<'_, '_>, kernel: KernelChoice) {
     });
 }
 
-/// The same nodes beside vectors of 0 to 32 components, all zero: what they cost. Twelve positions to depth 10 with selective cuts,
-/// as in a match.
+/// Vectors of 0 to 32 components beside the shipped weights, at random and as long as learned ones: what a node costs. Zeros would lie
+/// in one page of memory. Twelve positions to depth 10 with selective cuts, as in a match.
 #[divan::bench(args = [0, 8, 16, 32])]
 fn depth_10_with_vectors(bencher: Bencher<'_, '_>, size: u8) {
     let model = Builtin::Champion.model();
     let set = (**model.evaluation.set()).clone().with_vectors(VectorShape { size, ..VectorShape::none() });
-    let evaluation = Evaluation::new(Arc::new(set.expect("it has 57 terms")), model.evaluation.weights().to_vec());
+    let set = set.expect("it has 57 terms");
+    let component = |&canonical: &u32, number: u8| {
+        let mixed = (canonical * 32 + u32::from(number)).wrapping_mul(0x9E37_79B9);
+        (mixed >> 16) as i8 % 8
+    };
+    let vector = |canonical| (0..size).map(move |number| component(canonical, number));
+    let vectors = set.canonical().iter().flat_map(vector).collect();
+    let evaluation = Evaluation::with_vectors(Arc::new(set.clone()), model.evaluation.weights().to_vec(), vectors);
     let evaluation = evaluation.expect("its mirrors are equal");
     let mut searcher = Searcher::new(&evaluation, &model.mpc, TABLE_BITS);
     let mut search = || {

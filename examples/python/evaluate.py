@@ -51,7 +51,7 @@ def evaluate(model, boards):
     empties = (boards == 0).sum(axis=1)[:, None]
     phases = np.sum(empties <= features["phase_empties_max"], axis=1) - 1
     groups = np.sum(empties <= features.get("vector_empties_max", [60]), axis=1) - 1
-    values, squares, sums = (np.zeros(shape, dtype=int) for shape in (len(boards), len(boards), (len(boards), size)))
+    values, sums = (np.zeros(shape, dtype=int) for shape in (len(boards), (len(boards), size)))
     for phase in np.unique(phases):
         rows, chosen = boards[phases == phase], phases == phase
         for name, pattern in [(pattern.pop("name"), pattern) for pattern in map(dict, features["pattern"])]:
@@ -63,8 +63,8 @@ def evaluate(model, boards):
                 places = np.searchsorted(table["index"], index)
                 values[chosen] += table["weight"].to_numpy()[places]
                 sums[chosen] += components[places]
-                squares[chosen] += (components[places] ** 2).sum(axis=1)
-    return values + (((sums**2).sum(axis=1) - squares) >> 3)
+                values[chosen] -= (components[places] ** 2).sum(axis=1) >> 2
+    return values + ((sums**2).sum(axis=1) >> 2)
 
 
 print(*evaluate(sys.argv[1], read_obf(sys.argv[2])), sep="\n")

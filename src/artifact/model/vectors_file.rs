@@ -26,7 +26,7 @@ macro_rules! columns {
             concat!("component_", $number),
             DataType::Int16,
             Layout::Dictionary,
-            "component of the vector, in units of half the root of a millidisc",
+            "component of the vector, in units of the root of half a millidisc",
         )),*
     ]};
 }

@@ -2,8 +2,8 @@
 
 use super::features::features;
 use super::incremental::Incremental;
-use super::pairs::pairs_value;
-use super::pattern_set::{COMPONENT_MAX, PatternSet, VECTOR_SIZE_MAX};
+use super::pairs::{half_square, half_square_of};
+use super::pattern_set::{COMPONENT_MAX, PatternSet, VECTOR_SIZE_MAX, WEIGHT_BESIDE_VECTOR_MAX};
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Weights for every feature of every phase and vectors for every feature of every group of phases, mirrors equal.
 ///
 /// The value of a position is Σ wᵢ + ½(|Σ vᵢ|² − Σ|vᵢ|²) over its features: the weights, and the products of the vectors of
-/// all pairs (Rendle, "Factorization machines", 2010).
+/// all pairs (Rendle, "Factorization machines", 2010). Each half of a square is rounded down to a millidisc.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Evaluation {
@@ -36,6 +36,14 @@ pub enum EvaluationError {
     /// Two mirrors of one configuration have different weights.
     #[error("phase {phase}, feature {feature}: its mirror has another weight")]
     Mirror {
+        /// Counted from 0.
+        phase: usize,
+        /// Counted from 0 within the phase.
+        feature: usize,
+    },
+    /// A weight beside a vector is out of range.
+    #[error("phase {phase}, feature {feature}: a weight beside a vector is beyond ±{WEIGHT_BESIDE_VECTOR_MAX}")]
+    Weight {
         /// Counted from 0.
         phase: usize,
         /// Counted from 0 within the phase.
@@ -78,12 +86,12 @@ impl Evaluation {
         Self::with_vectors(set, weights, vectors)
     }
 
-    /// Joins weights `[phase][feature]`, in millidiscs, and vectors `[group][feature][component]`, in units of half the root of a
+    /// Joins weights `[phase][feature]`, in millidiscs, and vectors `[group][feature][component]`, in units of the root of half a
     /// millidisc, to their pattern set.
     ///
     /// # Errors
     ///
-    /// A wrong count, a component out of range, or mirrors that differ.
+    /// A wrong count, a weight or a component out of range, or mirrors that differ.
     pub fn with_vectors(set: Arc<PatternSet>, weights: Vec<i16>, vectors: Vec<i8>) -> Result<Self, EvaluationError> {
         let expected = set.phase_count() * set.feature_count();
         if weights.len() != expected {
@@ -93,6 +101,9 @@ impl Evaluation {
             for (feature, (&weight, &canonical)) in weights.iter().zip(set.canonical()).enumerate() {
                 if weight != weights[canonical as usize] {
                     return Err(EvaluationError::Mirror { phase, feature });
+                }
+                if 0 < set.vector_size() && set.weight_max().unsigned_abs() < weight.unsigned_abs() {
+                    return Err(EvaluationError::Weight { phase, feature });
                 }
             }
         }
@@ -124,7 +135,7 @@ impl Evaluation {
         &self.weights[self.set.phase(empties) * count..][..count]
     }
 
-    /// The vectors `[group][feature][component]`, in units of half the root of a millidisc; none if their size is 0.
+    /// The vectors `[group][feature][component]`, in units of the root of half a millidisc; none if their size is 0.
     pub fn vectors(&self) -> &[i8] {
         &self.vectors
     }
@@ -145,16 +156,13 @@ impl Evaluation {
     pub fn value_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> Score {
         let (weights, vectors, size) =
             (self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size());
-        let (mut value, mut sums, mut squares) = (0, [0_i32; VECTOR_SIZE_MAX as usize], 0);
+        let (mut value, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
         for feature in features {
-            value += i32::from(weights[feature]);
-            for (sum, &component) in sums.iter_mut().zip(&vectors[feature * size..][..size]) {
-                *sum += i32::from(component);
-                squares += i32::from(component) * i32::from(component);
-            }
+            let vector = &vectors[feature * size..][..size];
+            value += i32::from(weights[feature]) - half_square_of(vector);
+            sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
         }
-        let squared_sum: i32 = sums.iter().map(|sum| sum * sum).sum();
-        Score(value + pairs_value(squared_sum, squares))
+        Score(value + half_square(&sums))
     }
 }
 

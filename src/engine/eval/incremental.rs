@@ -10,12 +10,14 @@ mod portable;
 mod vectors;
 
 use super::number::{Number, Side};
+use super::pairs::half_square_of;
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
 use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Score;
 use block::{Block, Change, Tables};
+use std::borrow::Cow;
 use vectors::Vectors;
 
 /// The blocks of [`LANES`] that an accumulator has room for.
@@ -58,21 +60,20 @@ impl Incremental {
         let block_count = set.block_count();
         let phase_size = set.feature_count() + 1;
         let counts = set.numbers().iter().filter(|(number, _)| *number != Number::Parity);
-        let vectors = Vectors::new(set, weights, vectors, &places);
-        // Beside vectors, weights have another layout.
-        let packed = if vectors.is_some() { Vec::new() } else { pack_weights(set, weights, &places, phase_size) };
+        let laid_out = Vectors::new(set, vectors, &places);
+        let weights = &*linear_weights(set, weights, vectors);
         let mut this = Self {
             block_count,
             start: vec![Block::ZERO; block_count],
             swap: vec![Block::ZERO; block_count],
             steps: set.steps[..64 * block_count].iter().map(|&steps| Block(steps)).collect(),
             tables: vec![Tables([0; LANES]); block_count],
-            weights: packed,
+            weights: pack_weights(set, weights, &places, phase_size),
             phase_size,
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
             numbers: counts.map(|&(number, offset)| (number, 1 + offset)).collect(),
-            vectors,
+            vectors: laid_out,
         };
         for (index, instance) in set.instances().iter().enumerate() {
             let (block, lane) = (index / LANES, index % LANES);
@@ -153,18 +154,15 @@ impl Incremental {
         }
     }
 
-    /// The static value of a position from its accumulator and the legal moves of its side to move; equals the walk's.
+    /// The linear part of a static value, from the accumulator of a position and the legal moves of its side to move: the weights,
+    /// each less half the square of its vector. It is the value without vectors, and a lower bound of it beside them.
     #[inline(always)]
-    pub(in crate::engine) fn value<K: Kernel>(
+    pub(in crate::engine) fn linear<K: Kernel>(
         &self,
         accumulator: &Accumulator,
         position: Position,
         moves: u64,
     ) -> Score {
-        if let Some(vectors) = &self.vectors {
-            let blocks = (&accumulator.blocks[..self.block_count], &self.tables[..]);
-            return vectors::value::<K>(vectors, blocks, position, moves);
-        }
         let empties = usize::from(position.empties());
         let weights = &self.weights[self.phase_begin[empties]..][..self.phase_size + INDICES];
         let blocks = accumulator.blocks[..self.block_count].iter().zip(&self.tables);
@@ -174,6 +172,20 @@ impl Incremental {
             sum += numbers_sum::<K>(&self.numbers, weights, position, moves);
         }
         Score(self.constant[empties] + sum)
+    }
+
+    /// The other part: half the square of the sum of all vectors, at least 0.
+    #[inline(always)]
+    pub(in crate::engine) fn square<K: Kernel>(
+        &self,
+        accumulator: &Accumulator,
+        position: Position,
+        moves: u64,
+    ) -> Score {
+        self.vectors.as_ref().map_or(Score(0), |vectors| {
+            let blocks = (&accumulator.blocks[..self.block_count], &self.tables[..]);
+            vectors::square::<K>(vectors, blocks, position, moves)
+        })
     }
 }
 
@@ -215,6 +227,21 @@ fn places(set: &PatternSet) -> Vec<usize> {
         })
     });
     places.collect()
+}
+
+/// Each weight less half the square of the vector beside it.
+fn linear_weights<'a>(set: &PatternSet, weights: &'a [i16], vectors: &[i8]) -> Cow<'a, [i16]> {
+    if set.vector_size() == 0 {
+        return Cow::Borrowed(weights);
+    }
+    let half_squares: Vec<i16> =
+        vectors.chunks_exact(set.vector_size()).map(|vector| half_square_of(vector) as i16).collect();
+    let phases = weights.chunks_exact(set.feature_count()).zip(set.phase_empties_max());
+    let linear = phases.flat_map(|(weights, &empties_max)| {
+        let half_squares = &half_squares[set.group(empties_max) * set.feature_count()..];
+        weights.iter().zip(half_squares).map(|(weight, half_square)| weight - half_square)
+    });
+    Cow::Owned(linear.collect())
 }
 
 /// The weights of each phase at their places.
@@ -278,7 +305,7 @@ unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tab
 mod tests {
     use super::super::evaluation::Evaluation;
     use super::super::number::Counted;
-    use super::super::pattern_set::{Pattern, VectorShape};
+    use super::super::pattern_set::{Pattern, VectorShape, WEIGHT_BESIDE_VECTOR_MAX};
     use super::*;
     use crate::engine::board::kernel::{KernelChoice, with_kernel};
     use std::sync::Arc;
@@ -308,9 +335,9 @@ mod tests {
         let shape = VectorShape { size: [0, 3, 8, 16, 21, 32][seed as usize % 6], empties_max: vec![60, 31] };
         let set = set.clone().with_vectors(shape).unwrap_or(set);
         let mut next = numbers(seed);
-        let mut weights = Vec::new();
+        let (mut weights, most) = (Vec::new(), set.weight_max());
         for _ in 0..set.phase_count() {
-            let phase: Vec<i16> = (0..set.feature_count()).map(|_| next() as i16).collect();
+            let phase: Vec<i16> = (0..set.feature_count()).map(|_| (next() as i16).clamp(-most, most)).collect();
             weights.extend(set.canonical().iter().map(|&canonical| phase[canonical as usize]));
         }
         let mut vectors = Vec::new();
@@ -333,9 +360,10 @@ mod tests {
         for component in [31, -31] {
             let shape = VectorShape { size: 32, ..VectorShape::none() };
             let set = Arc::new((**small.set()).clone().with_vectors(shape).unwrap());
-            let (weights, vectors) = (vec![i16::MAX; set.feature_count()], vec![component; set.component_count()]);
+            let weights = vec![WEIGHT_BESIDE_VECTOR_MAX; set.feature_count()];
+            let vectors = vec![component; set.component_count()];
             let evaluation = Evaluation::with_vectors(Arc::clone(&set), weights, vectors).unwrap();
-            let expected = 31 * 31 * 32 * 135 * 134 / 8 + 32_767 * 135;
+            let expected = 31 * 31 * 32 * 135 * 134 / 4 + 25_079 * 135;
             assert_eq!(evaluation.static_value(Position::START).0, expected);
             for kernel in KernelChoice::all() {
                 assert!(50 < with_kernel!(kernel, compare_game(&evaluation, 1)));
@@ -372,8 +400,10 @@ mod tests {
         let mut accumulator = incremental.accumulator(position);
         for count in 1.. {
             let expected = evaluation.static_value(position);
-            let value = incremental.value::<K>(&accumulator, position, position.legal_moves());
-            assert_eq!(value, expected, "{position:?}");
+            let moves = position.legal_moves();
+            let linear = incremental.linear::<K>(&accumulator, position, moves);
+            let square = incremental.square::<K>(&accumulator, position, moves);
+            assert!(Score(0) <= square && linear + square == expected, "{position:?}");
             let before = accumulator;
             let moves = position.children().count();
             if moves == 0 {

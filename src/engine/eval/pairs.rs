@@ -73,10 +73,15 @@ impl SlotVectors {
     }
 }
 
-/// ½(|Σ vᵢ|² − Σ|vᵢ|²) in millidiscs, rounded down.
+/// ½|v|² in millidiscs, rounded down.
 #[inline(always)]
-pub const fn pairs_value(squared_sum: i32, squares: i32) -> i32 {
-    (squared_sum - squares) >> PRODUCT_SHIFT
+pub fn half_square(vector: &[i32]) -> i32 {
+    vector.iter().map(|component| component * component).sum::<i32>() >> PRODUCT_SHIFT
+}
+
+/// The same of a vector of a model.
+pub fn half_square_of(vector: &[i8]) -> i32 {
+    vector.iter().map(|&component| i32::from(component) * i32::from(component)).sum::<i32>() >> PRODUCT_SHIFT
 }
 
 /// A component in whole units, halves up.
@@ -112,16 +117,13 @@ fn values_of<const SIZE: usize>(vectors: &SlotVectors, slots: &[u32], values: &m
 /// The sum of the vectors of slots, and the products of their pairs.
 #[inline(always)]
 fn sums<const SIZE: usize>(components: &[[i32; SIZE]], slots: &[u32]) -> ([i32; SIZE], i32) {
-    let (mut sums, mut squares) = ([0; SIZE], [0; SIZE]);
+    let (mut sums, mut half_squares) = ([0; SIZE], 0);
     for &slot in slots {
-        for ((sum, square), &component) in sums.iter_mut().zip(&mut squares).zip(&components[slot as usize]) {
-            let component = rounded(component);
-            *sum += component;
-            *square += component * component;
-        }
+        let vector = components[slot as usize].map(rounded);
+        sums.iter_mut().zip(vector).for_each(|(sum, component)| *sum += component);
+        half_squares += half_square(&vector);
     }
-    let value = pairs_value(sums.iter().map(|sum| sum * sum).sum(), squares.iter().sum());
-    (sums, value)
+    (sums, half_square(&sums) - half_squares)
 }
 
 #[inline(always)]

@@ -24,9 +24,9 @@ pub const WEIGHTS_MAX: usize = 1 << 26;
 /// The most components of a vector.
 pub const VECTOR_SIZE_MAX: u8 = 32;
 
-/// A squared sum of vectors, shifted right by this, is half of it in millidiscs: a component is in units of half the root of a
+/// A squared length of vectors, shifted right by this, is half of it in millidiscs: a component is in units of the root of half a
 /// millidisc.
-pub const PRODUCT_SHIFT: u32 = 3;
+pub const PRODUCT_SHIFT: u32 = 2;
 
 /// The most components over all groups: 1 GiB.
 pub const COMPONENTS_MAX: usize = 1 << 30;
@@ -34,12 +34,16 @@ pub const COMPONENTS_MAX: usize = 1 << 30;
 /// The largest component of a vector, and the smallest is its opposite: four of them add up within 8 bits.
 pub const COMPONENT_MAX: i8 = 31;
 
-/// The sums of a position's features stay within 32 bits: the squared sum of its vectors, and its weights in the unit of products.
+/// The largest weight beside a vector, and the smallest is its opposite: less half the square of any vector it fits 16 bits.
+pub const WEIGHT_BESIDE_VECTOR_MAX: i16 = {
+    let square = (COMPONENT_MAX as i32 * COMPONENT_MAX as i32) * VECTOR_SIZE_MAX as i32;
+    i16::MAX - (square >> PRODUCT_SHIFT) as i16
+};
+
+/// The squared sum of the vectors of a position stays within 32 bits.
 const _: () = {
-    let terms = (INSTANCES_MAX + NUMBERS_MAX) as u64;
-    let sum = COMPONENT_MAX as u64 * terms;
-    let weights = terms * ((i16::MAX as u64) << PRODUCT_SHIFT);
-    assert!(VECTOR_SIZE_MAX as u64 * sum * sum + weights <= i32::MAX as u64);
+    let sum = COMPONENT_MAX as u64 * (INSTANCES_MAX + NUMBERS_MAX) as u64;
+    assert!(VECTOR_SIZE_MAX as u64 * sum * sum <= i32::MAX as u64);
 };
 
 /// The number of empty squares at the start of a game.
@@ -317,6 +321,12 @@ impl PatternSet {
     #[inline]
     pub const fn vector_size(&self) -> usize {
         self.vectors.size as usize
+    }
+
+    /// The largest weight of a feature, in millidiscs, and the smallest is its opposite, or one less without vectors.
+    #[inline]
+    pub const fn weight_max(&self) -> i16 {
+        if self.vectors.size == 0 { i16::MAX } else { WEIGHT_BESIDE_VECTOR_MAX }
     }
 
     /// The number of groups of phases that share vectors.

@@ -9,11 +9,11 @@ use arrayvec::ArrayVec;
 /// No position has more legal moves than this (33 are known).
 pub(super) const CANDIDATES_MAX: usize = 36;
 
-/// A static value that an ordering may have computed: 4 bytes instead of the 8 of an `Option`.
+/// The linear part of a static value, which an ordering may have computed: 4 bytes instead of the 8 of an `Option`.
 #[derive(Clone, Copy)]
-pub(super) struct StaticValue(pub(super) Score);
+pub(super) struct Linear(pub(super) Score);
 
-impl StaticValue {
+impl Linear {
     pub(super) const UNKNOWN: Self = Self(Score(i32::MIN));
 
     #[inline(always)]
@@ -29,8 +29,8 @@ pub(super) struct Candidate {
     /// The opponent's legal moves after it.
     pub(super) replies: u64,
     pub(super) order: i32,
-    /// The static value after it, from the side to move there.
-    pub(super) value: StaticValue,
+    /// From the side to move after it.
+    pub(super) linear: Linear,
     pub(super) square: Square,
 }
 
@@ -40,7 +40,7 @@ impl Candidate {
     pub(super) fn new<K: Kernel>(position: Position, square: Square) -> Self {
         let flips = position.flips_by::<K>(square);
         let replies = position.play_unchecked(square, flips).legal_moves_by::<K>();
-        Self { flips, replies, order: 0, value: StaticValue::UNKNOWN, square }
+        Self { flips, replies, order: 0, linear: Linear::UNKNOWN, square }
     }
 
     /// An order without the evaluation: few replies, then the kind of the square.

@@ -1,8 +1,7 @@
 //! Search by depth: principal variation search over the evaluation, with selective cuts.
 
 use super::candidates::{
-    CORNERS, Candidate, NEXT_TO_CORNERS, StaticValue, pick, pick_free, put_first, unordered_candidates,
-    weighted_mobility,
+    CORNERS, Candidate, Linear, NEXT_TO_CORNERS, pick, pick_free, put_first, unordered_candidates, weighted_mobility,
 };
 use super::depth::Depth;
 use super::mpc::{Cuts, MpcEntry, PROBE_MARGIN, STATIC_MARGIN};
@@ -47,7 +46,7 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 ) -> Score {
     if depth == Depth(0) {
         run.nodes += 1;
-        return static_value::<K>(run, node);
+        return static_value_until::<K>(run, node, window.beta());
     }
     if depth == Depth(1) {
         if !W::OPEN
@@ -56,7 +55,7 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
             run.nodes += 1;
             return value;
         }
-        return frontier::<K, P>(run, node, window.beta());
+        return frontier::<K, W, P>(run, node, window);
     }
     run.nodes += 1;
     if run.must_stop() {
@@ -256,16 +255,6 @@ pub(super) fn value_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: 
     -child::<K, OpenWindow, Plain>(run, node, candidate, OpenWindow::full(), depth)
 }
 
-/// The same without a search, stored in the candidate.
-#[inline(always)]
-fn static_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &mut Candidate) -> Score {
-    let value = value_after::<K>(run, node, candidate, Depth(0));
-    if candidate.replies != 0 {
-        candidate.value = StaticValue(-value);
-    }
-    value
-}
-
 /// Brings the accumulator of the next ply up to date.
 #[inline(always)]
 pub(super) fn play<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &Candidate) {
@@ -308,13 +297,15 @@ fn passed_body<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: Ope
 
 /// Depth 1: the static value after every move, by the class of its square.
 #[inline(always)]
-fn frontier<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, beta: Score) -> Score {
+fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, node: &Node, window: W) -> Score {
     run.nodes += 1;
-    let mut best_value = Score::NOTHING;
+    let (mut best_value, beta) = (Score::NOTHING, window.beta());
     for class in SQUARE_CLASSES {
         for square in Squares(node.moves & class) {
             let candidate = Candidate::new::<K>(node.position, square);
-            let mut value = value_after::<K>(run, node, &candidate, Depth(0));
+            play::<K>(run, node, &candidate);
+            let rest = if P::HAS_EXTRAS { OpenWindow::full() } else { window.raised_to(best_value).open() };
+            let mut value = -child::<K, OpenWindow, Plain>(run, node, &candidate, rest.for_opponent(), Depth(0));
             if P::HAS_EXTRAS && begin_extension(run, node, candidate.flips, value, beta, Depth(1)) {
                 let window = OpenWindow::new(Alpha(-beta), Beta(Score::MAX.max(Score(1) - beta)));
                 value = -child::<K, OpenWindow, P>(run, node, &candidate, window, Depth(EXTENSION_PLIES));
@@ -333,14 +324,21 @@ fn frontier<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, beta: Score) -
 
 #[inline(always)]
 pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
-    if let Some(value) = node.value.get() {
-        return value;
-    }
-    let value = run.incremental.value::<K>(&run.accumulators[node.ply], node.position, node.moves);
-    value.clamp(Score::MIN, Score::MAX)
+    static_value_until::<K>(run, node, Score(i32::MAX))
 }
 
-/// Orders moves by their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
+/// The static value, from `enough` on perhaps a lower bound of it.
+#[inline(always)]
+fn static_value_until<K: Kernel>(run: &Run<'_>, node: &Node, enough: Score) -> Score {
+    let accumulator = &run.accumulators[node.ply];
+    let linear =
+        node.linear.get().unwrap_or_else(|| run.incremental.linear::<K>(accumulator, node.position, node.moves));
+    let square =
+        if linear < enough { run.incremental.square::<K>(accumulator, node.position, node.moves) } else { Score(0) };
+    (linear + square).clamp(Score::MIN, Score::MAX)
+}
+
+/// Orders moves by the linear part of their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
 /// Returns true as soon as the static value after a move predicts a cut of a null window.
 #[inline(always)]
 pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
@@ -358,13 +356,30 @@ pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
     }
     let cut = if W::OPEN { None } else { static_cut_after(run, node, window.null(), depth) };
     for candidate in candidates {
-        let value = static_after::<K>(run, node, candidate);
-        if cut.is_some_and(|cut| candidate.value.get().is_some_and(|value| value <= cut)) {
+        let linear = linear_after::<K>(run, node, candidate);
+        if let Some(cut) = cut
+            && linear <= cut
+            && candidate.replies != 0
+            && static_value::<K>(run, &node.after(candidate)) <= cut
+        {
             return true;
         }
-        candidate.order = value.0 - weighted_mobility(candidate.replies) * MOBILITY_ORDER;
+        candidate.order = -linear.0 - weighted_mobility(candidate.replies) * MOBILITY_ORDER;
     }
     false
+}
+
+/// The linear part of the static value after a move, from the side to move there.
+#[inline(always)]
+fn linear_after<K: Kernel>(run: &mut Run<'_>, node: &Node, candidate: &mut Candidate) -> Score {
+    play::<K>(run, node, candidate);
+    let next = node.after(candidate);
+    if next.moves == 0 {
+        return passed::<K, Plain>(run, &next, OpenWindow::full(), Depth(0));
+    }
+    run.nodes += 1;
+    candidate.linear = Linear(run.incremental.linear::<K>(&run.accumulators[next.ply], next.position, next.moves));
+    candidate.linear.0.clamp(Score::MIN, Score::MAX)
 }
 
 /// The greatest static value after a move, from the side to move there, that predicts a cut.
@@ -400,8 +415,8 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
     let (mut try_low, mut try_high) = (true, true);
     for entry in entries {
         if entry.shallow == Depth(0) {
-            let value = static_value::<K>(run, node);
             let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
+            let value = static_value_until::<K>(run, node, high);
             if high <= value {
                 return Some(window.beta());
             }

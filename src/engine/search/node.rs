@@ -1,6 +1,6 @@
 //! A node of the search by depth.
 
-use super::candidates::{Candidate, StaticValue};
+use super::candidates::{Candidate, Linear};
 use crate::engine::board::position::Position;
 
 /// Plies of the longest line: 60 moves, each followed by at most one pass, and the root.
@@ -12,7 +12,7 @@ pub(super) struct Node {
     pub(super) position: Position,
     pub(super) moves: u64,
     pub(super) ply: usize,
-    pub(super) value: StaticValue,
+    pub(super) linear: Linear,
 }
 
 impl Node {
@@ -28,13 +28,13 @@ impl Node {
             position: candidate.play(self.position),
             moves: candidate.replies,
             ply: self.ply + 1,
-            value: candidate.value,
+            linear: candidate.linear,
         }
     }
 
     /// The node that a pass leads to, with the opponent's legal moves.
     #[inline(always)]
     pub(super) const fn passed(&self, moves: u64) -> Self {
-        Self { position: self.position.pass(), moves, ply: self.ply + 1, value: StaticValue::UNKNOWN }
+        Self { position: self.position.pass(), moves, ply: self.ply + 1, linear: Linear::UNKNOWN }
     }
 }

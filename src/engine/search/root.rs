@@ -1,6 +1,6 @@
 //! The root: one iteration after another, and the moves to choose from.
 
-use super::candidates::{StaticValue, unordered_candidates};
+use super::candidates::{Linear, unordered_candidates};
 use super::depth::Depth;
 use super::endgame;
 use super::endgame::node::EndNode;
@@ -142,7 +142,7 @@ fn root_orders_body<K: Kernel>(
 
 fn root_node<K: Kernel>(run: &mut Run<'_>, position: Position) -> Node {
     run.accumulators[0] = run.incremental.accumulator(position);
-    Node { position, moves: position.legal_moves_by::<K>(), ply: 0, value: StaticValue::UNKNOWN }
+    Node { position, moves: position.legal_moves_by::<K>(), ply: 0, linear: Linear::UNKNOWN }
 }
 
 #[inline(always)]

@@ -312,7 +312,7 @@ impl Learner<'_> {
     fn model(&self, initial: &Initial<'_>, plan: &Plan, learned: &BTreeMap<u32, Learned>, map: &SlotMap<'_>) -> Model {
         let quantum = self.task.config.quantum;
         let unit = f64::from(quantum << self.task.config.fraction_bits);
-        let most = i32::from(i16::MAX) / quantum;
+        let most = i32::from(self.task.features.weight_max()) / quantum;
         let round = |&weight: &i32| (((f64::from(weight) / unit).round() as i32).clamp(-most, most) * quantum) as i16;
         let (mut weights, mut visits, mut vectors) = (Vec::new(), Vec::new(), Vec::new());
         for phase in plan.last_round().map(|part| &learned[&part.number]) {

@@ -17,9 +17,9 @@ const CHUNK_ROWS: usize = 1 << 10;
 /// What is left of a target beside any pairs, so that it fits 32 bits with all binary digits of weights.
 const REST_MAX: Score = Score(1_000 * Score::DISC.0);
 
-/// The largest component of a vector that has learned nothing, in whole units. The standard deviation is 1.6, or 0.026 roots of a
+/// The largest component of a vector that has learned nothing, in whole units. The standard deviation is 1.2, or 0.027 roots of a
 /// disc; four times as much does harm.
-const START_MAX: i32 = 4;
+const START_MAX: i32 = 3;
 
 /// The vectors of a group of phases while they are learned.
 pub(super) struct Vectors<'a> {

@@ -2,7 +2,7 @@
 //!
 //! The compiler splits the same loops into single lanes; a search by depth then takes half as long again.
 
-use super::block::{Block, Change, Tables, Terms};
+use super::block::{Block, Change, Tables};
 use crate::engine::eval::pattern_set::COMPONENT_MAX;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_add_epi8, _mm_add_epi16, _mm_add_epi32, _mm_cvtepi8_epi16, _mm_cvtsi128_si32,
@@ -70,24 +70,20 @@ pub(super) unsafe fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables
     sum_of_4(halves_added(sum))
 }
 
-/// The sum of weights and the squared length of the sum of vectors of 16 · `PARTS` components.
+/// The squared length of the sum of vectors of 16 · `PARTS` components.
 ///
 /// # Safety
 ///
-/// Every place has its weight and its vector.
+/// Every place has its vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn value<const PARTS: usize>(terms: &Terms<'_>) -> i32 {
-    let (weights, vectors) = (terms.weights.as_ptr(), terms.components.as_ptr().cast::<__m128i>());
-    let (mut weight, mut sums) = (0, [_mm256_setzero_si256(); PARTS]);
-    // Single loads: a gather of eight weights takes as long as all eight of them.
-    // SAFETY: the caller answers for the places.
-    let load_weight = |place: u32| unsafe { *weights.add(place as usize) };
+pub(super) unsafe fn squared_sum<const PARTS: usize>(components: &[i8], places: &[u32]) -> i32 {
+    let vectors = components.as_ptr().cast::<__m128i>();
+    let mut sums = [_mm256_setzero_si256(); PARTS];
     // SAFETY: the caller answers for the places.
     let load = |place: u32, part| unsafe { _mm_loadu_si128(vectors.add(place as usize * PARTS + part)) };
-    let (together, rest) = terms.places.as_chunks::<VECTORS_TOGETHER>();
+    let (together, rest) = places.as_chunks::<VECTORS_TOGETHER>();
     for places in together {
-        weight += places.iter().map(|&place| load_weight(place)).sum::<i32>();
         for (part, sum) in sums.iter_mut().enumerate() {
             let [first, second, third, fourth] = places.map(|place| load(place, part));
             let four = _mm_add_epi8(_mm_add_epi8(first, second), _mm_add_epi8(third, fourth));
@@ -95,42 +91,35 @@ pub(super) unsafe fn value<const PARTS: usize>(terms: &Terms<'_>) -> i32 {
         }
     }
     for &place in rest {
-        weight += load_weight(place);
         for (part, sum) in sums.iter_mut().enumerate() {
             *sum = _mm256_add_epi16(*sum, _mm256_cvtepi8_epi16(load(place, part)));
         }
     }
     let squared = |sum| halves_added(_mm256_madd_epi16(sum, sum));
-    let squared_sum = sums.into_iter().map(squared).fold(_mm_setzero_si128(), |all, part| _mm_add_epi32(all, part));
-    weight + sum_of_4(squared_sum)
+    sum_of_4(sums.into_iter().map(squared).fold(_mm_setzero_si128(), |all, part| _mm_add_epi32(all, part)))
 }
 
-/// As [`value`], with 8 components.
+/// As [`squared_sum`], with 8 components.
 ///
 /// # Safety
 ///
-/// Every place has its weight and its vector.
+/// Every place has its vector.
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn value_of_8(terms: &Terms<'_>) -> i32 {
-    let (weights, vectors) = (terms.weights.as_ptr(), terms.components.as_ptr());
-    let (mut weight, mut sum) = (0, _mm_setzero_si128());
-    // SAFETY: the caller answers for the places.
-    let load_weight = |place: u32| unsafe { *weights.add(place as usize) };
+pub(super) unsafe fn squared_sum_of_8(components: &[i8], places: &[u32]) -> i32 {
+    let (vectors, mut sum) = (components.as_ptr(), _mm_setzero_si128());
     // SAFETY: the caller answers for the places.
     let load = |place: u32| unsafe { _mm_loadl_epi64(vectors.add(place as usize * 8).cast()) };
-    let (together, rest) = terms.places.as_chunks::<VECTORS_TOGETHER>();
+    let (together, rest) = places.as_chunks::<VECTORS_TOGETHER>();
     for places in together {
-        weight += places.iter().map(|&place| load_weight(place)).sum::<i32>();
         let [first, second, third, fourth] = places.map(load);
         let four = _mm_add_epi8(_mm_add_epi8(first, second), _mm_add_epi8(third, fourth));
         sum = _mm_add_epi16(sum, _mm_cvtepi8_epi16(four));
     }
     for &place in rest {
-        weight += load_weight(place);
         sum = _mm_add_epi16(sum, _mm_cvtepi8_epi16(load(place)));
     }
-    weight + sum_of_4(_mm_madd_epi16(sum, sum))
+    sum_of_4(_mm_madd_epi16(sum, sum))
 }
 
 #[inline]

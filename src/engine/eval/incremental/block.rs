@@ -33,11 +33,3 @@ pub(super) struct Change<'a, const BLOCKS: usize, Flipped> {
     pub(super) placed: &'a [Block; BLOCKS],
     pub(super) flipped: Flipped,
 }
-
-/// The features of a position: their places among weights and vectors.
-pub(super) struct Terms<'a> {
-    pub(super) weights: &'a [i32],
-    /// One after another, each of the kernel's size.
-    pub(super) components: &'a [i8],
-    pub(super) places: &'a [u32],
-}

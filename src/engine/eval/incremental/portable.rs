@@ -1,6 +1,6 @@
 //! Moves and sums in plain code, which the fast backends are tested against.
 
-use super::block::{Block, Change, Tables, Terms};
+use super::block::{Block, Change, Tables};
 
 #[inline(always)]
 pub(super) fn play<'a, const BLOCKS: usize>(
@@ -30,14 +30,13 @@ pub(super) fn sum<'a>(blocks: impl Iterator<Item = (&'a Block, &'a Tables)>, wei
     sum
 }
 
-/// The sum of weights and the squared length of the sum of vectors of `SIZE` components.
+/// The squared length of the sum of vectors of `SIZE` components.
 #[inline(always)]
-pub(super) fn value<const SIZE: usize>(terms: &Terms<'_>) -> i32 {
-    let (vectors, _) = terms.components.as_chunks::<SIZE>();
-    let (mut weights, mut sums) = (0, [0_i32; SIZE]);
-    for &place in terms.places {
-        weights += terms.weights[place as usize];
+pub(super) fn squared_sum<const SIZE: usize>(components: &[i8], places: &[u32]) -> i32 {
+    let (vectors, _) = components.as_chunks::<SIZE>();
+    let mut sums = [0_i32; SIZE];
+    for &place in places {
         sums.iter_mut().zip(vectors[place as usize]).for_each(|(sum, component)| *sum += i32::from(component));
     }
-    weights + sums.iter().map(|sum| sum * sum).sum::<i32>()
+    sums.iter().map(|sum| sum * sum).sum()
 }

@@ -3,7 +3,7 @@
 use crate::engine::board::kernel::Kernel;
 use crate::engine::board::position::Position;
 use crate::engine::board::square::Square;
-use crate::engine::search::candidates::{Candidate, StaticValue};
+use crate::engine::search::candidates::{Candidate, Linear};
 use crate::engine::search::depth::Depth;
 use crate::engine::search::node::Node;
 
@@ -88,6 +88,6 @@ impl EndNode {
     /// The same node for the search by depth.
     #[inline(always)]
     pub(in crate::engine::search) const fn midgame(&self) -> Node {
-        Node { position: self.position, moves: self.moves, ply: self.ply, value: StaticValue::UNKNOWN }
+        Node { position: self.position, moves: self.moves, ply: self.ply, linear: Linear::UNKNOWN }
     }
 }
