@@ -303,7 +303,7 @@ unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tab
 
 #[cfg(test)]
 mod tests {
-    use super::super::evaluation::Evaluation;
+    use super::super::evaluation::{Evaluation, EvaluationError};
     use super::super::number::Counted;
     use super::super::pattern_set::{Pattern, VectorShape, WEIGHT_BESIDE_VECTOR_MAX};
     use super::*;
@@ -367,6 +367,12 @@ mod tests {
             assert_eq!(evaluation.static_value(Position::START).0, expected);
             for kernel in KernelChoice::all() {
                 assert!(50 < with_kernel!(kernel, compare_game(&evaluation, 1)));
+            }
+            for weight in [WEIGHT_BESIDE_VECTOR_MAX + 1, i16::MIN] {
+                let weights = vec![weight; set.feature_count()];
+                let vectors = vec![component; set.component_count()];
+                let error = Evaluation::with_vectors(Arc::clone(&set), weights, vectors).unwrap_err();
+                assert_eq!(error, EvaluationError::Weight { phase: 0, feature: 0 });
             }
         }
     }
