@@ -154,15 +154,21 @@ impl Evaluation {
 
     /// The value of a position with this many empty squares and these features of its phase, not clamped.
     pub fn value_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> Score {
+        let (linear, square) = self.parts_of(empties, features);
+        linear + square
+    }
+
+    /// The value in two parts: the weights, each less half the square of its vector, and half the square of the sum of all vectors.
+    pub(in crate::engine) fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
         let (weights, vectors, size) =
             (self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size());
-        let (mut value, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
+        let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
         for feature in features {
             let vector = &vectors[feature * size..][..size];
-            value += i32::from(weights[feature]) - half_square_of(vector);
+            linear += i32::from(weights[feature]) - half_square_of(vector);
             sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
         }
-        Score(value + half_square(&sums))
+        (Score(linear), Score(half_square(&sums)))
     }
 }
 

@@ -26,6 +26,10 @@ const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
 /// The number of indices of 16 bits.
 const INDICES: usize = 1 << 16;
 
+/// The most that the square of the sum of vectors counts in a search, so that a linear part far below a window needs no vector. With
+/// 16 components of 500,000 games, 99.3 % of the squares at leaves are lower.
+pub(in crate::engine) const SQUARE_MAX: Score = Score(12_000);
+
 /// The index of every instance of a position, from the side to move.
 #[derive(Clone, Copy)]
 pub(in crate::engine) struct Accumulator {
@@ -174,7 +178,13 @@ impl Incremental {
         Score(self.constant[empties] + sum)
     }
 
-    /// The other part: half the square of the sum of all vectors, at least 0.
+    /// The most that [`Self::square`] can be.
+    #[inline(always)]
+    pub(in crate::engine) const fn square_max(&self) -> Score {
+        if self.vectors.is_some() { SQUARE_MAX } else { Score(0) }
+    }
+
+    /// The other part as searches count it: half the square of the sum of all vectors, from 0 to [`SQUARE_MAX`].
     #[inline(always)]
     pub(in crate::engine) fn square<K: Kernel>(
         &self,
@@ -184,7 +194,7 @@ impl Incremental {
     ) -> Score {
         self.vectors.as_ref().map_or(Score(0), |vectors| {
             let blocks = (&accumulator.blocks[..self.block_count], &self.tables[..]);
-            vectors::square::<K>(vectors, blocks, position, moves)
+            vectors::square::<K>(vectors, blocks, position, moves).min(SQUARE_MAX)
         })
     }
 }
@@ -304,6 +314,7 @@ unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tab
 #[cfg(test)]
 mod tests {
     use super::super::evaluation::{Evaluation, EvaluationError};
+    use super::super::features::features;
     use super::super::number::Counted;
     use super::super::pattern_set::{Pattern, VectorShape, WEIGHT_BESIDE_VECTOR_MAX};
     use super::*;
@@ -405,11 +416,10 @@ mod tests {
         let mut position = Position::START;
         let mut accumulator = incremental.accumulator(position);
         for count in 1.. {
-            let expected = evaluation.static_value(position);
+            let (linear, square) = evaluation.parts_of(position.empties(), features(evaluation.set(), position));
             let moves = position.legal_moves();
-            let linear = incremental.linear::<K>(&accumulator, position, moves);
-            let square = incremental.square::<K>(&accumulator, position, moves);
-            assert!(Score(0) <= square && linear + square == expected, "{position:?}");
+            assert_eq!(incremental.linear::<K>(&accumulator, position, moves), linear, "{position:?}");
+            assert_eq!(incremental.square::<K>(&accumulator, position, moves), square.min(SQUARE_MAX), "{position:?}");
             let before = accumulator;
             let moves = position.children().count();
             if moves == 0 {

@@ -46,7 +46,7 @@ fn search_body<K: Kernel, W: Window<Unit = Score>, P: Policy>(
 ) -> Score {
     if depth == Depth(0) {
         run.nodes += 1;
-        return static_value_until::<K>(run, node, window.beta());
+        return static_value_within::<K>(run, node, window.alpha(), window.beta());
     }
     if depth == Depth(1) {
         if !W::OPEN
@@ -324,17 +324,25 @@ fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, no
 
 #[inline(always)]
 pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
-    static_value_until::<K>(run, node, Score(i32::MAX))
+    static_value_within::<K>(run, node, Score(i32::MIN), Score(i32::MAX))
 }
 
-/// The static value, from `enough` on perhaps a lower bound of it.
+/// The static value, perhaps only a bound of it where that is at most `low` or at least `high`.
+///
+/// The square of the vectors is from 0 to `square_max`, so where the linear part lies outside by more no vector is read.
 #[inline(always)]
-fn static_value_until<K: Kernel>(run: &Run<'_>, node: &Node, enough: Score) -> Score {
+fn static_value_within<K: Kernel>(run: &Run<'_>, node: &Node, low: Score, high: Score) -> Score {
     let accumulator = &run.accumulators[node.ply];
     let linear =
         node.linear.get().unwrap_or_else(|| run.incremental.linear::<K>(accumulator, node.position, node.moves));
-    let square =
-        if linear < enough { run.incremental.square::<K>(accumulator, node.position, node.moves) } else { Score(0) };
+    let most = run.incremental.square_max();
+    let square = if high <= linear {
+        Score(0)
+    } else if linear + most <= low {
+        most
+    } else {
+        run.incremental.square::<K>(accumulator, node.position, node.moves)
+    };
     (linear + square).clamp(Score::MIN, Score::MAX)
 }
 
@@ -360,7 +368,7 @@ pub(super) fn order<K: Kernel, W: Window<Unit = Score>>(
         if let Some(cut) = cut
             && linear <= cut
             && candidate.replies != 0
-            && static_value::<K>(run, &node.after(candidate)) <= cut
+            && static_value_within::<K>(run, &node.after(candidate), cut, cut.min(Score::MAX).successor()) <= cut
         {
             return true;
         }
@@ -416,7 +424,7 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
     for entry in entries {
         if entry.shallow == Depth(0) {
             let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
-            let value = static_value_until::<K>(run, node, high);
+            let value = static_value_within::<K>(run, node, low, high);
             if high <= value {
                 return Some(window.beta());
             }

@@ -257,6 +257,10 @@ mod tests {
     use super::super::selective::Extension;
     use super::*;
     use crate::engine::eval::builtin;
+    use crate::engine::eval::features::features;
+    use crate::engine::eval::incremental::SQUARE_MAX;
+    use crate::engine::eval::pattern_set::VectorShape;
+    use std::sync::Arc;
 
     fn minimax(evaluation: &Evaluation, position: Position, depth: Depth) -> Score {
         if position.legal_moves() == 0 {
@@ -268,20 +272,42 @@ mod tests {
             };
         }
         if depth == Depth(0) {
-            return evaluation.static_value(position).clamp(Score::MIN, Score::MAX);
+            let (linear, square) = evaluation.parts_of(position.empties(), features(evaluation.set(), position));
+            return (linear + square.min(SQUARE_MAX)).clamp(Score::MIN, Score::MAX);
         }
         position.children().map(|(_, next)| -minimax(evaluation, next, depth - 1)).max().unwrap()
     }
 
+    /// Square weights with vectors, the square of whose sum is about 5 discs and at times far more.
+    fn with_vectors() -> Evaluation {
+        let plain = builtin::square_weights();
+        let shape = VectorShape { size: 8, ..VectorShape::none() };
+        let set = (**plain.set()).clone().with_vectors(shape).unwrap();
+        let mut state = 1_u64;
+        let mut component = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as i32 % 32 - 16 + (state >> 50) as i32 % 31 - 15
+        };
+        let vectors: Vec<[i8; 8]> = (0..set.feature_count()).map(|_| [0; 8].map(|_: i8| component() as i8)).collect();
+        let vectors = set.canonical().iter().flat_map(|&canonical| vectors[canonical as usize]).collect();
+        let weights = plain.weights().iter().map(|weight| weight.clamp(&-25_000, &25_000)).copied().collect();
+        Evaluation::with_vectors(Arc::new(set), weights, vectors).unwrap()
+    }
+
     #[test]
     fn a_full_width_search_is_minimax() {
-        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
-        let mut searcher = Searcher::new(&evaluation, &mpc, 16);
+        compare_with_minimax(&builtin::square_weights());
+        compare_with_minimax(&with_vectors());
+    }
+
+    fn compare_with_minimax(evaluation: &Evaluation) {
+        let mpc = MpcTable::empty();
+        let mut searcher = Searcher::new(evaluation, &mpc, 16);
         let mut position = Position::START;
         let mut turn = 0;
         while position.legal_moves() != 0 {
             for depth in (0..5).map(Depth) {
-                let expected = minimax(&evaluation, position, depth);
+                let expected = minimax(evaluation, position, depth);
                 assert_eq!(
                     searcher.score_at_depth(position, depth, MpcLevel::FullWidth).unwrap().0,
                     expected,
