@@ -15,13 +15,14 @@ pub const CONFIGS: [(&str, &str); 5] = [
 ];
 
 /// The texts of the pattern sets, by the names that the configs have for them.
-pub const FEATURES: [(&str, &str); 6] = [
+pub const FEATURES: [(&str, &str); 7] = [
     ("features/edax.toml", include_str!("../../configs/features/edax.toml")),
     ("features/edge-corner.toml", include_str!("../../configs/features/edge-corner.toml")),
     ("features/edge-corner-30.toml", include_str!("../../configs/features/edge-corner-30.toml")),
     ("features/es-cube.toml", include_str!("../../configs/features/es-cube.toml")),
     ("features/large.toml", include_str!("../../configs/features/large.toml")),
     ("features/large-12.toml", include_str!("../../configs/features/large-12.toml")),
+    ("features/large-12-pairs.toml", include_str!("../../configs/features/large-12-pairs.toml")),
 ];
 
 /// The name of the config without the prefix, if a path is that of a built-in one.
