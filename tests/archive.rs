@@ -124,7 +124,8 @@ fn any_tar_lists_and_unpacks_an_archive_and_a_version_that_was_unpacked_is_read_
         tar.args(["-xvf", "champion.renma", "-C", "unpacked"]).current_dir(workspace.root()).output().unwrap();
     assert!(outcome.status.success());
     let listed = String::from_utf8(outcome.stdout).unwrap();
-    assert_eq!(listed.lines().collect::<Vec<_>>(), ["model.json", "features.toml", "weights.parquet", "mpc.parquet"]);
+    let expected = ["model.json", "features.toml", "weights.parquet", "vectors.parquet", "mpc.parquet"];
+    assert_eq!(listed.lines().collect::<Vec<_>>(), expected);
     let [folder, builtin] = [workspace.path("unpacked").to_str().unwrap(), "builtin:champion"].map(packed);
     assert!(folder == builtin && builtin == fs::read(workspace.path("champion.renma")).unwrap());
 }
