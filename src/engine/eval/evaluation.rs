@@ -149,7 +149,14 @@ impl Evaluation {
 
     /// The value of a position, not clamped.
     pub fn static_value(&self, position: Position) -> Score {
-        self.value_of(position.empties(), features(&self.set, position))
+        let (linear, square) = self.parts(position);
+        linear + square
+    }
+
+    /// The value of a position in two parts, which the search bounds apart: the weights, each less half the square of its vector, and
+    /// half the square of the sum of all vectors.
+    pub(in crate::engine) fn parts(&self, position: Position) -> (Score, Score) {
+        self.parts_of(position.empties(), features(&self.set, position))
     }
 
     /// The value of a position with this many empty squares and these features of its phase, not clamped.
@@ -158,8 +165,7 @@ impl Evaluation {
         linear + square
     }
 
-    /// The value in two parts: the weights, each less half the square of its vector, and half the square of the sum of all vectors.
-    pub(in crate::engine) fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
+    fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
         let (weights, vectors, size) =
             (self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size());
         let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);

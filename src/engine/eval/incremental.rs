@@ -314,7 +314,6 @@ unsafe fn sum_by<'a, K: Kernel>(blocks: impl Iterator<Item = (&'a Block, &'a Tab
 #[cfg(test)]
 mod tests {
     use super::super::evaluation::{Evaluation, EvaluationError};
-    use super::super::features::features;
     use super::super::number::Counted;
     use super::super::pattern_set::{Pattern, VectorShape, WEIGHT_BESIDE_VECTOR_MAX};
     use super::*;
@@ -416,7 +415,7 @@ mod tests {
         let mut position = Position::START;
         let mut accumulator = incremental.accumulator(position);
         for count in 1.. {
-            let (linear, square) = evaluation.parts_of(position.empties(), features(evaluation.set(), position));
+            let (linear, square) = evaluation.parts(position);
             let moves = position.legal_moves();
             assert_eq!(incremental.linear::<K>(&accumulator, position, moves), linear, "{position:?}");
             assert_eq!(incremental.square::<K>(&accumulator, position, moves), square.min(SQUARE_MAX), "{position:?}");

@@ -257,7 +257,6 @@ mod tests {
     use super::super::selective::Extension;
     use super::*;
     use crate::engine::eval::builtin;
-    use crate::engine::eval::features::features;
     use crate::engine::eval::incremental::SQUARE_MAX;
     use crate::engine::eval::pattern_set::VectorShape;
     use std::sync::Arc;
@@ -272,7 +271,7 @@ mod tests {
             };
         }
         if depth == Depth(0) {
-            let (linear, square) = evaluation.parts_of(position.empties(), features(evaluation.set(), position));
+            let (linear, square) = evaluation.parts(position);
             return (linear + square.min(SQUARE_MAX)).clamp(Score::MIN, Score::MAX);
         }
         position.children().map(|(_, next)| -minimax(evaluation, next, depth - 1)).max().unwrap()
@@ -288,10 +287,10 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as i32 % 32 - 16 + (state >> 50) as i32 % 31 - 15
         };
-        let vectors: Vec<[i8; 8]> = (0..set.feature_count()).map(|_| [0; 8].map(|_: i8| component() as i8)).collect();
+        let vectors: Vec<[i8; 8]> =
+            (0..set.feature_count()).map(|_| std::array::from_fn(|_| component() as i8)).collect();
         let vectors = set.canonical().iter().flat_map(|&canonical| vectors[canonical as usize]).collect();
-        let weights = plain.weights().iter().map(|weight| weight.clamp(&-25_000, &25_000)).copied().collect();
-        Evaluation::with_vectors(Arc::new(set), weights, vectors).unwrap()
+        Evaluation::with_vectors(Arc::new(set), plain.weights().to_vec(), vectors).unwrap()
     }
 
     #[test]
