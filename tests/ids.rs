@@ -70,13 +70,13 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
     ];
     let expected = [
-        ("generate step", "f927f560299af98436a498b189229b1275cf93111aac3552a2a9c2203fb599fc"),
-        ("generate recipe", "98875cd18bb45ab5d996d194c07a32f5c84ad52d7ac0109c63ea8f3c107cb8bc"),
+        ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),
+        ("generate recipe", "ddf731ffc516065c2b736dafeed05ac5d75de96e70baa4d37b41eff59e12523d"),
         ("train step", "7c33110e588c09cda40e59dc163acdc0772429d678fa9a45cccb19c39d5dc396"),
-        ("fit-mpc step", "469a794e927e440b142d4f945def5d3c3cc1f3bb0f1ab2967088f81aed9063ae"),
-        ("fit-mpc recipe", "9b6807b54fa98d4fd2329cd3e4fac8a538ba7cd2dc984832abfb54b43f68d71b"),
-        ("gate step", "689c4603735b5840292fef709083ada73b65ea6089471ab09558c2256930a67c"),
-        ("gate recipe", "6cc25877189221e8f9262984e21a078d64a1face851bdc9e442814763b7adb33"),
+        ("fit-mpc step", "c55983d2bbba3c91215ed1141b3590ad5bc81ae5dcdf319b8dd4aa0c76c01ebe"),
+        ("fit-mpc recipe", "1c1e237f8702b2c459403edefc11365b585049568dd8470783319d1ba7be3b9a"),
+        ("gate step", "0310e52c7804618973be50a1e3f0ca2a4c4747475de140d9ae0ce47940c7c52a"),
+        ("gate recipe", "28e9c43e1868aa69777d8e58f1879dfeb1dfb1c973fcc1bb3ebbe9296c590316"),
     ];
     assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
 }

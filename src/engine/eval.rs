@@ -7,3 +7,4 @@ pub(in crate::engine) mod incremental;
 pub mod number;
 pub mod pairs;
 pub mod pattern_set;
+mod square_range;

@@ -12,6 +12,7 @@ mod vectors;
 use super::number::{Number, Side};
 use super::pairs::half_square_of;
 use super::pattern_set::{INSTANCES_MAX, LANES, PatternKind, PatternSet};
+use super::square_range::square_ranges;
 use crate::engine::board::kernel::{Instructions, Kernel, kernel_entry};
 use crate::engine::board::position::Position;
 use crate::engine::board::square::{Square, Squares};
@@ -25,10 +26,6 @@ const BLOCKS_MAX: usize = INSTANCES_MAX / LANES;
 
 /// The number of indices of 16 bits.
 const INDICES: usize = 1 << 16;
-
-/// The most that the square of the sum of vectors counts in a search, so that a linear part far below a window needs no vector. With
-/// 16 components of 500,000 games, 99.3 % of the squares at leaves are lower.
-pub(in crate::engine) const SQUARE_MAX: Score = Score(12_000);
 
 /// The index of every instance of a position, from the side to move.
 #[derive(Clone, Copy)]
@@ -55,6 +52,7 @@ pub(in crate::engine) struct Incremental {
     constant: [i32; 65],           // [empties] -> the sum of the parity weights
     numbers: Vec<(Number, usize)>, // all but parity, each with where its table begins within a phase
     vectors: Option<Vectors>,
+    square_ranges: [(Score, Score); 65], // [empties] -> the least and the most that `square` is
 }
 
 impl Incremental {
@@ -77,6 +75,7 @@ impl Incremental {
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
             numbers: counts.map(|&(number, offset)| (number, 1 + offset)).collect(),
+            square_ranges: square_ranges(set, vectors),
             vectors: laid_out,
         };
         for (index, instance) in set.instances().iter().enumerate() {
@@ -178,13 +177,13 @@ impl Incremental {
         Score(self.constant[empties] + sum)
     }
 
-    /// The most that [`Self::square`] can be.
+    /// The least and the most that [`Self::square`] can be with this many empty squares.
     #[inline(always)]
-    pub(in crate::engine) const fn square_max(&self) -> Score {
-        if self.vectors.is_some() { SQUARE_MAX } else { Score(0) }
+    pub(in crate::engine) fn square_range(&self, empties: u8) -> (Score, Score) {
+        self.square_ranges[usize::from(empties)]
     }
 
-    /// The other part as searches count it: half the square of the sum of all vectors, from 0 to [`SQUARE_MAX`].
+    /// The other part as searches count it: half the square of the sum of all vectors, within [`Self::square_range`].
     #[inline(always)]
     pub(in crate::engine) fn square<K: Kernel>(
         &self,
@@ -194,7 +193,8 @@ impl Incremental {
     ) -> Score {
         self.vectors.as_ref().map_or(Score(0), |vectors| {
             let blocks = (&accumulator.blocks[..self.block_count], &self.tables[..]);
-            vectors::square::<K>(vectors, blocks, position, moves).min(SQUARE_MAX)
+            let (least, most) = self.square_range(position.empties());
+            vectors::square::<K>(vectors, blocks, position, moves).clamp(least, most)
         })
     }
 }
@@ -418,7 +418,12 @@ mod tests {
             let (linear, square) = evaluation.parts(position);
             let moves = position.legal_moves();
             assert_eq!(incremental.linear::<K>(&accumulator, position, moves), linear, "{position:?}");
-            assert_eq!(incremental.square::<K>(&accumulator, position, moves), square.min(SQUARE_MAX), "{position:?}");
+            let (least, most) = incremental.square_range(position.empties());
+            assert_eq!(
+                incremental.square::<K>(&accumulator, position, moves),
+                square.clamp(least, most),
+                "{position:?}"
+            );
             let before = accumulator;
             let moves = position.children().count();
             if moves == 0 {

@@ -328,22 +328,55 @@ pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
 }
 
 /// The static value, perhaps only a bound of it where that is at most `low` or at least `high`.
-///
-/// The square of the vectors is from 0 to `square_max`, so where the linear part lies outside by more no vector is read.
 #[inline(always)]
 fn static_value_within<K: Kernel>(run: &Run<'_>, node: &Node, low: Score, high: Score) -> Score {
-    let accumulator = &run.accumulators[node.ply];
-    let linear =
-        node.linear.get().unwrap_or_else(|| run.incremental.linear::<K>(accumulator, node.position, node.moves));
-    let most = run.incremental.square_max();
-    let square = if high <= linear {
-        Score(0)
-    } else if linear + most <= low {
-        most
+    let value = StaticValue::new::<K>(run, node);
+    if high <= value.least {
+        value.least
+    } else if value.most <= low {
+        value.most
     } else {
-        run.incremental.square::<K>(accumulator, node.position, node.moves)
-    };
-    (linear + square).clamp(Score::MIN, Score::MAX)
+        value.exactly::<K>(run, node)
+    }
+}
+
+/// Bounds of the static value of a node, which read no vector.
+#[derive(Clone, Copy)]
+struct StaticValue {
+    linear: Score,
+    least: Score,
+    most: Score,
+}
+
+impl StaticValue {
+    #[inline(always)]
+    fn new<K: Kernel>(run: &Run<'_>, node: &Node) -> Self {
+        let accumulator = &run.accumulators[node.ply];
+        let linear =
+            node.linear.get().unwrap_or_else(|| run.incremental.linear::<K>(accumulator, node.position, node.moves));
+        let (least, most) = run.incremental.square_range(node.position.empties());
+        let value = |square: Score| (linear + square).clamp(Score::MIN, Score::MAX);
+        Self { linear, least: value(least), most: value(most) }
+    }
+
+    #[inline(always)]
+    fn exactly<K: Kernel>(self, run: &Run<'_>, node: &Node) -> Score {
+        if self.least == self.most {
+            return self.least;
+        }
+        let square = run.incremental.square::<K>(&run.accumulators[node.ply], node.position, node.moves);
+        (self.linear + square).clamp(Score::MIN, Score::MAX)
+    }
+
+    /// What `judge` says of the value; the value itself is computed only where it says different things of its bounds.
+    #[inline(always)]
+    fn judged<K: Kernel, T: PartialEq>(self, run: &Run<'_>, node: &Node, judge: impl Fn(Score) -> T) -> T {
+        let least = judge(self.least);
+        if self.least == self.most || least == judge(self.most) {
+            return least;
+        }
+        judge(self.exactly::<K>(run, node))
+    }
 }
 
 /// Orders moves by the linear part of their static values, less the opponent's mobility; in null windows near the leaves without the evaluation.
@@ -410,6 +443,17 @@ fn probe<K: Kernel, P: Policy>(run: &mut Run<'_>, node: &Node, window: NullWindo
     probe_all::<K, P>(run, node, window, mpc.probes(node.empties(), depth))
 }
 
+/// What a static value predicts of a deep one.
+#[derive(Clone, Copy, PartialEq)]
+enum Predicted {
+    /// At most alpha.
+    Alpha,
+    /// At least beta.
+    Beta,
+    /// Neither, and whether a search may find it below the window, and above it.
+    Between((bool, bool)),
+}
+
 /// The bound, alpha or beta, beyond which a probe predicts the value.
 ///
 /// A static probe costs next to nothing, and what it predicts decides which sides are worth a search.
@@ -424,14 +468,22 @@ pub(super) fn probe_all<'m, K: Kernel, P: Policy>(
     for entry in entries {
         if entry.shallow == Depth(0) {
             let Cuts { low, high } = entry.cuts(window, STATIC_MARGIN * run.margin.sigmas(&entry.quantiles));
-            let value = static_value_within::<K>(run, node, low, high);
-            if high <= value {
-                return Some(window.beta());
+            let judged = StaticValue::new::<K>(run, node).judged::<K, _>(run, node, |value| {
+                if high <= value {
+                    Predicted::Beta
+                } else if value <= low {
+                    Predicted::Alpha
+                } else if entry.deep < PROBE_DEPTH_MIN {
+                    Predicted::Between((false, false))
+                } else {
+                    Predicted::Between(entry.may_cut(value, window, PROBE_MARGIN))
+                }
+            });
+            match judged {
+                Predicted::Beta => return Some(window.beta()),
+                Predicted::Alpha => return Some(window.alpha()),
+                Predicted::Between(tries) => (try_low, try_high) = tries,
             }
-            if value <= low {
-                return Some(window.alpha());
-            }
-            (try_low, try_high) = entry.may_cut(value, window, PROBE_MARGIN);
             continue;
         }
         if entry.deep < PROBE_DEPTH_MIN {

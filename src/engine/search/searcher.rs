@@ -257,7 +257,6 @@ mod tests {
     use super::super::selective::Extension;
     use super::*;
     use crate::engine::eval::builtin;
-    use crate::engine::eval::incremental::SQUARE_MAX;
     use crate::engine::eval::pattern_set::VectorShape;
     use std::sync::Arc;
 
@@ -272,7 +271,8 @@ mod tests {
         }
         if depth == Depth(0) {
             let (linear, square) = evaluation.parts(position);
-            return (linear + square.min(SQUARE_MAX)).clamp(Score::MIN, Score::MAX);
+            let (least, most) = evaluation.incremental.square_range(position.empties());
+            return (linear + square.clamp(least, most)).clamp(Score::MIN, Score::MAX);
         }
         position.children().map(|(_, next)| -minimax(evaluation, next, depth - 1)).max().unwrap()
     }

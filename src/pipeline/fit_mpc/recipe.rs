@@ -8,7 +8,7 @@ use crate::pipeline::stage::Stage;
 use std::collections::BTreeMap;
 
 /// Rises when the same config would give other samples.
-const SAMPLES_ALGORITHM: u32 = 2;
+const SAMPLES_ALGORITHM: u32 = 3;
 
 /// Keys on which no sample of `method = "line"` depends.
 const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];
