@@ -13,7 +13,7 @@ use renma::config::load_config;
 use renma::engine::{Evaluation, Opponent, Player, Position, Score, VectorShape};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
-use renma::pipeline::train::task::{TrainConfig, TrainTask};
+use renma::pipeline::train::task::{TrainConfig, TrainTask, VectorSchedule};
 use renma::pipeline::{Context, Host, Progress};
 use renma::random::{Stream, stream};
 use std::path::Path;
@@ -95,8 +95,8 @@ fn plain_pairs(vectors: &Vectors, places: &[[usize; 2]]) -> ([i64; COMPONENTS], 
 fn plain_vectors(lessons: &[Lesson], weights: &[i32], train: &TrainConfig, vectors: &mut Vectors) -> Vec<u32> {
     let instances = instances();
     let mut visits = vec![0_u32; WEIGHT_COUNT];
-    let mut ratio = train.vector_ratio;
-    for _ in 0..train.vector_epochs {
+    let mut ratio = train.vectors.ratio;
+    for _ in 0..train.vectors.epochs {
         for &lesson in lessons {
             let places = places(&instances, lesson);
             let (sums, pairs) = plain_pairs(vectors, &places);
@@ -120,7 +120,7 @@ fn plain_vectors(lessons: &[Lesson], weights: &[i32], train: &TrainConfig, vecto
                 (visits[place], visits[twin]) = (visit, visit);
             }
         }
-        ratio *= train.vector_decay;
+        ratio *= train.vectors.decay;
     }
     visits
 }
@@ -261,8 +261,7 @@ fn weights_stop_at_the_bound_where_those_of_the_plain_rule_do() {
 fn weights_and_vectors_are_those_of_the_plain_rules_round_after_round() {
     let workspace = Workspace::new();
     let lessons: Vec<Lesson> = rows(&workspace.path(dataset(&workspace))).iter().map(lesson).collect();
-    let change =
-        |train: &mut TrainConfig| (train.vector_ratio, train.vector_decay, train.vector_epochs) = (0.02, 0.7, 2);
+    let change = |train: &mut TrainConfig| train.vectors = VectorSchedule { ratio: 0.02, decay: 0.7, epochs: 2 };
     let config = load_config(&workspace.path(&workspace.config("plain", "seed", &[]))).unwrap().config.train;
     let train = config.with(change).unwrap();
     let trained = library_training(&workspace, &lessons, COMPONENTS as u8, change);

@@ -78,6 +78,7 @@ impl Lessons {
                     "result" => result.map(|result| 1000 * result as i32),
                     "score" => score.map(|score| score as i32),
                     _ => lambda_return(config, &rows, row)
+                        .map(|value| if rows.optional("exact", row) == Some(1) { value } else { value + tempo(config) })
                         .map(|value| (value.abs() + 0.5).floor() as i32 * if value < 0.0 { -1 } else { 1 }),
                 };
                 let Some(target) = target else {
@@ -141,6 +142,11 @@ fn lambda_return(config: &Value, rows: &Columns, row: usize) -> Option<f64> {
     let future = if follows { lambda_return(config, rows, row + 1) } else { None };
     let sign = if same_side { 1.0 } else { -1.0 };
     Some(future.map_or(score, |future| (1.0 - lambda) * score + lambda * (sign * future)))
+}
+
+/// What is added to a return that is not exact.
+fn tempo(config: &Value) -> f64 {
+    config.get("tempo").map_or(0.0, |tempo| 1000.0 * tempo.as_f64().unwrap())
 }
 
 /// How much a row counts, in 256ths.
@@ -446,6 +452,7 @@ fn weights_visits_and_errors_are_those_of_the_rule() {
     let changes = [
         ("train.target", "\"td\""),
         ("train.lambda", "[[60, 0.3], [30, 0.8, 0.4]]"),
+        ("train.tempo", "0.75"),
         ("train.ratio", "0.1"),
         ("train.clip", "2500"),
         ("train.batch", "1"),

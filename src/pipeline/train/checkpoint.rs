@@ -184,7 +184,7 @@ mod tests {
     fn with_checkpoint<T>(folder: &Path, step: &[u8], ask: impl FnOnce(&Checkpoint) -> T) -> T {
         let task = TrainTask {
             config: &default_table::<TrainConfig>()
-                .with(|config| (config.epochs, config.fraction_bits, config.vector_epochs) = (2, 0, 3))
+                .with(|config| (config.epochs, config.fraction_bits, config.vectors.epochs) = (2, 0, 3))
                 .unwrap(),
             seed: 1,
             features: Arc::new(parity()),

@@ -67,7 +67,7 @@ impl Learner<'_> {
         let losses = self.losses(plan.last_round(), &learned, config.epochs, unit);
         let millidiscs = Score::in_millidiscs(1.0);
         let vectors = plan.round(Round::Vectors);
-        let epochs = if vectors.clone().next().is_some() { config.vector_epochs } else { 0 };
+        let epochs = if vectors.clone().next().is_some() { config.vectors.epochs } else { 0 };
         let vector_losses = self.losses(vectors, &learned, epochs, millidiscs);
         Ok((self.model(initial, &plan, &learned, &map), [losses, vector_losses]))
     }
@@ -373,7 +373,7 @@ impl<'a> Lesson<'a> {
                 let visits = if epoch == 0 { config.epochs } else { 0 };
                 rule.learn(weights, rows, decayed(config.ratio, config.ratio_decay), visits)
             }
-            Self::Vectors { vectors, .. } => vectors.learn(rows, decayed(config.vector_ratio, config.vector_decay)),
+            Self::Vectors { vectors, .. } => vectors.learn(rows, decayed(config.vectors.ratio, config.vectors.decay)),
         }
     }
 

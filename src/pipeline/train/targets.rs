@@ -9,7 +9,7 @@ pub(super) fn targets(target: &Target, rows: &[(Position, PositionRow)]) -> Vec<
     match target {
         Target::Result {} => rows.iter().map(|(_, row)| result(row)).collect(),
         Target::Score {} => rows.iter().map(|(_, row)| row.score).collect(),
-        Target::Td { lambda } => returns(lambda, rows),
+        Target::Td { lambda, tempo } => returns(lambda, tempo * f64::from(Score::DISC.0), rows),
     }
 }
 
@@ -23,8 +23,8 @@ pub(super) fn result(row: &PositionRow) -> Option<Score> {
 ///
 /// G(t) = (1 − λ)·score(t) + λ·s·G(t+1), with s = −1 where the other side is to move at t+1. A row keeps its score where it
 /// is exact, where its move was random, and where the next row is not the position after its move. The last row takes the
-/// result in the place of s·G(t+1).
-fn returns(lambda: &Lambda, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
+/// result in the place of s·G(t+1). At the end, `tempo` millidiscs are added to all that are not exact.
+fn returns(lambda: &Lambda, tempo: f64, rows: &[(Position, PositionRow)]) -> Vec<Option<Score>> {
     let millidiscs = |score: Score| f64::from(score.0);
     let mut returns = vec![None; rows.len()];
     for index in (0..rows.len()).rev() {
@@ -43,7 +43,11 @@ fn returns(lambda: &Lambda, rows: &[(Position, PositionRow)]) -> Vec<Option<Scor
             None => score,
         });
     }
-    returns.into_iter().map(|value| value.map(|value| Score(value.round() as i32))).collect()
+    let tempo = |row: &PositionRow| if row.exact == Some(true) { 0.0 } else { tempo };
+    let rounded = |(value, (_, row)): (Option<f64>, &(Position, PositionRow))| {
+        value.map(|value| Score((value + tempo(row)).round() as i32))
+    };
+    returns.into_iter().zip(rows).map(rounded).collect()
 }
 
 /// 1 if the same side is to move in the next row, −1 if it is the other one; `None` if the row's move does not lead there.

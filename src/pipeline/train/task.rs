@@ -19,6 +19,9 @@ const FRACTION_BITS_MAX: i64 = 8;
 /// The coarsest weights, in millidiscs.
 const QUANTUM_MAX: i64 = 1000;
 
+/// The most that a tempo is worth, in discs.
+const TEMPO_MAX: f64 = 8.0;
+
 /// A number of empty squares.
 const EMPTIES: Takes = Takes::Whole(0, EMPTIES_MAX as i64);
 
@@ -40,7 +43,11 @@ pub enum Target {
     /// The deep-search score.
     Score {},
     /// λ-returns: scores mixed with what followed in the game.
-    Td { lambda: Lambda },
+    Td {
+        lambda: Lambda,
+        #[serde(default, skip_serializing_if = "is_off")]
+        tempo: f64,
+    },
 }
 
 /// What [`Lambda`] is read from.
@@ -139,6 +146,9 @@ pub struct TrainConfig {
     pub fraction_bits: u8,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub quantum: i32,
+    // Before the target, which refuses the keys that nothing before it took.
+    #[serde(flatten, skip_serializing_if = "is_off")]
+    pub vectors: VectorSchedule,
     #[serde(flatten)]
     pub target: Target,
     pub weight_scale: f64,
@@ -151,18 +161,31 @@ pub struct TrainConfig {
     pub wide_overlap: u8,
     #[serde(default, skip_serializing_if = "is_off")]
     pub learning_curve: bool,
-    #[serde(default = "vector_ratio", skip_serializing_if = "is_vector_ratio")]
-    pub vector_ratio: f64,
-    #[serde(default = "vector_decay", skip_serializing_if = "is_vector_decay")]
-    pub vector_decay: f64,
-    #[serde(default = "vector_epochs", skip_serializing_if = "is_vector_epochs")]
-    pub vector_epochs: u32,
+}
+
+/// How vectors are learned.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[expect(missing_docs, reason = "configs/default.toml says what each key means")]
+pub struct VectorSchedule {
+    #[serde(rename = "vector_ratio")]
+    pub ratio: f64,
+    #[serde(rename = "vector_decay")]
+    pub decay: f64,
+    #[serde(rename = "vector_epochs")]
+    pub epochs: u32,
+}
+
+impl Default for VectorSchedule {
+    fn default() -> Self {
+        Self { ratio: 0.012, decay: 0.5, epochs: 3 }
+    }
 }
 
 impl TrainConfig {
     /// The epochs of a part.
     pub(super) fn epochs_of(&self, round: Round) -> u32 {
-        if round == Round::Vectors { self.vector_epochs } else { self.epochs }
+        if round == Round::Vectors { self.vectors.epochs } else { self.epochs }
     }
 }
 
@@ -180,6 +203,7 @@ impl ConfigTable for TrainConfig {
         Key::new("target", Takes::Words(&["result", "score", "td"])),
         Key::new("lambda", Takes::Form(LAMBDA_EXPECTED, |value| Lambda::deserialize(value).is_ok()))
             .only("target", &["td"]),
+        Key::new("tempo", Takes::Number(-TEMPO_MAX, TEMPO_MAX)).unit("discs").only("target", &["td"]).optional(),
         Key::new("weight_scale", Takes::Number(0.0, 1000.0)).unit("discs"),
         Key::new("start", Takes::Words(&["zero", "parent"])),
         Key::new("epochs", Takes::Whole(1, 100_000)),
@@ -386,33 +410,6 @@ const fn one() -> i32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 const fn is_one(value: &i32) -> bool {
     *value == 1
-}
-
-const fn vector_ratio() -> f64 {
-    0.012
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_vector_ratio(value: &f64) -> bool {
-    *value == vector_ratio()
-}
-
-const fn vector_decay() -> f64 {
-    0.5
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_vector_decay(value: &f64) -> bool {
-    *value == vector_decay()
-}
-
-const fn vector_epochs() -> u32 {
-    3
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_vector_epochs(value: &u32) -> bool {
-    *value == vector_epochs()
 }
 
 /// Whether a key has the value that changes nothing, which is then not written.
