@@ -74,19 +74,29 @@ pub fn from_batches(
     set: &PatternSet,
     batches: impl Iterator<Item = Result<RecordBatch, ArtifactError>>,
 ) -> Result<Vec<i8>, ArtifactError> {
-    let (size, mut number, mut place_min) = (set.vector_size(), 0_u64, 0);
+    let (size, mut number) = (set.vector_size(), 0_u64);
     let mut vectors = vec![0; set.component_count()];
+    let mut features = canonical_rows(set, set.group_count());
     for batch in batches {
         let batch = batch?;
-        let keys = Keys::new(set, &batch);
+        let groups = batch.column(0).as_primitive::<Int16Type>().values();
+        let patterns = batch.column(1).as_string::<i32>();
+        let indices = batch.column(2).as_primitive::<UInt32Type>().values();
         let column = |number: usize| &batch.column(KEYS + number).as_primitive::<Int16Type>().values()[..];
         let components: Vec<&[i16]> = (0..size).map(column).collect();
         for row in 0..batch.num_rows() {
             let damaged = |reason: String| ArtifactError::damaged(path, format!("row {number}: {reason}"));
-            let place = keys.place(row).map_err(damaged)?;
-            if place < place_min {
-                return Err(damaged("it is not after the row before it, by group, pattern and index".to_owned()));
-            }
+            let (group, pattern, index) = (groups[row], patterns.value(row), indices[row]);
+            let is_next = |feature: &Row<'_>| {
+                feature.index == index as usize
+                    && usize::try_from(group) == Ok(feature.range)
+                    && feature.pattern == pattern
+            };
+            let unknown = || {
+                let feature = format!("group {group}, pattern {pattern}, index {index}");
+                damaged(format!("{feature} is not a canonical feature after that of the row before"))
+            };
+            let place = features.find(is_next).ok_or_else(unknown)?.place;
             let vector = &mut vectors[place * size..][..size];
             for (index, (value, column)) in vector.iter_mut().zip(&components).enumerate() {
                 let component = column[row];
@@ -99,46 +109,10 @@ pub fn from_batches(
                 return Err(damaged("all its components are zero".to_owned()));
             }
             number += 1;
-            place_min = place + 1;
         }
     }
     spread(set, &mut vectors, size);
     Ok(vectors)
-}
-
-/// The columns that say which feature a row is.
-struct Keys<'a> {
-    set: &'a PatternSet,
-    groups: &'a [i16],
-    patterns: &'a StringArray,
-    indices: &'a [u32],
-}
-
-impl<'a> Keys<'a> {
-    fn new(set: &'a PatternSet, batch: &'a RecordBatch) -> Self {
-        Self {
-            set,
-            groups: batch.column(0).as_primitive::<Int16Type>().values(),
-            patterns: batch.column(1).as_string(),
-            indices: batch.column(2).as_primitive::<UInt32Type>().values(),
-        }
-    }
-
-    /// The place of a row in a table `[group][feature]`.
-    fn place(&self, row: usize) -> Result<usize, String> {
-        let (set, group, name, index) = (self.set, self.groups[row], self.patterns.value(row), self.indices[row]);
-        let known = usize::try_from(group).ok().filter(|&group| group < set.group_count());
-        let known = known.ok_or_else(|| format!("unknown group {group}"))?;
-        let pattern = set.patterns().iter().position(|pattern| pattern.name == name);
-        let pattern = pattern.ok_or("its pattern is not one of the set")?;
-        let feature = set.offset(pattern) + index as usize;
-        let is_canonical = (index as usize) < set.patterns()[pattern].configuration_count()
-            && set.canonical()[feature] as usize == feature;
-        if !is_canonical {
-            return Err(format!("index {index} of pattern {name} is not the smallest of its mirrors"));
-        }
-        Ok(known * set.feature_count() + feature)
-    }
 }
 
 #[cfg(test)]
@@ -228,24 +202,24 @@ mod tests {
         // The order is kept from batch to batch.
         let repeated = [&rows[..1], &rows[..1]].map(|rows| Ok(batch(rows, 2)));
         let error = from_batches(Path::new("x"), &set, repeated.into_iter()).unwrap_err().to_string();
-        assert!(error.ends_with("x: row 1: it is not after the row before it, by group, pattern and index"), "{error}");
+        let expected = "row 1: group 0, pattern ROW, index 1 is not a canonical feature after that of the row before";
+        assert!(error.ends_with(expected), "{error}");
     }
 
     #[test]
     fn a_row_that_cannot_be_is_refused_with_its_number() {
         let first: Row<'_> = (0, "ROW", 1, &[1, 1]);
-        let order = "it is not after the row before it, by group, pattern and index";
         for (row, expected) in [
             ((0, "ROW", 2, &[0, 1][..]), None),
-            ((0, "ROW", 1, &[2, 2][..]), Some(order)),
-            ((0, "ROW", 0, &[1, 1]), Some(order)),
-            ((-1, "ROW", 2, &[1, 1]), Some("unknown group -1")),
-            ((2, "ROW", 2, &[1, 1]), Some("unknown group 2")),
-            ((0, "LINE", 2, &[1, 1]), Some("its pattern is not one of the set")),
-            ((0, "ROW", 3, &[1, 1]), Some("index 3 of pattern ROW is not the smallest of its mirrors")),
-            ((0, "ROW", 9, &[1, 1]), Some("index 9 of pattern ROW is not the smallest of its mirrors")),
-            ((0, "PARITY", 2, &[1, 1]), Some("index 2 of pattern PARITY is not the smallest of its mirrors")),
-            ((1, "PARITY", u32::MAX, &[1, 1]), Some("index 4294967295 of pattern PARITY is not")),
+            ((0, "ROW", 1, &[2, 2][..]), Some("group 0, pattern ROW, index 1")),
+            ((0, "ROW", 0, &[1, 1]), Some("group 0, pattern ROW, index 0")),
+            ((-1, "ROW", 2, &[1, 1]), Some("group -1, pattern ROW, index 2")),
+            ((2, "ROW", 2, &[1, 1]), Some("group 2, pattern ROW, index 2")),
+            ((0, "LINE", 2, &[1, 1]), Some("group 0, pattern LINE, index 2")),
+            ((0, "ROW", 3, &[1, 1]), Some("group 0, pattern ROW, index 3")),
+            ((0, "ROW", 9, &[1, 1]), Some("group 0, pattern ROW, index 9")),
+            ((0, "PARITY", 2, &[1, 1]), Some("group 0, pattern PARITY, index 2")),
+            ((1, "PARITY", u32::MAX, &[1, 1]), Some("group 1, pattern PARITY, index 4294967295")),
             ((0, "ROW", 2, &[1, 32]), Some("component_1 is 32, beyond ±31")),
             ((0, "ROW", 2, &[-32, 1]), Some("component_0 is -32, beyond ±31")),
             ((0, "ROW", 2, &[i16::MIN, 1]), Some("component_0 is -32768, beyond ±31")),
