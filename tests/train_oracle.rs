@@ -13,7 +13,7 @@ use renma::config::load_config;
 use renma::engine::{Evaluation, Opponent, Player, Position, Score, VectorShape};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
-use renma::pipeline::train::task::{TrainConfig, TrainTask, VectorSchedule};
+use renma::pipeline::train::task::{TrainConfig, TrainTask, VECTOR_DECAY, VectorSchedule};
 use renma::pipeline::{Context, Host, Progress};
 use renma::random::{Stream, stream};
 use std::path::Path;
@@ -120,7 +120,7 @@ fn plain_vectors(lessons: &[Lesson], weights: &[i32], train: &TrainConfig, vecto
                 (visits[place], visits[twin]) = (visit, visit);
             }
         }
-        ratio *= train.vectors.decay;
+        ratio *= VECTOR_DECAY;
     }
     visits
 }
@@ -261,7 +261,7 @@ fn weights_stop_at_the_bound_where_those_of_the_plain_rule_do() {
 fn weights_and_vectors_are_those_of_the_plain_rules_round_after_round() {
     let workspace = Workspace::new();
     let lessons: Vec<Lesson> = rows(&workspace.path(dataset(&workspace))).iter().map(lesson).collect();
-    let change = |train: &mut TrainConfig| train.vectors = VectorSchedule { ratio: 0.02, decay: 0.7, epochs: 2 };
+    let change = |train: &mut TrainConfig| train.vectors = VectorSchedule { ratio: 0.02, epochs: 2 };
     let config = load_config(&workspace.path(&workspace.config("plain", "seed", &[]))).unwrap().config.train;
     let train = config.with(change).unwrap();
     let trained = library_training(&workspace, &lessons, COMPONENTS as u8, change);

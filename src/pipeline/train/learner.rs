@@ -9,7 +9,7 @@ use super::parts::{Learned, Part, Plan};
 use super::queue::run_when_ready;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
-use super::task::{EpochLoss, Round, TrainConfig, TrainTask};
+use super::task::{EpochLoss, Round, TrainConfig, TrainTask, VECTOR_DECAY};
 use super::vectors::{Vectors, random_vectors, subtract_pairs};
 use crate::artifact::{ArtifactError, Model};
 use crate::engine::eval::pairs::{FRACTION_BITS, SlotVectors, rounded};
@@ -373,7 +373,7 @@ impl<'a> Lesson<'a> {
                 let visits = if epoch == 0 { config.epochs } else { 0 };
                 rule.learn(weights, rows, decayed(config.ratio, config.ratio_decay), visits)
             }
-            Self::Vectors { vectors, .. } => vectors.learn(rows, decayed(config.vectors.ratio, config.vectors.decay)),
+            Self::Vectors { vectors, .. } => vectors.learn(rows, decayed(config.vectors.ratio, VECTOR_DECAY)),
         }
     }
 

@@ -19,6 +19,9 @@ const FRACTION_BITS_MAX: i64 = 8;
 /// The coarsest weights, in millidiscs.
 const QUANTUM_MAX: i64 = 1000;
 
+/// The share of the ratio of vectors that is left after each epoch.
+pub const VECTOR_DECAY: f64 = 0.5;
+
 /// The most that a tempo is worth, in discs.
 const TEMPO_MAX: f64 = 8.0;
 
@@ -170,15 +173,13 @@ pub struct TrainConfig {
 pub struct VectorSchedule {
     #[serde(rename = "vector_ratio")]
     pub ratio: f64,
-    #[serde(rename = "vector_decay")]
-    pub decay: f64,
     #[serde(rename = "vector_epochs")]
     pub epochs: u32,
 }
 
 impl Default for VectorSchedule {
     fn default() -> Self {
-        Self { ratio: 0.012, decay: 0.5, epochs: 3 }
+        Self { ratio: 0.012, epochs: 3 }
     }
 }
 
@@ -215,7 +216,6 @@ impl ConfigTable for TrainConfig {
         Key::new("wide_overlap", EMPTIES).unit("empty squares"),
         Key::new("learning_curve", Takes::Flag).optional(),
         Key::new("vector_ratio", Takes::Number(0.0, 1.0)).optional(),
-        Key::new("vector_decay", Takes::Number(0.0, 1.0)).optional(),
         Key::new("vector_epochs", Takes::Whole(1, 1000)).optional(),
     ];
 
