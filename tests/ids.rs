@@ -70,8 +70,8 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
     ];
     let expected = [
-        ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),
-        ("generate recipe", "ddf731ffc516065c2b736dafeed05ac5d75de96e70baa4d37b41eff59e12523d"),
+        ("generate step", "f927f560299af98436a498b189229b1275cf93111aac3552a2a9c2203fb599fc"),
+        ("generate recipe", "98875cd18bb45ab5d996d194c07a32f5c84ad52d7ac0109c63ea8f3c107cb8bc"),
         ("train step", "7c33110e588c09cda40e59dc163acdc0772429d678fa9a45cccb19c39d5dc396"),
         ("fit-mpc step", "c55983d2bbba3c91215ed1141b3590ad5bc81ae5dcdf319b8dd4aa0c76c01ebe"),
         ("fit-mpc recipe", "1c1e237f8702b2c459403edefc11365b585049568dd8470783319d1ba7be3b9a"),
