@@ -2,8 +2,8 @@
 
 use super::features::features;
 use super::incremental::Incremental;
-use super::pairs::{half_square, half_square_of};
-use super::pattern_set::{COMPONENT_MAX, PatternSet, VECTOR_SIZE_MAX, WEIGHT_BESIDE_VECTOR_MAX};
+use super::pairs::parts_of;
+use super::pattern_set::{COMPONENT_MAX, PatternSet, WEIGHT_BESIDE_VECTOR_MAX};
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 use std::sync::Arc;
@@ -166,15 +166,7 @@ impl Evaluation {
     }
 
     fn parts_of(&self, empties: u8, features: impl Iterator<Item = usize>) -> (Score, Score) {
-        let (weights, vectors, size) =
-            (self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size());
-        let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
-        for feature in features {
-            let vector = &vectors[feature * size..][..size];
-            linear += i32::from(weights[feature]) - half_square_of(vector);
-            sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
-        }
-        (Score(linear), Score(half_square(&sums)))
+        parts_of(self.phase_weights(empties), self.group_vectors(empties), self.set.vector_size(), features)
     }
 }
 

@@ -75,7 +75,7 @@ impl Incremental {
             phase_begin: std::array::from_fn(|empties| set.phase(empties as u8) * phase_size),
             constant: std::array::from_fn(|empties| parity_sum(set, weights, empties as u8)),
             numbers: counts.map(|&(number, offset)| (number, 1 + offset)).collect(),
-            square_ranges: square_ranges(set, vectors),
+            square_ranges: square_ranges(set, weights, vectors),
             vectors: laid_out,
         };
         for (index, instance) in set.instances().iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! A row sees its vectors rounded to whole components, as the model will have them, so that what is learned is what plays.
 
-use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT};
+use super::pattern_set::{COMPONENT_MAX, PRODUCT_SHIFT, VECTOR_SIZE_MAX};
 use crate::engine::board::kernel::{Kernel, KernelChoice, kernel_entry, with_kernel};
 use crate::engine::score::Score;
 
@@ -82,6 +82,18 @@ pub fn half_square(vector: &[i32]) -> i32 {
 /// The same of a vector of a model.
 pub fn half_square_of(vector: &[i8]) -> i32 {
     vector.iter().map(|&component| i32::from(component) * i32::from(component)).sum::<i32>() >> PRODUCT_SHIFT
+}
+
+/// The value of a position with these features in two parts: the weights `[feature]`, each less half the square of its vector
+/// `[feature][component]`, and half the square of the sum of these vectors of `size` components.
+pub fn parts_of(weights: &[i16], vectors: &[i8], size: usize, features: impl Iterator<Item = usize>) -> (Score, Score) {
+    let (mut linear, mut sums) = (0, [0; VECTOR_SIZE_MAX as usize]);
+    for feature in features {
+        let vector = &vectors[feature * size..][..size];
+        linear += i32::from(weights[feature]) - half_square_of(vector);
+        sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
+    }
+    (Score(linear), Score(half_square(&sums)))
 }
 
 /// A component in whole units, halves up.

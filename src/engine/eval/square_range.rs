@@ -1,8 +1,8 @@
 //! The range of squares of vectors that a search counts.
 
 use super::features::features;
-use super::pairs::half_square;
-use super::pattern_set::{PatternSet, VECTOR_SIZE_MAX};
+use super::pairs::parts_of;
+use super::pattern_set::PatternSet;
 use crate::engine::board::position::Position;
 use crate::engine::score::Score;
 
@@ -14,14 +14,16 @@ const OUTSIDE: usize = 50;
 
 /// The range of each number of empty squares: that of the positions of its group in games of a fixed sequence of random moves, without the
 /// tails.
-pub(super) fn square_ranges(set: &PatternSet, vectors: &[i8]) -> [(Score, Score); 65] {
-    if set.vector_size() == 0 {
+pub(super) fn square_ranges(set: &PatternSet, weights: &[i16], vectors: &[i8]) -> [(Score, Score); 65] {
+    let (count, size) = (set.feature_count(), set.vector_size());
+    if size == 0 {
         return [(Score(0), Score(0)); _];
     }
     let mut groups = vec![Vec::new(); set.group_count()];
     for position in positions() {
         let group = set.group(position.empties());
-        groups[group].push(square(set, &vectors[group * set.feature_count() * set.vector_size()..], position));
+        let weights = &weights[set.phase(position.empties()) * count..];
+        groups[group].push(parts_of(weights, &vectors[group * count * size..], size, features(set, position)).1);
     }
     let ranges = groups.into_iter().map(|mut squares| {
         squares.sort_unstable();
@@ -30,16 +32,6 @@ pub(super) fn square_ranges(set: &PatternSet, vectors: &[i8]) -> [(Score, Score)
     });
     let ranges: Vec<_> = ranges.map(|range| range.unwrap_or((Score(0), Score::MAX))).collect();
     std::array::from_fn(|empties| ranges[set.group(empties as u8)])
-}
-
-/// Half the square of the sum of the vectors `[feature][component]` of a position.
-fn square(set: &PatternSet, vectors: &[i8], position: Position) -> Score {
-    let mut sums = [0; VECTOR_SIZE_MAX as usize];
-    for feature in features(set, position) {
-        let vector = &vectors[feature * set.vector_size()..][..set.vector_size()];
-        sums.iter_mut().zip(vector).for_each(|(sum, &component)| *sum += i32::from(component));
-    }
-    Score(half_square(&sums))
 }
 
 /// Positions of games from the start.
@@ -71,19 +63,22 @@ mod tests {
     #[test]
     fn a_range_holds_all_squares_of_its_group_but_2_percent_at_each_end() {
         let plain = builtin::square_weights();
-        assert_eq!(square_ranges(plain.set(), &[]), [(Score(0), Score(0)); 65]);
+        assert_eq!(square_ranges(plain.set(), plain.weights(), &[]), [(Score(0), Score(0)); 65]);
         let shape = VectorShape { size: 4, empties_max: vec![60, 30] };
         let set = PatternSet::new("test", plain.set().patterns().to_vec(), vec![60, 30]).unwrap();
         let set = set.with_vectors(shape).unwrap();
         let vectors: Vec<i8> = (0..set.component_count()).map(|place| (place * 37 % 63) as i8 - 31).collect();
+        let weights = vec![0; set.phase_count() * set.feature_count()];
         let group_size = set.feature_count() * set.vector_size();
-        let ranges = square_ranges(&set, &vectors);
+        let ranges = square_ranges(&set, &weights, &vectors);
         assert_ne!(ranges[60], ranges[30]);
         for group in 0..2 {
             let positions = positions().into_iter().filter(|position| set.group(position.empties()) == group);
             let found: Vec<(Score, (Score, Score))> = positions
                 .map(|position| {
-                    (square(&set, &vectors[group * group_size..], position), ranges[usize::from(position.empties())])
+                    let vectors = &vectors[group * group_size..];
+                    let (_, square) = parts_of(&weights, vectors, set.vector_size(), features(&set, position));
+                    (square, ranges[usize::from(position.empties())])
                 })
                 .collect();
             let below = found.iter().filter(|(square, (least, _))| square < least).count();

@@ -324,7 +324,7 @@ fn frontier<K: Kernel, W: Window<Unit = Score>, P: Policy>(run: &mut Run<'_>, no
 
 #[inline(always)]
 pub(super) fn static_value<K: Kernel>(run: &Run<'_>, node: &Node) -> Score {
-    static_value_within::<K>(run, node, Score(i32::MIN), Score(i32::MAX))
+    StaticValue::new::<K>(run, node).exactly::<K>(run, node)
 }
 
 /// The static value, perhaps only a bound of it where that is at most `low` or at least `high`.
