@@ -1,7 +1,7 @@
 //! `renma bench`: figures with node counts.
 
 use super::arguments::ConfigArguments;
-use super::arguments::bench::{BenchCommand, BenchSearchArguments};
+use super::arguments::bench::{BenchCommand, BenchEndgameArguments, BenchSearchArguments};
 use super::output::{say, thousands};
 use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use crate::artifact::model::reference::load_model;
@@ -14,7 +14,8 @@ use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::run::{fit, learn};
 use crate::pipeline::train::task::TrainTask;
-use crate::play::random_positions::random_positions;
+use crate::play::random_positions::{game_positions, random_positions};
+use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,8 +25,8 @@ const TABLE_BITS: u8 = 18;
 pub(super) fn run(session: &Session, command: BenchCommand) -> anyhow::Result<()> {
     match command {
         BenchCommand::Perft { depth } => bench_perft(session, depth),
-        BenchCommand::Search(arguments) => bench_search(session, &arguments, false),
-        BenchCommand::Endgame(arguments) => bench_search(session, &arguments, true),
+        BenchCommand::Search(arguments) => bench_search(session, &arguments),
+        BenchCommand::Endgame(arguments) => bench_endgame(session, &arguments),
         BenchCommand::Train { config, dataset } => bench_train(session, &config, &dataset),
         BenchCommand::Generate { config, games, model } => bench_generate(session, &config, games, model.as_deref()),
     }
@@ -43,10 +44,10 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
     session.print_json(&json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds}))
 }
 
-fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bool) -> anyhow::Result<()> {
+fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::Result<()> {
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
-    let positions = random_positions(arguments.positions as usize, endgame.then_some(arguments.depth));
+    let positions = random_positions(arguments.positions as usize, None);
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let stopwatch = Stopwatch::start();
@@ -54,14 +55,12 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
     let mut nodes = 0;
     for &position in &positions {
         searcher.clear();
-        let result = if endgame { searcher.solve(position) } else { searcher.search(position, limits) };
-        nodes += result.unless_stopped().map_err(StageError::from)?.nodes;
+        nodes += searcher.search(position, limits).unless_stopped().map_err(StageError::from)?.nodes;
     }
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
     let rate = positions.len() as f64 / cpu_seconds;
-    let name = if endgame { "endgame" } else { "search" };
     say(&format!(
-        "{name} {}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {rate:.1} positions/s, {:.1} ns per node",
+        "search {}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {rate:.1} positions/s, {:.1} ns per node",
         arguments.depth,
         thousands(nodes),
         positions.len(),
@@ -71,6 +70,61 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments, endgame: bo
     session.print_json(&json!({
         "depth": arguments.depth, "model": model.id, "positions": positions.len(), "nodes": nodes,
         "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": rate,
+    }))
+}
+
+/// Positions with one number of empty squares, solved.
+#[derive(Serialize)]
+struct Solved {
+    depth: u8,
+    positions: usize,
+    nodes: u64,
+    cpu_seconds: f64,
+    /// Of the nodes of each position.
+    geometric_mean_nodes: f64,
+    /// Of the CPU time of each position.
+    geometric_mean_cpu_seconds: f64,
+}
+
+fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> anyhow::Result<()> {
+    let model = load_model(&arguments.model, Path::new("models/default"))?;
+    let context = session.context();
+    let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
+    let whole = Stopwatch::start();
+    let mut sets = Vec::new();
+    for &depth in &arguments.depth {
+        let positions = game_positions(arguments.positions as usize, depth, arguments.seed);
+        let (mut nodes, mut cpu_seconds, mut log_nodes, mut log_seconds) = (0, 0.0, 0.0, 0.0);
+        for &position in &positions {
+            searcher.clear();
+            let stopwatch = Stopwatch::start();
+            let result = searcher.solve(position).unless_stopped().map_err(StageError::from)?;
+            let seconds = stopwatch.processor_seconds();
+            nodes += result.nodes;
+            cpu_seconds += seconds;
+            log_nodes += (result.nodes as f64).ln();
+            log_seconds += seconds.ln();
+        }
+        let mean = |logarithms: f64| (logarithms / positions.len() as f64).exp();
+        let (geometric_mean_nodes, geometric_mean_cpu_seconds) = (mean(log_nodes), mean(log_seconds));
+        say(&format!(
+            "endgame {depth}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {:.1} ns per node; geometric means {} nodes, {:.3} ms",
+            thousands(nodes),
+            positions.len(),
+            model.id,
+            1e9 * cpu_seconds / nodes as f64,
+            thousands(geometric_mean_nodes.round() as u64),
+            1e3 * geometric_mean_cpu_seconds,
+        ));
+        let positions = positions.len();
+        sets.push(Solved { depth, positions, nodes, cpu_seconds, geometric_mean_nodes, geometric_mean_cpu_seconds });
+    }
+    let nodes: u64 = sets.iter().map(|set| set.nodes).sum();
+    let cpu_seconds: f64 = sets.iter().map(|set| set.cpu_seconds).sum();
+    let positions: usize = sets.iter().map(|set| set.positions).sum();
+    session.print_json(&json!({
+        "depth": arguments.depth, "seed": arguments.seed, "model": model.id, "positions": positions, "nodes": nodes,
+        "seconds": whole.seconds(), "cpu_seconds": cpu_seconds, "positions_per_second": positions as f64 / cpu_seconds, "sets": sets,
     }))
 }
 

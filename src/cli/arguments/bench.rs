@@ -19,9 +19,9 @@ pub(in crate::cli) enum BenchCommand {
     /// Search midgame positions, one thread; the node count is a signature
     #[command(after_help = "Example: renma bench search --depth 8 --model models/default/v0002")]
     Search(BenchSearchArguments),
-    /// Solve endgame positions, one thread
-    #[command(after_help = "Example: renma bench endgame --depth 16")]
-    Endgame(BenchSearchArguments),
+    /// Solve positions of games near their end, one thread
+    #[command(after_help = "Example: renma bench endgame --depth 14,18,20 --model builtin:champion")]
+    Endgame(BenchEndgameArguments),
     /// Train on the rows of a dataset in memory, without publishing a model
     #[command(
         after_help = "Example: renma bench train --config configs/default.toml --dataset datasets/default/selfplay/generation=0001"
@@ -49,7 +49,7 @@ pub(in crate::cli) enum BenchCommand {
 
 #[derive(Args, Debug)]
 pub(in crate::cli) struct BenchSearchArguments {
-    /// Search depth in plies, or number of empty squares to solve
+    /// Search depth in plies
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
     pub(in crate::cli) depth: u8,
     /// Number of positions, made by random play
@@ -61,4 +61,21 @@ pub(in crate::cli) struct BenchSearchArguments {
     /// Selective search: the confidence of a cut, 50 to 99 %, 100 for full width, or t=1.4 for that many sigmas
     #[arg(long, default_value = "100", value_name = "LEVEL", value_parser = level::parse)]
     pub(in crate::cli) mpc_level: MpcLevel,
+}
+
+/// The arguments of `renma bench endgame`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct BenchEndgameArguments {
+    /// Numbers of empty squares
+    #[arg(long, default_value = "8", value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
+    pub(in crate::cli) depth: Vec<u8>,
+    /// Number of positions for each, one per game of a plain player
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(in crate::cli) positions: u32,
+    /// The seed of the games
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(in crate::cli) seed: u64,
+    /// The model
+    #[arg(long, default_value = "builtin:square-weights", value_name = "MODEL")]
+    pub(in crate::cli) model: String,
 }
