@@ -14,13 +14,13 @@ use crate::engine::score::{Discs, Score};
 /// The least won score: with empty squares counted for the winner, scores are even.
 const WIN_MIN: Score = Score(2 * Score::DISC.0);
 
-/// An exact search begins with one by depth that ends this many plies before the end; 7 to 12 take equally many nodes, on
-/// FFO 40-44.
+/// An exact search begins with one by depth that ends this many plies before the end; 8 and 12 take as many nodes within 3 %,
+/// with 14 to 20 empty squares.
 const PREVIEW_DISTANCE: u8 = 10;
 /// From this many empty squares a selective search to the end precedes the exact one; it saves 10 % of the nodes at 18
 /// and 20 % at 20.
 const SELECTIVE_EMPTIES_MIN: u8 = 16;
-/// From this many empty squares the first moves are worth a surer preview: FFO 45-49 take 454 M nodes instead of 574 M.
+/// From this many empty squares the first moves are worth a surer preview: with 22, less sure ones take 5 to 14 % more nodes.
 const SURE_EMPTIES_MIN: u8 = 22;
 
 /// How selective the searches before an exact one are: they may be wrong, and the exact one corrects them.
