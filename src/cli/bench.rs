@@ -47,7 +47,7 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
 fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::Result<()> {
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &model);
-    let positions = random_positions(arguments.positions as usize, None);
+    let positions = random_positions(arguments.positions as usize);
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
     let stopwatch = Stopwatch::start();

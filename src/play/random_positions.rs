@@ -10,13 +10,13 @@ const RANDOM_PLIES_COUNT: u32 = 11;
 /// How far the plain player looks ahead.
 const PLAIN_DEPTH: Depth = Depth(3);
 
-/// `count` positions with this number of empty squares, or with 20 to 50 if none is given.
+/// `count` positions with 20 to 50 empty squares.
 ///
 /// # Panics
 ///
 /// If a game that is not over had no legal move.
-pub fn random_positions(count: usize, empties: Option<u8>) -> Vec<Position> {
-    (0..).filter_map(|id| random_position(id, empties)).take(count).collect()
+pub fn random_positions(count: usize) -> Vec<Position> {
+    (0..).filter_map(|id| random_position(id)).take(count).collect()
 }
 
 /// `count` positions with this number of empty squares, one per game. The games begin at random, by `seed`, and continue with the moves
@@ -51,9 +51,9 @@ fn plain_move(player: &mut Searcher<'_>, position: Position) -> Option<Square> {
 }
 
 /// The position of one game; none if the game ends first.
-fn random_position(id: u64, empties: Option<u8>) -> Option<Position> {
+fn random_position(id: u64) -> Option<Position> {
     let mut rng = stream(0, Stream::Game(0, id));
-    let empties = empties.unwrap_or_else(|| 20 + rng.below(31) as u8);
+    let empties = 20 + rng.below(31) as u8;
     position_with(empties, |position, _| rng.pick(Squares(position.legal_moves())))
 }
 
@@ -89,7 +89,7 @@ mod tests {
     fn the_plain_player_is_minimax_over_square_weights() {
         let (evaluation, mpc) = (square_weights(), MpcTable::empty());
         let mut player = Searcher::new(&evaluation, &mpc, 12);
-        for position in random_positions(20, None).into_iter().filter(|position| position.legal_moves() != 0) {
+        for position in random_positions(20).into_iter().filter(|position| position.legal_moves() != 0) {
             let best = player.score_at_depth(position, PLAIN_DEPTH, MpcLevel::FullWidth).unwrap().0;
             player.clear();
             let next = position.play(plain_move(&mut player, position).unwrap()).unwrap();

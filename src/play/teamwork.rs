@@ -29,7 +29,7 @@ mod tests {
     use super::*;
     use crate::engine::eval::builtin;
     use crate::engine::{Depth, Limits, MpcEntry, MpcLevel, MpcTable, Position, Score};
-    use crate::play::random_positions::random_positions;
+    use crate::play::random_positions::game_positions;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Statistics under which selective searches cut often, and are often wrong.
@@ -48,7 +48,7 @@ mod tests {
         for bits in [4, 10, 18] {
             let mut team = Team::new(&evaluation, &mpc, bits, 4);
             for empties in [1, 8, 14, 15, 16, 18] {
-                for position in random_positions(4, Some(empties)) {
+                for position in game_positions(4, empties, 1) {
                     alone.clear();
                     let expected = alone.solve(position);
                     team.clear();
@@ -70,7 +70,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let mut team = Team::new(&evaluation, &mpc, 14, 4).stopped_by(&stop);
         let mut stopped = 0;
-        for (number, position) in (0..).zip(random_positions(12, Some(17))) {
+        for (number, position) in (0..).zip(game_positions(12, 17, 1)) {
             alone.clear();
             let expected = alone.solve(position).score;
             team.clear();
@@ -94,7 +94,7 @@ mod tests {
     fn a_team_searches_by_depth_and_plays_a_legal_move() {
         let (evaluation, mpc) = (builtin::square_weights(), bold_mpc());
         let mut team = Team::new(&evaluation, &mpc, 16, 4);
-        for position in random_positions(6, Some(36)) {
+        for position in game_positions(6, 36, 1) {
             for mpc in [MpcLevel::FullWidth, MpcLevel::P87] {
                 team.clear();
                 let limits = Limits { mpc, ..Limits::full_width(Depth(8)) };
@@ -110,7 +110,7 @@ mod tests {
         let (evaluation, mpc) = (builtin::square_weights(), bold_mpc());
         let mut team = Team::new(&evaluation, &mpc, 14, 1);
         let mut alone = Searcher::new(&evaluation, &mpc, 14);
-        for position in random_positions(6, Some(16)) {
+        for position in game_positions(6, 16, 1) {
             team.clear();
             alone.clear();
             assert_eq!(search_together(&mut team, |member| member.solve(position)), alone.solve(position));
