@@ -134,8 +134,6 @@ class Bridge:
         self.open: dict[int, Any] = {}
         self.allowed: dict[int, list[str]] = {}
         self.places: dict[int, str] = {}
-        # Shards that ended on another worker than the one that had them last.
-        self.left: list[tuple[int, str]] = []
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -183,8 +181,8 @@ class Bridge:
             result = {"worker": None, "code": None, "stderr": f"Dask: {error!r}"}
         worker = result["worker"]
         place = self.places.pop(shard, worker)
-        if place != worker:
-            self.left.append((shard, place))
+        if place != worker and place not in await asyncio.wait_for(self.client.nthreads(), ANSWER_WITHIN):
+            emit("moved", shard=shard, worker=place)
         del self.open[shard]
         self.allowed.pop(shard, None)
         if result["code"] == 0:
@@ -203,11 +201,10 @@ class Bridge:
         while True:
             processing = await asyncio.wait_for(self.client.processing(), ANSWER_WITHIN)
             self.workers = await asyncio.wait_for(self.client.nthreads(), ANSWER_WITHIN)
-            for shard, worker in [*self.places.items(), *self.left]:
+            for shard, worker in [*self.places.items()]:
                 if worker not in self.workers:
                     self.places.pop(shard, None)
                     emit("moved", shard=shard, worker=worker)
-            self.left.clear()
             running = 0
             for worker, keys in processing.items():
                 shards = [int(key.rsplit("-", 1)[1]) for key in map(str, keys) if key.startswith(self.prefix)]
