@@ -9,7 +9,9 @@ mod workspace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use workspace::{Outcome, Workspace, check_same, kill_group, pipeline, pipeline_command, reached, start_group};
+use workspace::{
+    Outcome, Workspace, check_same, kill_group, pipeline, pipeline_command, reached, send_to_group, start_group,
+};
 
 const SHARDS: usize = 30;
 
@@ -75,13 +77,6 @@ struct Guarded(Child);
 impl Drop for Guarded {
     fn drop(&mut self) {
         kill_group(&mut self.0);
-    }
-}
-
-impl Guarded {
-    fn signal(&self, signal: &str) {
-        let group = format!("-{}", self.0.id());
-        assert!(Command::new("kill").args([signal, "--", &group]).status().unwrap().success());
     }
 }
 
@@ -166,9 +161,9 @@ fn a_run_that_loses_workers_and_its_driver_makes_the_bytes_of_one_machine() {
     let mut first = start();
     assert!(reached(&mut first, || begun(1, "generate", 3)));
     // While shards wait, each worker has one: the stage ends only when that of the stopped one runs elsewhere.
-    cluster.workers[1].signal("-STOP");
+    send_to_group(&cluster.workers[1].0, "-STOP");
     assert!(reached(&mut first, || begun(1, "train", 1)), "it stopped after a worker had stopped");
-    cluster.workers[0].signal("-KILL");
+    send_to_group(&cluster.workers[0].0, "-KILL");
     assert!(reached(&mut first, || begun(1, "gate", 2)), "it stopped after the loss of a worker");
     kill_group(&mut first);
     let mut second = start();
@@ -228,7 +223,7 @@ fn a_scheduler_that_is_gone_or_was_never_there_is_an_error_that_may_pass() {
     let mut child = cluster.drive(&workspace).spawn().unwrap();
     let begun = runs(&workspace).len();
     assert!(reached(&mut child, || begun < runs(&workspace).len()));
-    cluster.scheduler.signal("-KILL");
+    send_to_group(&cluster.scheduler.0, "-KILL");
     let outcome: Outcome = child.wait_with_output().unwrap().into();
     assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("error: the scheduler is gone\nstart it again"), "{}", outcome.stderr);

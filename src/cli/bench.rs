@@ -15,7 +15,6 @@ use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::run::{fit, learn};
 use crate::pipeline::train::task::TrainTask;
 use crate::play::random_positions::{game_positions, random_positions};
-use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -73,59 +72,49 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::
     }))
 }
 
-/// Positions with one number of empty squares, solved.
-#[derive(Serialize)]
-struct Solved {
-    depth: u8,
-    positions: usize,
-    nodes: u64,
-    cpu_seconds: f64,
-    /// Of the nodes of each position.
-    geometric_mean_nodes: f64,
-    /// Of the CPU time of each position.
-    geometric_mean_cpu_seconds: f64,
-}
-
 fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> anyhow::Result<()> {
     let model = load_model(&arguments.model, Path::new("models/default"))?;
     let context = session.context();
     let mut searcher = Searcher::new(&model.model.evaluation, &model.model.mpc, TABLE_BITS).stopped_by(context.stop);
-    let whole = Stopwatch::start();
-    let mut sets = Vec::new();
+    let (mut nodes, mut seconds, mut cpu_seconds, mut sets) = (0, 0.0, 0.0, Vec::new());
     for &depth in &arguments.depth {
-        let positions = game_positions(arguments.positions as usize, depth, arguments.seed);
-        let (mut nodes, mut cpu_seconds, mut log_nodes, mut log_seconds) = (0, 0.0, 0.0, 0.0);
-        for &position in &positions {
+        let mut solved = Vec::new();
+        for position in game_positions(arguments.positions as usize, depth, arguments.seed) {
             searcher.clear();
             let stopwatch = Stopwatch::start();
             let result = searcher.solve(position).unless_stopped().map_err(StageError::from)?;
-            let seconds = stopwatch.processor_seconds();
-            nodes += result.nodes;
-            cpu_seconds += seconds;
-            log_nodes += (result.nodes as f64).ln();
-            log_seconds += seconds.ln();
+            solved.push((result.nodes, stopwatch.processor_seconds()));
+            seconds += stopwatch.seconds();
         }
-        let mean = |logarithms: f64| (logarithms / positions.len() as f64).exp();
-        let (geometric_mean_nodes, geometric_mean_cpu_seconds) = (mean(log_nodes), mean(log_seconds));
+        let set_nodes: u64 = solved.iter().map(|(nodes, _)| nodes).sum();
+        let set_seconds: f64 = solved.iter().map(|(_, seconds)| seconds).sum();
+        let mean_nodes = geometric_mean(solved.iter().map(|&(nodes, _)| nodes as f64));
+        let mean_seconds = geometric_mean(solved.iter().map(|&(_, seconds)| seconds));
         say(&format!(
-            "endgame {depth}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {:.1} ns per node; geometric means {} nodes, {:.3} ms",
-            thousands(nodes),
-            positions.len(),
+            "endgame {depth}: {} nodes in {} positions with {}, {set_seconds:.3} CPU s, {:.1} ns per node; geometric means {} nodes, {:.3} ms",
+            thousands(set_nodes),
+            solved.len(),
             model.id,
-            1e9 * cpu_seconds / nodes as f64,
-            thousands(geometric_mean_nodes.round() as u64),
-            1e3 * geometric_mean_cpu_seconds,
+            1e9 * set_seconds / set_nodes as f64,
+            thousands(mean_nodes.round() as u64),
+            1e3 * mean_seconds,
         ));
-        let positions = positions.len();
-        sets.push(Solved { depth, positions, nodes, cpu_seconds, geometric_mean_nodes, geometric_mean_cpu_seconds });
+        (nodes, cpu_seconds) = (nodes + set_nodes, cpu_seconds + set_seconds);
+        sets.push(json!({
+            "depth": depth, "positions": solved.len(), "nodes": set_nodes, "cpu_seconds": set_seconds,
+            "geometric_mean_nodes": mean_nodes, "geometric_mean_cpu_seconds": mean_seconds,
+        }));
     }
-    let nodes: u64 = sets.iter().map(|set| set.nodes).sum();
-    let cpu_seconds: f64 = sets.iter().map(|set| set.cpu_seconds).sum();
-    let positions: usize = sets.iter().map(|set| set.positions).sum();
+    let positions = arguments.positions as usize * sets.len();
     session.print_json(&json!({
         "depth": arguments.depth, "seed": arguments.seed, "model": model.id, "positions": positions, "nodes": nodes,
-        "seconds": whole.seconds(), "cpu_seconds": cpu_seconds, "positions_per_second": positions as f64 / cpu_seconds, "sets": sets,
+        "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": positions as f64 / cpu_seconds, "sets": sets,
     }))
+}
+
+fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    (values.map(f64::ln).sum::<f64>() / count).exp()
 }
 
 fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> anyhow::Result<()> {

@@ -16,7 +16,7 @@ const PLAIN_DEPTH: Depth = Depth(3);
 ///
 /// If a game that is not over had no legal move.
 pub fn random_positions(count: usize) -> Vec<Position> {
-    (0..).filter_map(|id| random_position(id)).take(count).collect()
+    (0..).filter_map(random_position).take(count).collect()
 }
 
 /// `count` positions with this number of empty squares, one per game. The games begin at random, by `seed`, and continue with the moves

@@ -158,9 +158,14 @@ pub(crate) fn kill_group(child: &mut Child) {
 
 /// Sends a signal to a child and everything that it started, and waits until the child has ended.
 pub(crate) fn signal_group(child: &mut Child, signal: &str) {
+    send_to_group(child, signal);
+    child.wait().unwrap();
+}
+
+/// Sends a signal to a child and everything that it started.
+pub(crate) fn send_to_group(child: &Child, signal: &str) {
     let group = format!("-{}", child.id());
     assert!(Command::new("kill").args([signal, "--", &group]).status().unwrap().success());
-    child.wait().unwrap();
 }
 
 /// The loop, to be started with these options, and others for every call of the program.
