@@ -74,10 +74,7 @@ pub fn main() -> ExitCode {
 fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(arguments) => return run::run(session, arguments),
-        Command::Generate(arguments) => return stage::run_generate(session, &arguments),
-        Command::Train(arguments) => return stage::run_train(session, &arguments),
-        Command::FitMpc(arguments) => return stage::run_fit_mpc(session, &arguments),
-        Command::Gate(arguments) => return stage::run_gate(session, &arguments),
+        Command::Stage(command) => return stage::run(session, &command),
         Command::Promote(arguments) => return promote::run(session, &arguments),
         Command::Init { folder } => init::run(session, &folder)?,
         Command::Status(arguments) => status::run(session, &arguments)?,

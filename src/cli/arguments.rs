@@ -23,7 +23,7 @@ use model::ModelCommand;
 use positions::{EngineArguments, EvalArguments, PlayArguments, PositionsArguments, ServeArguments};
 use run::{GcArguments, LoopArguments, RunArguments, StatusArguments};
 use shard::ShardCommand;
-use stage::{FitMpcArguments, GateArguments, GenerateArguments, PromoteArguments, TrainArguments};
+use stage::{PromoteArguments, StageCommand};
 use std::path::{Path, PathBuf};
 
 /// Trains Othello evaluation models by self-play.
@@ -94,14 +94,8 @@ pub(super) enum Command {
     },
     /// Make generations: generate, train, fit-mpc, gate, promote
     Run(LoopArguments),
-    /// Play games and write their positions with deep-search scores
-    Generate(GenerateArguments),
-    /// Train a new model version on datasets
-    Train(TrainArguments),
-    /// Fit MPC statistics to a model, as a new version
-    FitMpc(FitMpcArguments),
-    /// Play a paired match and give a verdict
-    Gate(GateArguments),
+    #[command(flatten)]
+    Stage(StageCommand),
     /// Move the champion of a registry
     Promote(PromoteArguments),
     /// Show what is done, running, stale or missing in a run, and why

@@ -1,37 +1,11 @@
 //! `renma fit-mpc`.
 
-use super::arguments::stage::FitMpcArguments;
 use super::output::{aligned, counted, detail, table, thousands};
-use super::session::{Session, load_run_model};
-use crate::artifact::Registry;
+use super::session::Session;
 use crate::engine::LEVELS;
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, LevelNodes};
 use crate::pipeline::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::StageTask;
-use crate::run::claim::make_way;
-
-/// Does something with the task of a call, whose folders are claimed.
-pub(super) fn with_task<T>(
-    session: &Session,
-    arguments: &FitMpcArguments,
-    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let (config, folder) = arguments.run.load()?;
-    let model = load_run_model(&arguments.model, &folder, &config)?;
-    let registry = Registry::new(&folder);
-    let task = FitMpcTask {
-        config: &config.config.fit_mpc,
-        seed: config.config.run.seed,
-        generation: arguments.generation,
-        model: &model,
-        registry: &registry,
-        output: arguments.output.as_deref(),
-    };
-    let task = StageTask::FitMpc(task);
-    make_way(&task, arguments.replace, session.context())?;
-    act(&task)
-}
 
 /// Says what was fitted.
 pub(super) fn tell(session: &Session, task: &FitMpcTask<'_>, report: &FitMpcReport) {

@@ -1,46 +1,11 @@
 //! `renma gate`.
 
-use super::arguments::stage::GateArguments;
 use super::output::{counted, detail, say, thousands};
-use super::session::{Session, load_run_model, warn_without_statistics};
-use crate::pipeline::StageError;
-use crate::pipeline::gate::task::{GateReport, GateTask};
+use super::session::Session;
+use crate::pipeline::gate::task::GateReport;
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::StageTask;
-use crate::run::claim::make_way;
 use crate::statistics::elo::elo_text;
 use crate::statistics::sprt::SequentialTest;
-
-/// Does something with the task of a call, whose folder is claimed.
-pub(super) fn with_task<T>(
-    session: &Session,
-    arguments: &GateArguments,
-    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let (config, folder) = arguments.run.load()?;
-    let candidate = load_run_model(&arguments.candidate, &folder, &config)?;
-    let baseline = load_run_model(&arguments.baseline, &folder, &config)?;
-    let mut gate = config.config.gate.clone();
-    if let Some(pairs) = arguments.pairs {
-        gate = gate.of_pairs(pairs).map_err(StageError::from)?;
-    }
-    let task = GateTask {
-        config: &gate,
-        seed: config.config.run.seed,
-        generation: arguments.generation,
-        candidate: &candidate,
-        baseline: &baseline,
-        avoid: &arguments.avoid,
-        output: &arguments.output,
-        remake: arguments.remake,
-    };
-    let task = StageTask::Gate(task);
-    make_way(&task, arguments.replace, session.context())?;
-    for player in [&candidate, &baseline] {
-        warn_without_statistics("gate.mpc_level", config.config.gate.mpc_level, player);
-    }
-    act(&task)
-}
 
 /// Says the verdict of a match.
 pub(super) fn tell(session: &Session, report: &GateReport) {

@@ -1,34 +1,9 @@
 //! `renma generate`.
 
-use super::arguments::stage::GenerateArguments;
 use super::output::{counted, detail};
-use super::session::{Session, load_run_model, warn_without_statistics};
+use super::session::Session;
 use crate::pipeline::generate::task::{GenerateReport, GenerateTask};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::stage_task::StageTask;
-use crate::run::claim::make_way;
-
-/// Does something with the task of a call, whose folder is claimed.
-pub(super) fn with_task<T>(
-    session: &Session,
-    arguments: &GenerateArguments,
-    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    let (config, registry) = arguments.run.load()?;
-    let model = load_run_model(arguments.model.as_deref().unwrap_or("champion"), &registry, &config)?;
-    let task = GenerateTask {
-        config: &config.config.generate,
-        book: config.book.as_deref(),
-        seed: config.config.run.seed,
-        generation: arguments.generation,
-        model: &model,
-        output: &arguments.output,
-    };
-    let task = StageTask::Generate(task);
-    make_way(&task, arguments.replace, session.context())?;
-    warn_without_statistics("generate.mpc_level", config.config.generate.mpc_level, &model);
-    act(&task)
-}
 
 /// Says what was played.
 pub(super) fn tell(session: &Session, task: &GenerateTask<'_>, report: &GenerateReport, seconds: f64) {

@@ -2,11 +2,13 @@
 
 use super::arguments::run::WorkerArguments;
 use super::arguments::shard::{DriveArguments, PlanArguments, ShardCommand};
-use super::arguments::stage::{FitMpcArguments, GateArguments, GenerateArguments, TrainArguments, WorkArguments};
+use super::arguments::stage::{
+    FitMpcArguments, GateArguments, GenerateArguments, StageCommand, TrainArguments, WorkArguments,
+};
 use super::command_errors::UsageError;
 use super::output::{Output, counted, detail, finding_text, output_name, print, print_json, say, thousands};
 use super::session::{Session, Stopwatch, cores, processor_time};
-use super::{fit_mpc, gate, generate, stage, train};
+use super::stage;
 use crate::cluster::dask::Scheduler;
 use crate::cluster::divide::divide;
 use crate::cluster::elsewhere::Elsewhere;
@@ -47,20 +49,15 @@ fn plan(session: &Session, arguments: PlanArguments) -> anyhow::Result<()> {
     };
     let shards = shards.map(|shards| shards as usize);
     let divide = |task: &StageTask<'_>| divide(task, &path, shards, write, session.context());
-    let Some(plan) = with_planned(session, arguments, divide)? else { return Ok(()) };
+    let Some(plan) = stage::with_task(session, &planned(arguments)?, divide)? else { return Ok(()) };
     let shards = plan.shards.len();
     let (pieces, within) = (counted(plan.weights().len() as u64, "part"), counted(shards as u64, "shard"));
     say(&format!("shard plan: {stage}, {pieces} in {within}: {}", output_name(&path).display()));
     session.print_json(&json!({"plan": path.to_string_lossy(), "stage": stage, "shards": shards}))
 }
 
-/// Passes the task that a plan divides to `act`. Its options are those of the stage's command; an unknown or missing one is an
-/// error.
-fn with_planned<T>(
-    session: &Session,
-    arguments: PlanArguments,
-    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
+/// The command that a plan divides. Its options are those of the stage's command; an unknown or missing one is an error.
+fn planned(arguments: PlanArguments) -> Result<StageCommand, UsageError> {
     let PlanArguments { stage, run, model, generation, output, dataset, parent, .. } = arguments;
     let PlanArguments { memory, candidate, baseline, avoid, replace, .. } = arguments;
     let options: [(&str, bool, &[Stage]); 8] = [
@@ -74,35 +71,36 @@ fn with_planned<T>(
         ("--memory", memory.is_some(), &[Stage::Train]),
     ];
     if let Some((option, ..)) = options.iter().find(|(_, is_given, stages)| *is_given && !stages.contains(&stage)) {
-        return Err(UsageError(format!("{option} is not an option of --stage {stage}")).into());
+        return Err(UsageError(format!("{option} is not an option of --stage {stage}")));
     }
     let needed = |option: &str| UsageError(format!("--stage {stage} needs {option}"));
     let work = WorkArguments { budget: None };
-    match stage {
+    Ok(match stage {
         Stage::Generate => {
             let output = output.ok_or_else(|| needed("--output"))?;
-            let arguments = GenerateArguments { run, model, generation, output, replace, work };
-            generate::with_task(session, &arguments, act)
+            StageCommand::Generate(GenerateArguments { run, model, generation, output, replace, work })
         }
         Stage::Train => {
             let memory = memory.unwrap_or(MEMORY);
-            train::with_task(&TrainArguments { run, dataset, parent, memory, work }, act)
+            StageCommand::Train(TrainArguments { run, dataset, parent, memory, work })
         }
         Stage::FitMpc => {
             let model = model.ok_or_else(|| needed("--model"))?;
-            let arguments = FitMpcArguments { run, model, generation, output, replace, work };
-            fit_mpc::with_task(session, &arguments, act)
+            StageCommand::FitMpc(FitMpcArguments { run, model, generation, output, replace, work })
         }
-        Stage::Gate => {
-            let candidate = candidate.ok_or_else(|| needed("--candidate"))?;
-            let baseline = baseline.ok_or_else(|| needed("--baseline"))?;
-            let output = output.ok_or_else(|| needed("--output"))?;
-            let (pairs, remake) = (None, false);
-            let run =
-                GateArguments { run, candidate, baseline, avoid, generation, pairs, output, remake, replace, work };
-            gate::with_task(session, &run, act)
-        }
-    }
+        Stage::Gate => StageCommand::Gate(GateArguments {
+            run,
+            candidate: candidate.ok_or_else(|| needed("--candidate"))?,
+            baseline: baseline.ok_or_else(|| needed("--baseline"))?,
+            avoid,
+            generation,
+            pairs: None,
+            output: output.ok_or_else(|| needed("--output"))?,
+            remake: false,
+            replace,
+            work,
+        }),
+    })
 }
 
 fn drive(session: &Session, arguments: &DriveArguments) -> anyhow::Result<()> {

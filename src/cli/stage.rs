@@ -1,50 +1,103 @@
 //! What `renma generate`, `train`, `fit-mpc` and `gate` share: making a stage, saying what it did, and printing its report.
 
-use super::arguments::stage::{FitMpcArguments, GateArguments, GenerateArguments, TrainArguments};
+use super::arguments::run::registry_folder;
+use super::arguments::stage::{
+    FitMpcArguments, GateArguments, GenerateArguments, StageCommand, StageRun, TrainArguments,
+};
 use super::output::{print, print_json, say};
-use super::session::{Session, Stopwatch};
+use super::session::{Session, Stopwatch, load_run_model, warn_without_statistics};
 use super::{fit_mpc, gate, generate, train};
+use crate::artifact::Registry;
 use crate::learning_loop::code_of;
+use crate::pipeline::StageError;
+use crate::pipeline::fit_mpc::task::FitMpcTask;
+use crate::pipeline::gate::task::GateTask;
+use crate::pipeline::generate::task::GenerateTask;
 use crate::pipeline::stage_task::{StageReport, StageTask};
+use crate::pipeline::train::task::TrainTask;
+use crate::run::claim::make_way;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-pub(super) fn run_generate(session: &Session, arguments: &GenerateArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    generate::with_task(session, arguments, |task| run(session, task))
-}
-
-pub(super) fn run_train(session: &Session, arguments: &TrainArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    train::with_task(arguments, |task| run(session, task))
-}
-
-pub(super) fn run_fit_mpc(session: &Session, arguments: &FitMpcArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    fit_mpc::with_task(session, arguments, |task| run(session, task))
-}
-
-pub(super) fn run_gate(session: &Session, arguments: &GateArguments) -> anyhow::Result<ExitCode> {
-    session.limit(arguments.work.budget);
-    gate::with_task(session, arguments, |task| {
+/// Makes a stage on this machine.
+pub(super) fn run(session: &Session, command: &StageCommand) -> anyhow::Result<ExitCode> {
+    with_task(session, command, |task| {
+        let stopwatch = Stopwatch::start();
         let report = task.make(session.context())?;
-        match &report {
-            StageReport::Gate(report) if arguments.pairs.is_some() => gate::tell_score(session, report),
-            report => tell(session, task, report, 0.0),
+        match (command, &report) {
+            (StageCommand::Gate(GateArguments { pairs: Some(_), .. }), StageReport::Gate(report)) => {
+                gate::tell_score(session, report);
+            }
+            _ => tell(session, task, &report, stopwatch.seconds()),
         }
-        if arguments.remake {
+        if let StageTask::Gate(GateTask { remake: true, .. }) = task {
             say("gate: every game was played again, with the same moves");
         }
         end(session, &report, &report)
     })
 }
 
-/// Makes a stage on this machine.
-fn run(session: &Session, task: &StageTask<'_>) -> anyhow::Result<ExitCode> {
-    let stopwatch = Stopwatch::start();
-    let report = task.make(session.context())?;
-    tell(session, task, &report, stopwatch.seconds());
-    end(session, &report, &report)
+/// Does something with the task of a command, whose folder is claimed.
+pub(super) fn with_task<T>(
+    session: &Session,
+    command: &StageCommand,
+    act: impl FnOnce(&StageTask<'_>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let (StageRun { config, models }, work, replace) = match command {
+        StageCommand::Generate(GenerateArguments { run, work, replace, .. })
+        | StageCommand::FitMpc(FitMpcArguments { run, work, replace, .. })
+        | StageCommand::Gate(GateArguments { run, work, replace, .. }) => (run, work, *replace),
+        StageCommand::Train(TrainArguments { run, work, .. }) => (run, work, false),
+    };
+    session.limit(work.budget);
+    let loaded = config.load()?;
+    let folder = registry_folder(models.as_deref(), &loaded.name);
+    let (config, seed, registry) = (&loaded.config, loaded.config.run.seed, Registry::new(&folder));
+    let load = |name: &str| load_run_model(name, &folder, &loaded);
+    let act = |task: StageTask<'_>| {
+        make_way(&task, replace, session.context())?;
+        act(&task)
+    };
+    match command {
+        StageCommand::Generate(GenerateArguments { model, generation, output, .. }) => {
+            let (generation, config, book) = (*generation, &config.generate, loaded.book.as_deref());
+            let model = &load(model.as_deref().unwrap_or("champion"))?;
+            warn_without_statistics("generate.mpc_level", config.mpc_level, model);
+            act(StageTask::Generate(GenerateTask { config, book, seed, generation, model, output }))
+        }
+        StageCommand::Train(TrainArguments { dataset, parent, memory, .. }) => {
+            let parent = parent.as_deref().map(load).transpose()?;
+            train::check_datasets(dataset)?;
+            act(StageTask::Train(TrainTask {
+                config: &config.train,
+                seed,
+                features: Arc::clone(&loaded.features),
+                datasets: dataset.iter().map(PathBuf::as_path).collect(),
+                parent: parent.as_ref(),
+                registry: &registry,
+                memory: memory.as_u64(),
+            }))
+        }
+        StageCommand::FitMpc(FitMpcArguments { model, generation, output, .. }) => {
+            let (config, generation, output) = (&config.fit_mpc, *generation, output.as_deref());
+            let (model, registry) = (&load(model)?, &registry);
+            act(StageTask::FitMpc(FitMpcTask { config, seed, generation, model, registry, output }))
+        }
+        StageCommand::Gate(arguments) => {
+            let &GateArguments { ref avoid, ref output, generation, remake, .. } = arguments;
+            let (candidate, baseline) = (&load(&arguments.candidate)?, &load(&arguments.baseline)?);
+            let config = match arguments.pairs {
+                Some(pairs) => &config.gate.clone().of_pairs(pairs).map_err(StageError::from)?,
+                None => &config.gate,
+            };
+            for player in [candidate, baseline] {
+                warn_without_statistics("gate.mpc_level", config.mpc_level, player);
+            }
+            act(StageTask::Gate(GateTask { config, seed, generation, candidate, baseline, avoid, output, remake }))
+        }
+    }
 }
 
 /// Says what a stage did.

@@ -65,7 +65,7 @@ pub(in crate::cli) fn check_registry(named: Option<&Path>) -> Result<(), Artifac
 }
 
 /// The registry that a command names, else that of the run.
-pub(super) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
+pub(in crate::cli) fn registry_folder(named: Option<&Path>, run: &str) -> PathBuf {
     named.map_or_else(|| Path::new("models").join(run), Path::to_owned)
 }
 

@@ -1,12 +1,23 @@
 //! The arguments of the stages of a run.
 
-use super::run::registry_folder;
 use super::{ConfigArguments, folder};
-use crate::config::{ConfigError, LoadedConfig};
 use bytesize::ByteSize;
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The commands of the stages.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum StageCommand {
+    /// Play games and write their positions with deep-search scores
+    Generate(GenerateArguments),
+    /// Train a new model version on datasets
+    Train(TrainArguments),
+    /// Fit MPC statistics to a model, as a new version
+    FitMpc(FitMpcArguments),
+    /// Play a paired match and give a verdict
+    Gate(GateArguments),
+}
 
 /// The run of a stage.
 #[derive(Args, Debug)]
@@ -16,15 +27,6 @@ pub(in crate::cli) struct StageRun {
     /// The registry of the run, for new versions, version ids and `champion` [default: models/RUN]
     #[arg(long, value_name = "REG")]
     pub(in crate::cli) models: Option<PathBuf>,
-}
-
-impl StageRun {
-    /// The config and the folder of the registry.
-    pub(in crate::cli) fn load(&self) -> Result<(LoadedConfig, PathBuf), ConfigError> {
-        let config = self.config.load()?;
-        let registry = registry_folder(self.models.as_deref(), &config.name);
-        Ok((config, registry))
-    }
 }
 
 /// A size with its unit: a bare 4 is meant as gigabytes, and would be 4 bytes.
