@@ -3,7 +3,7 @@
 use super::analysis::Analyzed;
 use crate::artifact::Model;
 use crate::engine::board::notation::MoveScore;
-use crate::engine::{Depth, Limits, Position, Score, Searcher, Square};
+use crate::engine::{Depth, Limits, Position, Score, Searcher};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -26,34 +26,6 @@ pub struct ExactComparison {
     pub best_move_positions: usize,
 }
 
-/// A position of which a file lists at least one score.
-struct ScoredPosition<'a> {
-    position: Position,
-    scores: &'a [MoveScore],
-    /// The best listed score.
-    exact: Score,
-    analyzed: &'a Analyzed,
-}
-
-impl ScoredPosition<'_> {
-    /// The move that the search chose; else, for a static value, the move with the best static value after it, which
-    /// [`Searcher::move_values`] puts first. `None` where there is no legal move.
-    fn chosen_move(&self, searcher: &mut Searcher<'_>) -> Result<Option<Square>, StageError> {
-        if let Some(square) = self.analyzed.result.best_move {
-            return Ok(Some(square));
-        }
-        let (values, _) = searcher.move_values(self.position, Limits::full_width(Depth(0)))?;
-        Ok(values.first().map(|value| value.square))
-    }
-
-    /// Whether no listed score is better than that of the chosen move; `None` where there is no legal move.
-    fn has_best_move(&self, searcher: &mut Searcher<'_>) -> Result<Option<bool>, StageError> {
-        let chosen = self.chosen_move(searcher)?;
-        let mut best = self.scores.iter().filter(|listed| Score::from(listed.discs) == self.exact);
-        Ok(chosen.map(|chosen| best.any(|listed| listed.square == Some(chosen))))
-    }
-}
-
 /// Compares what was found for positions with the scores that a file lists for the moves of each; `None` if it lists none. The
 /// exact score of a position is the best one listed.
 ///
@@ -68,25 +40,29 @@ pub fn compare(
     context: Context<'_>,
 ) -> Result<Option<ExactComparison>, StageError> {
     let found = positions.iter().zip(listed).zip(analyzed);
-    let scored = found.filter_map(|((&position, scores), analyzed)| {
-        let exact = scores.iter().map(|listed| listed.discs).max()?.into();
-        Some(ScoredPosition { position, scores, exact, analyzed })
+    let scored = found.filter_map(|((&position, scores), Analyzed { result, .. })| {
+        let exact = Score::from(scores.iter().map(|listed| listed.discs).max()?);
+        Some((position, scores, exact, result))
     });
-    let scored: Vec<ScoredPosition<'_>> = scored.collect();
+    let scored: Vec<_> = scored.collect();
     if scored.is_empty() {
         return Ok(None);
     }
     let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS);
-    let has_best_move = || {
-        let found = scored.par_iter().map_init(new_searcher, |searcher, scored| {
-            context.check()?;
-            scored.has_best_move(searcher)
-        });
-        found.collect::<Result<Vec<Option<bool>>, StageError>>()
-    };
-    let has_best_move: Vec<bool> = context.pool()?.install(has_best_move)?.into_iter().flatten().collect();
+    let has_best_move = scored.par_iter().map_init(new_searcher, |searcher, &(position, scores, exact, result)| {
+        context.check()?;
+        // A static value has no move: it is the one with the best static value after it, which comes first.
+        let chosen = match result.best_move {
+            None => searcher.move_values(position, Limits::full_width(Depth(0)))?.0.first().map(|value| value.square),
+            chosen => chosen,
+        };
+        let mut best = scores.iter().filter(|listed| Score::from(listed.discs) == exact);
+        Ok(chosen.map(|chosen| best.any(|listed| listed.square == Some(chosen))))
+    });
+    let has_best_move: Result<Vec<Option<bool>>, StageError> = context.pool()?.install(|| has_best_move.collect());
+    let has_best_move: Vec<bool> = has_best_move?.into_iter().flatten().collect();
     // The sums are those of integers, so their order does not matter.
-    let errors = scored.iter().map(|scored| i64::from(scored.analyzed.result.score.0) - i64::from(scored.exact.0));
+    let errors = scored.iter().map(|(_, _, exact, result)| i64::from(result.score.0) - i64::from(exact.0));
     let mean = |sum: i64| Score::in_discs(sum as f64 / scored.len() as f64);
     let best_moves = has_best_move.iter().filter(|&&is_best| is_best).count();
     Ok(Some(ExactComparison {
