@@ -15,7 +15,7 @@ use crate::pipeline::train::rows::read_rows;
 use crate::pipeline::train::run::{fit, learn};
 use crate::pipeline::train::task::TrainTask;
 use crate::play::random_positions::{game_positions, random_positions};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,12 +35,11 @@ fn bench_perft(session: &Session, depth: u8) -> anyhow::Result<()> {
     let stopwatch = Stopwatch::start();
     let nodes =
         perft(KernelChoice::detect(), Position::START, depth, session.context().stop).ok_or(StageError::Interrupted)?;
-    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
-    say(&format!(
-        "perft {depth}: {} in {cpu_seconds:.3} CPU s, a pass is a ply, the last ply is counted in bulk",
-        thousands(nodes)
-    ));
-    session.print_json(&json!({"depth": depth, "nodes": nodes, "seconds": seconds, "cpu_seconds": cpu_seconds}))
+    let figures = json!({
+        "depth": depth, "nodes": nodes, "seconds": stopwatch.seconds(), "cpu_seconds": stopwatch.processor_seconds(),
+    });
+    say_figures("perft", &figures);
+    session.print_json(&figures)
 }
 
 fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::Result<()> {
@@ -57,19 +56,13 @@ fn bench_search(session: &Session, arguments: &BenchSearchArguments) -> anyhow::
         nodes += searcher.search(position, limits).unless_stopped().map_err(StageError::from)?.nodes;
     }
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
-    let rate = positions.len() as f64 / cpu_seconds;
-    say(&format!(
-        "search {}: {} nodes in {} positions with {}, {cpu_seconds:.3} CPU s, {rate:.1} positions/s, {:.1} ns per node",
-        arguments.depth,
-        thousands(nodes),
-        positions.len(),
-        model.id,
-        1e9 * cpu_seconds / nodes.max(1) as f64
-    ));
-    session.print_json(&json!({
+    let figures = json!({
         "depth": arguments.depth, "model": model.id, "positions": positions.len(), "nodes": nodes,
-        "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": rate,
-    }))
+        "seconds": seconds, "cpu_seconds": cpu_seconds, "positions_per_second": positions.len() as f64 / cpu_seconds,
+        "ns_per_node": 1e9 * cpu_seconds / nodes.max(1) as f64,
+    });
+    say_figures("search", &figures);
+    session.print_json(&figures)
 }
 
 fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> anyhow::Result<()> {
@@ -88,22 +81,15 @@ fn bench_endgame(session: &Session, arguments: &BenchEndgameArguments) -> anyhow
         }
         let set_nodes: u64 = solved.iter().map(|(nodes, _)| nodes).sum();
         let set_seconds: f64 = solved.iter().map(|(_, seconds)| seconds).sum();
-        let mean_nodes = geometric_mean(solved.iter().map(|&(nodes, _)| nodes as f64));
-        let mean_seconds = geometric_mean(solved.iter().map(|&(_, seconds)| seconds));
-        say(&format!(
-            "endgame {depth}: {} nodes in {} positions with {}, {set_seconds:.3} CPU s, {:.1} ns per node; geometric means {} nodes, {:.3} ms",
-            thousands(set_nodes),
-            solved.len(),
-            model.id,
-            1e9 * set_seconds / set_nodes as f64,
-            thousands(mean_nodes.round() as u64),
-            1e3 * mean_seconds,
-        ));
         (nodes, cpu_seconds) = (nodes + set_nodes, cpu_seconds + set_seconds);
-        sets.push(json!({
+        let set = json!({
             "depth": depth, "positions": solved.len(), "nodes": set_nodes, "cpu_seconds": set_seconds,
-            "geometric_mean_nodes": mean_nodes, "geometric_mean_cpu_seconds": mean_seconds,
-        }));
+            "ns_per_node": 1e9 * set_seconds / set_nodes as f64,
+            "geometric_mean_nodes": geometric_mean(solved.iter().map(|&(nodes, _)| nodes as f64)),
+            "geometric_mean_cpu_seconds": geometric_mean(solved.iter().map(|&(_, seconds)| seconds)),
+        });
+        say_figures("endgame", &set);
+        sets.push(set);
     }
     let positions = arguments.positions as usize * sets.len();
     session.print_json(&json!({
@@ -141,22 +127,14 @@ fn bench_train(session: &Session, config: &ConfigArguments, dataset: &Path) -> a
     })?;
     let (updates, seconds, cpu_seconds) = learning;
     let (rows, stage_seconds, stage_cpu_seconds) = stage;
-    let (updates_per_second, stage_rows_per_second) = (updates as f64 / seconds, rows as f64 / stage_seconds);
-    say(&format!(
-        "train: {} updates in {seconds:.2} s ({cpu_seconds:.2} CPU s): {:.2} M updates/s",
-        thousands(updates),
-        updates_per_second / 1e6,
-    ));
-    say(&format!(
-        "whole stage: {} rows in {stage_seconds:.2} s ({stage_cpu_seconds:.2} CPU s): {:.2} M rows/s",
-        thousands(rows),
-        stage_rows_per_second / 1e6,
-    ));
-    session.print_json(&json!({
-        "updates": updates, "seconds": seconds, "cpu_seconds": cpu_seconds, "updates_per_second": updates_per_second,
+    let figures = json!({
+        "updates": updates, "seconds": seconds, "cpu_seconds": cpu_seconds,
+        "updates_per_second": updates as f64 / seconds,
         "stage_rows": rows, "stage_seconds": stage_seconds, "stage_cpu_seconds": stage_cpu_seconds,
-        "stage_rows_per_second": stage_rows_per_second,
-    }))
+        "stage_rows_per_second": rows as f64 / stage_seconds,
+    });
+    say_figures("train", &figures);
+    session.print_json(&figures)
 }
 
 fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model: Option<&str>) -> anyhow::Result<()> {
@@ -176,18 +154,23 @@ fn bench_generate(session: &Session, config: &ConfigArguments, games: u64, model
     };
     let report = generate(task, session.context())?;
     let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
-    let games_per_second = games as f64 / seconds;
-    let positions_per_second = report.positions as f64 / seconds;
-    let bytes_per_position = report.bytes as f64 / report.positions.max(1) as f64;
-    say(&format!(
-        "generate: {games_per_second:.1} games/s, {positions_per_second:.0} positions/s with {} threads, {:.0} positions per CPU second, {:.0} nodes and {bytes_per_position:.1} bytes per position",
-        session.threads,
-        report.positions as f64 / cpu_seconds,
-        report.nodes as f64 / report.positions.max(1) as f64
-    ));
-    session.print_json(&json!({
-            "games": games, "positions": report.positions, "nodes": report.nodes, "seconds": seconds, "cpu_seconds": cpu_seconds,
-            "games_per_second": games_per_second, "positions_per_second": positions_per_second,
-            "bytes_per_position": bytes_per_position, "threads": session.threads,
-        }))
+    let figures = json!({
+        "games": games, "positions": report.positions, "nodes": report.nodes, "threads": session.threads,
+        "seconds": seconds, "cpu_seconds": cpu_seconds,
+        "games_per_second": games as f64 / seconds, "positions_per_second": report.positions as f64 / seconds,
+        "bytes_per_position": report.bytes as f64 / report.positions.max(1) as f64,
+    });
+    say_figures("generate", &figures);
+    session.print_json(&figures)
+}
+
+/// Says the figures of a benchmark, which are those of its JSON.
+fn say_figures(name: &str, figures: &Value) {
+    let text = |(key, value): (&String, &Value)| match (value.as_u64(), value.as_f64()) {
+        (Some(count), _) => format!("{key} {}", thousands(count)),
+        (None, Some(number)) => format!("{key} {number:.3}"),
+        (None, None) => format!("{key} {}", value.as_str().unwrap_or_default()),
+    };
+    let texts: Vec<String> = figures.as_object().into_iter().flatten().map(text).collect();
+    say(&format!("{name}: {}", texts.join(", ")));
 }
