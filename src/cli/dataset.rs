@@ -6,7 +6,7 @@ mod verify;
 use super::arguments::OutputArguments;
 use super::arguments::dataset::{DatasetCommand, ExportArguments, ImportArguments};
 use super::output::{Output, counted, output_name, print, print_json, say, thousands};
-use super::session::{Session, Stopwatch, model_or_default};
+use super::session::{Session, Stopwatch, choose_model};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::{ExportFormat, export};
@@ -38,10 +38,8 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
 fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<()> {
     let ImportArguments { input, output, .. } = arguments;
     let label_depth = arguments.label_depth.map(Depth);
-    let chosen = label_depth.map(|_| model_or_default(arguments.model.as_deref(), &arguments.models)).transpose()?;
-    if let Some(chosen) = &chosen {
-        chosen.announce("dataset import");
-    }
+    let choose = |_| choose_model("dataset import", arguments.model.as_deref(), &arguments.models);
+    let chosen = label_depth.map(choose).transpose()?;
     let stopwatch = Stopwatch::start();
     let task = ImportTask {
         input,

@@ -8,17 +8,17 @@ use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{read_bounded, read_stream};
 use crate::config::load_config_with;
-use crate::engine::board::notation::is_transcript;
-use crate::engine::{ColoredPosition, Depth, Game, Limits, MoveValue, MpcLevel, Position, Score, Selective};
+use crate::engine::board::notation::{is_transcript, move_text, moves_text};
+use crate::engine::{Depth, Game, Limits, MoveValue, MpcLevel, Position, Score, Selective};
 use crate::exchange::game_text::ScoredGame;
 use crate::exchange::positions::{POSITIONS_SIZE_MAX, read_positions};
 use crate::pipeline::selective::selective;
 use crate::pipeline::{Context, StageError};
-use crate::play::analysis::{Analysis, Analyzed, analyze};
+use crate::play::analysis::{Analysis, Analyzed, analyze, review};
 use crate::play::exact_scores::{ExactComparison, compare};
-use crate::play::session::review::REVIEW_LIMITS;
-use review::{PlayedMove, check_games, describe_review, review_games};
-use serde::Serialize;
+use crate::play::session::review::{REVIEW_LIMITS, ReviewedMove};
+use review::{check_games, describe_review, move_json};
+use serde_json::{Value, json};
 use std::fs::{File, metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,76 +26,28 @@ use std::path::{Path, PathBuf};
 /// How errors name the standard input.
 const STDIN: &str = "stdin";
 
-/// A position with its value.
-#[derive(Debug, Serialize)]
-struct PositionValue {
-    board: String,
-    side: &'static str,
-    score: i32,
-    discs: f64,
-    #[serde(rename = "move")]
-    best_move: Option<String>,
-    line: Vec<String>,
-    depth: u8,
-    exact: bool,
-    nodes: u64,
-    seconds: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    moves: Option<Vec<MoveLine>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    played: Option<Vec<PlayedMove>>,
-}
-
-/// A legal move with its value.
-#[derive(Debug, Serialize)]
-struct MoveLine {
-    #[serde(rename = "move")]
-    square: String,
-    score: i32,
-    order: i32,
-}
-
-#[derive(Debug, Serialize)]
-struct Total {
-    positions: usize,
-    nodes: u64,
+/// What was found for the positions of a file.
+struct Values<'a> {
+    chosen: &'a ChosenModel,
+    games: &'a [Game],
+    analyzed: &'a [Analyzed],
+    /// How the moves of the games were searched, and what was found for those of each.
+    review: Option<(Limits, Vec<Vec<ReviewedMove>>)>,
+    /// If the file lists scores.
+    exact: Option<ExactComparison>,
     seconds: f64,
     cpu_seconds: f64,
-    /// If the file lists scores.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    exact: Option<ExactComparison>,
-}
-
-#[derive(Debug, Serialize)]
-struct ReviewDepth {
-    depth: u8,
-    exact_empties: u8,
-}
-
-#[derive(Debug, Serialize)]
-struct Values {
-    model: String,
-    /// Why it is this model, if the user named none.
-    model_note: Option<String>,
-    positions: Vec<PositionValue>,
-    /// How the moves of the games were searched.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    review: Option<ReviewDepth>,
-    total: Total,
 }
 
 pub(super) fn run_eval(session: &Session, arguments: &EvalArguments) -> anyhow::Result<()> {
     let (mpc, selective) = search_settings(arguments)?;
-    let ModelArguments { model, models } = &arguments.positions.model;
-    let chosen = model_or_default(model.as_deref(), models)?;
-    warn_without_statistics("--mpc-level", mpc, &chosen.model);
     let default = if arguments.review { REVIEW_LIMITS } else { Limits::full_width(Depth(0)) };
     let depth = arguments.depth.map_or(default.depth, Depth);
     let exact_empties = arguments.exact_empties.unwrap_or(default.exact_empties);
     let limits = Limits { depth, exact_empties, wld_empties: 0, nodes: None, mpc, selective };
     let analysis = Analysis::Search { limits, moves: arguments.moves };
     let review_limits = arguments.review.then_some(limits);
-    run(session, "eval", analysis, review_limits, &arguments.positions, &chosen)
+    run(session, "eval", analysis, review_limits, &arguments.positions)
 }
 
 /// How selective the searches are, by the arguments or else by their config.
@@ -107,9 +59,7 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selec
 }
 
 pub(super) fn run_solve(session: &Session, arguments: &PositionsArguments) -> anyhow::Result<()> {
-    let ModelArguments { model, models } = &arguments.model;
-    let chosen = model_or_default(model.as_deref(), models)?;
-    run(session, "solve", Analysis::Solve, None, arguments, &chosen)
+    run(session, "solve", Analysis::Solve, None, arguments)
 }
 
 fn run(
@@ -118,8 +68,9 @@ fn run(
     analysis: Analysis,
     review_limits: Option<Limits>,
     arguments: &PositionsArguments,
-    chosen: &ChosenModel,
 ) -> anyhow::Result<()> {
+    let ModelArguments { model, models } = &arguments.model;
+    let chosen = &model_or_default(model.as_deref(), models)?;
     let context = session.context();
     let (name, bytes) = read_input(context, &arguments.input, POSITIONS_SIZE_MAX)?;
     let scored = read_positions(&name, &bytes)?.into_iter().map(|ScoredGame { game, scores }| (game, scores));
@@ -127,28 +78,19 @@ fn run(
     if review_limits.is_some() {
         check_games(&name, &games)?;
     }
-    let positions: Vec<Position> = games.iter().map(|game| game.latest().position).collect();
     chosen.announce(command);
+    if let Analysis::Search { limits, .. } = analysis {
+        warn_without_statistics("--mpc-level", limits.mpc, &chosen.model);
+    }
+    let positions: Vec<Position> = games.iter().map(|game| game.latest().position).collect();
     let stopwatch = Stopwatch::start();
     let analyzed = analyze(analysis, &chosen.model.model, &positions, context)?;
-    let played = review_limits.map(|limits| review_games(limits, &chosen.model.model, &games, context)).transpose()?;
+    let reviewed = |limits| Ok::<_, StageError>((limits, review(limits, &chosen.model.model, &games, context)?));
+    let review = review_limits.map(reviewed).transpose()?;
     let exact = compare(&chosen.model.model, &positions, &scores, &analyzed, context)?;
-    let total = Total {
-        positions: positions.len(),
-        nodes: analyzed.iter().map(|analyzed| analyzed.result.nodes).sum(),
-        seconds: stopwatch.seconds(),
-        cpu_seconds: stopwatch.processor_seconds(),
-        exact,
-    };
-    let positions = games.iter().zip(&analyzed).map(|(game, analyzed)| position_value(&game.latest(), analyzed));
-    let mut positions: Vec<PositionValue> = positions.collect();
-    for (position, played) in positions.iter_mut().zip(played.into_iter().flatten()) {
-        position.played = Some(played);
-    }
-    let (model, model_note) = (chosen.model.id.to_string(), chosen.note.clone());
-    let review = review_limits.map(|Limits { depth, exact_empties, .. }| ReviewDepth { depth: depth.0, exact_empties });
-    let values = Values { model, model_note, positions, review, total };
-    if session.json { print_json(&values) } else { Ok(print(&describe(&values))?) }
+    let (seconds, cpu_seconds) = (stopwatch.seconds(), stopwatch.processor_seconds());
+    let values = Values { chosen, games: &games, analyzed: &analyzed, review, exact, seconds, cpu_seconds };
+    if session.json { print_json(&values.json()) } else { Ok(print(&values.describe())?) }
 }
 
 /// Reads all of an input and returns it with its name for errors.
@@ -176,60 +118,88 @@ fn read(path: &Path, size_max: u64) -> Result<Vec<u8>, ArtifactError> {
     read_stream(File::open(path).map_err(failed)?, path, size_max)
 }
 
-fn position_value(position: &ColoredPosition, Analyzed { result, moves, seconds }: &Analyzed) -> PositionValue {
-    let move_line = |found: &MoveValue| {
-        let &MoveValue { square, score, order } = found;
-        MoveLine { square: square.to_string(), score: score.0, order }
-    };
-    PositionValue {
-        board: position.board_text(),
-        side: position.side_text(),
-        score: result.score.0,
-        discs: result.score.discs(),
-        best_move: result.best_move.map(|square| square.to_string()),
-        line: result.line.iter().map(ToString::to_string).collect(),
-        depth: result.depth.0,
-        exact: result.exact,
-        nodes: result.nodes,
-        seconds: *seconds,
-        moves: moves.as_ref().map(|moves| moves.iter().map(move_line).collect()),
-        played: None,
+impl Values<'_> {
+    fn nodes(&self) -> u64 {
+        self.analyzed.iter().map(|analyzed| analyzed.result.nodes).sum()
+    }
+
+    fn json(&self) -> Value {
+        let mut json = json!({
+            "model": self.chosen.model.id,
+            // Why it is this model, if the user named none.
+            "model_note": self.chosen.note,
+            "positions": self.games.iter().zip(self.analyzed).map(position_json).collect::<Value>(),
+            "total": {
+                "positions": self.games.len(),
+                "nodes": self.nodes(),
+                "seconds": self.seconds,
+                "cpu_seconds": self.cpu_seconds,
+            },
+        });
+        if let Some(exact) = &self.exact {
+            json["total"]["exact"] = json!(exact);
+        }
+        if let Some((Limits { depth, exact_empties, .. }, games)) = &self.review {
+            json["review"] = json!({"depth": depth.0, "exact_empties": exact_empties});
+            for (number, played) in games.iter().enumerate() {
+                json["positions"][number]["played"] = played.iter().map(move_json).collect();
+            }
+        }
+        json
+    }
+
+    fn describe(&self) -> String {
+        let row = |(number, Analyzed { result, seconds, .. }): (usize, &Analyzed)| {
+            [
+                number.to_string(),
+                format!("{:+.2}", result.score.discs()),
+                move_text(result.best_move, "-"),
+                if result.exact { "exact".into() } else { result.depth.0.to_string() },
+                thousands(result.nodes),
+                format!("{seconds:.3}"),
+                moves_text(result.line.iter().copied()),
+            ]
+        };
+        let names = ["position", "discs", "move", "depth", "nodes", "seconds", "line"];
+        let mut text = format!("{}\n", table(names, (1..).zip(self.analyzed).map(row)));
+        for (number, analyzed) in (1..).zip(self.analyzed) {
+            text += &analyzed.moves.as_ref().map_or_else(String::new, |moves| describe_moves(number, moves));
+        }
+        if let Some((Limits { depth, exact_empties, .. }, games)) = &self.review {
+            text += &format!("reviewed to depth {}, exactly from {exact_empties} empty squares on\n", depth.0);
+            text += &(1..).zip(games).map(|(number, played)| describe_review(number, played)).collect::<String>();
+        }
+        text + &format!(
+            "{} with {}, {}, {:.2} s, {:.2} CPU s{}",
+            counted(self.games.len() as u64, "position"),
+            self.chosen.model.id,
+            counted(self.nodes(), "node"),
+            self.seconds,
+            self.cpu_seconds,
+            self.exact.as_ref().map(describe_exact).unwrap_or_default()
+        )
     }
 }
 
-fn describe(values: &Values) -> String {
-    let row = |(number, value): (usize, &PositionValue)| {
-        [
-            number.to_string(),
-            format!("{:+.2}", value.discs),
-            value.best_move.clone().unwrap_or("-".into()),
-            if value.exact { "exact".into() } else { value.depth.to_string() },
-            thousands(value.nodes),
-            format!("{:.3}", value.seconds),
-            value.line.join(""),
-        ]
-    };
-    let names = ["position", "discs", "move", "depth", "nodes", "seconds", "line"];
-    let total = &values.total;
-    let moves =
-        (1..).zip(&values.positions).filter_map(|(number, value)| Some(describe_moves(number, value.moves.as_ref()?)));
-    let played = (1..).zip(&values.positions).filter_map(|(number, value)| Some((number, value.played.as_ref()?)));
-    let depth = values.review.as_ref().map(|ReviewDepth { depth, exact_empties }| {
-        format!("reviewed to depth {depth}, exactly from {exact_empties} empty squares on\n")
+fn position_json((game, Analyzed { result, moves, seconds }): (&Game, &Analyzed)) -> Value {
+    let position = game.latest();
+    let mut json = json!({
+        "board": position.board_text(),
+        "side": position.side_text(),
+        "score": result.score.0,
+        "discs": result.score.discs(),
+        "move": result.best_move.map(|square| square.to_string()),
+        "line": result.line.iter().map(ToString::to_string).collect::<Value>(),
+        "depth": result.depth.0,
+        "exact": result.exact,
+        "nodes": result.nodes,
+        "seconds": seconds,
     });
-    let reviews = played.map(|(number, played)| describe_review(number, played));
-    let reviews: String = depth.into_iter().chain(reviews).collect();
-    format!(
-        "{}\n{}{reviews}{} with {}, {}, {:.2} s, {:.2} CPU s{}",
-        table(names, (1..).zip(&values.positions).map(row)),
-        moves.collect::<String>(),
-        counted(total.positions as u64, "position"),
-        values.model,
-        counted(total.nodes, "node"),
-        total.seconds,
-        total.cpu_seconds,
-        total.exact.as_ref().map(describe_exact).unwrap_or_default()
-    )
+    if let Some(moves) = moves {
+        let value = |&MoveValue { square, score, order }: &MoveValue| json!({"move": square.to_string(), "score": score.0, "order": order});
+        json["moves"] = moves.iter().map(value).collect();
+    }
+    json
 }
 
 /// The line about the exact scores that the file lists.
@@ -246,8 +216,9 @@ fn describe_exact(exact: &ExactComparison) -> String {
 }
 
 /// The moves of a position, best first, with their values and, in brackets, their values in the order of the search.
-fn describe_moves(number: usize, moves: &[MoveLine]) -> String {
-    let discs = |millidiscs: i32| format!("{:+.2}", Score(millidiscs).discs());
-    let moves = moves.iter().map(|line| format!("{} {} ({})", line.square, discs(line.score), discs(line.order)));
+fn describe_moves(number: usize, moves: &[MoveValue]) -> String {
+    let discs = |score: Score| format!("{:+.2}", score.discs());
+    let moves =
+        moves.iter().map(|found| format!("{} {} ({})", found.square, discs(found.score), discs(Score(found.order))));
     format!("moves of {number}: {}\n", moves.collect::<Vec<_>>().join(", "))
 }

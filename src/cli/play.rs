@@ -1,8 +1,8 @@
 //! `renma play`: a game on the terminal.
 
-use super::arguments::positions::PlayArguments;
+use super::arguments::positions::{ModelArguments, PlayArguments};
 use super::command_errors::UsageError;
-use super::session::{Session, model_or_default};
+use super::session::{Session, choose_model};
 use crate::artifact::output::stream;
 use crate::exit_code;
 use crate::play::lines::Lines;
@@ -17,8 +17,8 @@ pub(super) fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Resul
     if session.json {
         return Err(UsageError("a game has no --json: programs play by gtp or nboard".to_owned()).into());
     }
-    let chosen = model_or_default(arguments.model.model.as_deref(), &arguments.model.models)?;
-    chosen.announce("play");
+    let ModelArguments { model, models } = &arguments.model;
+    let chosen = choose_model("play", model.as_deref(), models)?;
     let stop = session.context().stop;
     let lines = Lines::read(BufReader::new(stdin()));
     let prompts = stdin().is_terminal();

@@ -1,9 +1,9 @@
 //! `renma nboard` and `renma gtp`: plays for another program.
 
-use super::arguments::positions::EngineArguments;
+use super::arguments::positions::{EngineArguments, ModelArguments};
 use super::command_errors::UsageError;
 use super::output::print_with;
-use super::session::{ChosenModel, Session, model_or_default, warn_without_statistics};
+use super::session::{ChosenModel, Session, choose_model, warn_without_statistics};
 use crate::engine::{Depth, Limits, Selective};
 use crate::play::lines::Lines;
 use crate::play::nboard::commands::Commands;
@@ -40,9 +40,9 @@ fn engine(
     if session.json {
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }
-    let chosen = model_or_default(arguments.model.model.as_deref(), &arguments.model.models)?;
+    let ModelArguments { model, models } = &arguments.model;
+    let chosen = choose_model(command, model.as_deref(), models)?;
     warn_without_statistics("--mpc-level", arguments.mpc_level, &chosen.model);
-    chosen.announce(command);
     let limits = Limits {
         depth: Depth(arguments.depth.unwrap_or(DEPTH)),
         exact_empties: arguments.exact_empties.unwrap_or(EXACT_EMPTIES),

@@ -1,18 +1,18 @@
 //! `renma serve`: pages to play and analyze with a model, and to watch a run.
 
-use super::arguments::positions::ServeArguments;
+use super::arguments::positions::{ModelArguments, ServeArguments};
 use super::output::{print_json, say};
-use super::session::{Session, model_or_default};
+use super::session::{Session, choose_model};
 use crate::exit_code;
 use crate::serve::server::serve;
 use serde_json::json;
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &ServeArguments) -> anyhow::Result<ExitCode> {
-    let chosen = model_or_default(arguments.model.model.as_deref(), &arguments.model.models)?;
-    chosen.announce("serve");
+    let ModelArguments { model, models } = &arguments.model;
+    let chosen = choose_model("serve", model.as_deref(), models)?;
     let mut printed = Ok(());
-    serve(chosen.model, &arguments.model.models, arguments.port, session.context().stop, |address| {
+    serve(chosen.model, models, arguments.port, session.context().stop, |address| {
         if session.json {
             printed = print_json(&json!({"address": format!("http://{address}/")}));
         } else {

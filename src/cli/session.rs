@@ -118,12 +118,19 @@ pub(super) struct ChosenModel {
 }
 
 impl ChosenModel {
-    /// Says which model it is, unless the user did.
+    /// Says which model a command took, unless the user did.
     pub(super) fn announce(&self, command: &str) {
         if let Some(note) = &self.note {
             say(&format!("{command}: with {} ({note})", self.model.id));
         }
     }
+}
+
+/// As [`model_or_default`]; says which it took.
+pub(super) fn choose_model(command: &str, named: Option<&str>, models: &Path) -> Result<ChosenModel, ArtifactError> {
+    let chosen = model_or_default(named, models)?;
+    chosen.announce(command);
+    Ok(chosen)
 }
 
 /// The model that a command without a run names, else the registry's champion, else the shipped one.
