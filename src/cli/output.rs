@@ -128,40 +128,30 @@ pub(super) fn terminal_width(stream: impl AsFd + IsTerminal) -> Option<usize> {
     if stream.is_terminal() { Some(terminal_size::terminal_size_of(stream)?.0.0.into()) } else { None }
 }
 
-/// A table with at most this many characters in a line: columns are left out in this order, as many as needed.
-pub(super) fn narrow_table(rows: &[Vec<String>], width: usize, dispensable: &[usize]) -> String {
+/// A table with a name above each column.
+pub(super) fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    narrow_table(names, rows, None, &[])
+}
+
+/// A table with at most `width` characters in a line, if that is given: columns are left out in the order of `dispensable`, as many
+/// as needed.
+pub(super) fn narrow_table<const N: usize>(
+    names: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    width: Option<usize>,
+    dispensable: &[usize],
+) -> String {
+    let rows: Vec<[String; N]> = [names.map(str::to_owned)].into_iter().chain(rows).collect();
     let without = |dropped: &[usize]| {
-        let kept = |row: &Vec<String>| {
+        let kept = |row: &[String; N]| {
             let cells = row.iter().enumerate().filter(|(column, _)| !dropped.contains(column));
             cells.map(|(_, cell)| cell.clone()).collect()
         };
         aligned(&rows.iter().map(kept).collect::<Vec<_>>())
     };
-    let fits = |text: &String| text.lines().all(|line| line.chars().count() <= width);
+    let fits = |text: &String| text.lines().all(|line| width.is_none_or(|width| line.chars().count() <= width));
     let narrower = (0..=dispensable.len()).map(|count| without(&dispensable[..count]));
     narrower.clone().find(fits).unwrap_or_else(|| without(dispensable))
-}
-
-/// A table with a name above each column.
-pub(super) fn table<const N: usize>(names: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
-    aligned(&named_rows(names, rows))
-}
-
-/// A table with a name above each column, which on a narrow terminal does without these columns, in the order in which they go.
-pub(super) fn fitting_table<const N: usize>(
-    names: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
-    dispensable: &[usize],
-) -> String {
-    narrow_table(&named_rows(names, rows), terminal_width(io::stdout()).unwrap_or(usize::MAX), dispensable)
-}
-
-/// Rows below the names of their columns.
-pub(super) fn named_rows<const N: usize>(
-    names: [&str; N],
-    rows: impl IntoIterator<Item = [String; N]>,
-) -> Vec<Vec<String>> {
-    [names.map(str::to_owned)].into_iter().chain(rows).map(Vec::from).collect()
 }
 
 /// Columns of text, the first aligned left and the others right.
@@ -228,9 +218,10 @@ mod tests {
 
     #[test]
     fn a_table_drops_columns_until_it_fits() {
-        let rows =
-            [["generation", "games", "exact MAE"], ["1", "5,000", "7.41"]].map(|row| row.map(str::to_owned).to_vec());
-        let check = |width, expected: &str| assert_eq!(narrow_table(&rows, width, &[1, 2]), expected, "{width}");
+        let (names, row) = (["generation", "games", "exact MAE"], ["1", "5,000", "7.41"].map(str::to_owned));
+        let check = |width, expected: &str| {
+            assert_eq!(narrow_table(names, [row.clone()], Some(width), &[1, 2]), expected, "{width}");
+        };
         check(80, "generation  games  exact MAE\n1           5,000       7.41");
         check(28, "generation  games  exact MAE\n1           5,000       7.41");
         check(27, "generation  exact MAE\n1                7.41");

@@ -1,7 +1,7 @@
 //! `renma status`: what is done, running, stale or missing in a run, and why.
 
 use super::arguments::run::StatusArguments;
-use super::output::{aligned, detail, named_rows, narrow_table, print, print_json, terminal_width, thousands};
+use super::output::{aligned, detail, narrow_table, print, print_json, terminal_width, thousands};
 use super::session::Session;
 use crate::artifact::publish::exists;
 use crate::artifact::{ArtifactError, GenerationLine, Registry, Verdict};
@@ -78,7 +78,7 @@ fn describe(status: &RunStatus, wide: bool) -> String {
     let champion = status.champion.as_deref().unwrap_or("none yet");
     let closed = closed_text(status.closed).map_or_else(String::new, |text| format!("; {text}"));
     let width = if wide { None } else { terminal_width(stdout()) };
-    let table = generation_table(status, width.unwrap_or(usize::MAX));
+    let table = narrow_table(COLUMNS, status.generations.iter().map(row), width, &DISPENSABLE);
     let mut text = format!("run {}, champion {champion}; errors in discs{closed}\n{table}", status.run);
     if status.stage_states.iter().any(|state| state.state != State::Done) {
         text += &format!("\n\n{}", describe_generations(&status.stage_states));
@@ -93,11 +93,6 @@ fn describe(status: &RunStatus, wide: bool) -> String {
         text += &format!("\n\n{}", moved_text(&status.moved_defaults));
     }
     text
-}
-
-/// The generations, in lines of at most this many characters.
-fn generation_table(status: &RunStatus, width: usize) -> String {
-    narrow_table(&named_rows(COLUMNS, status.generations.iter().map(row)), width, &DISPENSABLE)
 }
 
 fn row(generation: &GenerationStatus) -> [String; 9] {

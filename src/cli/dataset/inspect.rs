@@ -1,11 +1,12 @@
 //! The summary of a dataset as tables.
 
-use crate::cli::output::{bars, counted, fitting_table, table, thousands};
+use crate::cli::output::{bars, counted, narrow_table, table, terminal_width, thousands};
 use crate::curate::inspect::gate::{ColorSummary, GateSummary};
 use crate::curate::inspect::mpc::MpcSummary;
 use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
 use crate::curate::inspect::{Inspection, Summary};
 use std::cmp::Reverse;
+use std::io::stdout;
 use std::path::Path;
 
 /// The columns of a dataset of positions.
@@ -65,7 +66,7 @@ fn describe_positions(summary: &PositionsSummary) -> String {
             format!("|{}|", bars(&line.results)),
         ]
     });
-    let table = fitting_table(COLUMNS, lines, &DISPENSABLE);
+    let table = narrow_table(COLUMNS, lines, terminal_width(stdout()), &DISPENSABLE);
     text + &format!("\nerrors in discs; histograms from -64 to 64 in bins of {BIN_DISCS}\n{table}\n")
 }
 
@@ -145,14 +146,13 @@ fn describe_mpc(summary: &MpcSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::output::{named_rows, narrow_table};
     use crate::curate::inspect::positions::BINS;
 
     #[test]
     fn the_summary_of_positions_fits_80_columns() {
         let bins = format!("|{}|", "█".repeat(BINS));
         let row = ["20-24", "12,345,678", "100.0 %", "12.3 %", "+12.34", "12.34", "12.34", &bins, &bins];
-        let text = narrow_table(&named_rows(COLUMNS, [row.map(str::to_owned)]), 80, &DISPENSABLE);
+        let text = narrow_table(COLUMNS, [row.map(str::to_owned)], Some(80), &DISPENSABLE);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains(&bins), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use super::kind_word;
 use crate::artifact::DatasetEntry;
-use crate::cli::output::{fitting_table, print, print_json, thousands};
+use crate::cli::output::{narrow_table, print, print_json, terminal_width, thousands};
 use crate::cli::session::Session;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::log::utc;
@@ -10,6 +10,7 @@ use crate::run::models::list::{ListedVersion, ModelList};
 use crate::run::standings::Standing;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::stdout;
 use std::path::Path;
 
 /// Marks an error on the rows that a version was trained on.
@@ -32,7 +33,8 @@ pub(super) fn list(session: &Session, models: &Path, datasets: &Path) -> anyhow:
     let rows = unlisted.chain(list.versions.iter().map(|version| version_row(&list, version)));
     let errors = error_words(list.versions.iter().filter_map(|version| version.training.as_ref()));
     let notes = format!("{errors}; Elo on the ladder of all gates, with its 95 % interval");
-    Ok(print(&format!("{}\n{notes}", fitting_table(HEAD, rows, &DISPENSABLE)))?)
+    let table = narrow_table(HEAD, rows, terminal_width(stdout()), &DISPENSABLE);
+    Ok(print(&format!("{table}\n{notes}"))?)
 }
 
 fn json_of(list: &ModelList) -> Value {
@@ -101,7 +103,6 @@ fn error_words<'a>(trainings: impl Iterator<Item = &'a TrainMetrics>) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::output::{named_rows, narrow_table};
 
     #[test]
     fn the_list_fits_80_columns() {
@@ -119,7 +120,7 @@ mod tests {
             "0123456789ab",
             "champion",
         ];
-        let text = narrow_table(&named_rows(HEAD, [row.map(str::to_owned)]), 80, &DISPENSABLE);
+        let text = narrow_table(HEAD, [row.map(str::to_owned)], Some(80), &DISPENSABLE);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         assert!(text.contains("+1234 [+1200, +1268]  inconclusive  champion"), "{text}");
     }
