@@ -43,8 +43,8 @@ const COMMANDS: [(&str, Act); 20] = [
     ("undo", |engine, _| engine.undo()),
     ("showboard", |engine, _| engine.show_board()),
     ("final_score", |engine, _| engine.final_score()),
-    ("time_settings", |engine, arguments| engine.set_time(&seconds(arguments, 3)?)),
-    ("time_left", |engine, arguments| engine.set_time_left(color(arguments)?, &seconds(&arguments[1..], 2)?)),
+    ("time_settings", |engine, arguments| engine.set_time(seconds(arguments)?)),
+    ("time_left", |engine, arguments| engine.set_time_left(color(arguments)?, seconds(&arguments[1..])?)),
     ("list_games", |_, _| Ok(GAME.to_owned())),
     ("set_game", |_, arguments| match arguments.first() {
         Some(game) if game == GAME => Ok(String::new()),
@@ -150,11 +150,10 @@ impl Engine<'_> {
     }
 
     /// Main time, then periods for a number of stones each; no stones in a period of some length are no limit.
-    fn set_time(&mut self, settings: &[f64]) -> Answer {
-        let &[main, period, stones] = settings else { return Err(syntax_error()) };
+    fn set_time(&mut self, [main, period, stones]: [f64; 3]) -> Answer {
         let is_limited = period == 0.0 || 0.0 < stones;
-        self.period = (is_limited && 0.0 < period).then(|| clock(&[period, stones])).transpose()?;
-        let main = clock(&[main, 0.0])?;
+        self.period = (is_limited && 0.0 < period).then(|| clock([period, stones])).transpose()?;
+        let main = clock([main, 0.0])?;
         let start = if main.left.is_zero() { self.period.unwrap_or(main) } else { main };
         for black in [false, true] {
             self.session.set_clock(black, is_limited.then_some(start));
@@ -162,7 +161,7 @@ impl Engine<'_> {
         Ok(String::new())
     }
 
-    fn set_time_left(&mut self, black: bool, left: &[f64]) -> Answer {
+    fn set_time_left(&mut self, black: bool, left: [f64; 2]) -> Answer {
         self.session.set_clock(black, Some(clock(left)?));
         Ok(String::new())
     }
@@ -214,15 +213,14 @@ fn number<T: std::str::FromStr>(text: Option<&String>) -> Result<T, String> {
 }
 
 /// This many numbers, none of them negative.
-fn seconds(arguments: &[String], count: usize) -> Result<Vec<f64>, String> {
+fn seconds<const N: usize>(arguments: &[String]) -> Result<[f64; N], String> {
     let number = |text: &String| text.parse().ok().filter(|number| 0.0 <= *number);
     let numbers: Option<Vec<f64>> = arguments.iter().map(number).collect();
-    numbers.filter(|numbers| numbers.len() == count).ok_or_else(syntax_error)
+    numbers.and_then(|numbers| numbers.try_into().ok()).ok_or_else(syntax_error)
 }
 
 /// Seconds for a number of stones, or for the rest of the game if that is 0.
-fn clock(left: &[f64]) -> Result<Clock, String> {
-    let &[seconds, stones] = left else { return Err(syntax_error()) };
+fn clock([seconds, stones]: [f64; 2]) -> Result<Clock, String> {
     let left = Duration::try_from_secs_f64(seconds.min(SECONDS_MAX)).map_err(|_| syntax_error())?;
     Ok(Clock { left, moves: (0.0 < stones).then_some(stones as u32) })
 }
