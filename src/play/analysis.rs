@@ -86,12 +86,8 @@ pub fn review(
         let reviews = games.par_iter().map(|game| {
             let mut session = Session::new(model, limits, context.stop);
             session.set_game(game.clone());
-            let mut moves = Vec::with_capacity(game.plies().len());
-            for ply in 0..game.plies().len() {
-                context.check()?;
-                moves.extend(session.review_move(ply)?);
-                context.progress.advance(1);
-            }
+            let moves = session.review()?;
+            context.progress.advance(game.plies().len() as u64);
             Ok(moves)
         });
         context.pool()?.install(|| reviews.collect())
