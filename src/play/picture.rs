@@ -34,12 +34,10 @@ pub fn board_picture(game: &Game, shows_moves: bool) -> String {
         let squares: Vec<Square> = (0..8).filter_map(|column| Square::at(column, row)).collect();
         let cells = squares.iter().enumerate().map(|(column, &square)| {
             let follows_last = 0 < column && Some(squares[column - 1]) == last;
-            let space = if Some(square) == last {
-                '['
-            } else if follows_last {
-                ']'
-            } else {
-                ' '
+            let space = match follows_last {
+                _ if Some(square) == last => '[',
+                true => ']',
+                false => ' ',
             };
             let (disc, style) = cell(square);
             format!("{MARK}{space}{MARK:#}{style}{disc}{style:#}")

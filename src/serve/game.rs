@@ -77,7 +77,7 @@ impl CheckedRequest {
     /// suffice for any search.
     pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> Value {
         let empties = self.game.latest().position.empties();
-        let mut session = self.session(model, stop);
+        let mut session = self.session(self.level.limits(), model, stop);
         let mut answer = json!({"values": [], "line": [], "depth": 0, "exact": false});
         for level in self.level.up_to() {
             let limits = level.limits();
@@ -103,7 +103,7 @@ impl CheckedRequest {
 
     /// The engine's move, the first legal one if it was stopped at once. There is none if the game is over.
     pub fn reply(&self, model: &Model, stop: &AtomicBool) -> Self {
-        let mut session = self.session(model, stop);
+        let mut session = self.session(self.level.limits(), model, stop);
         let mut next = self.clone();
         if let Some(square) = session.search().best_move {
             next.game.play(square).expect("a search finds a legal move");
@@ -115,7 +115,7 @@ impl CheckedRequest {
     /// Compares every move with the best one, as deep as every review and whatever the level, until it is stopped. Values are those before the move, in discs for black; the index
     /// counts the moves before it, passes left out.
     pub fn review(&self, model: &Model, stop: &AtomicBool) -> Value {
-        let mut session = self.session_within(REVIEW_LIMITS, model, stop);
+        let mut session = self.session(REVIEW_LIMITS, model, stop);
         let (mut moves, mut complete) = (Vec::new(), true);
         for ply in 0..self.game.plies().len() {
             let Ok(reviewed) = session.review_move(ply) else {
@@ -138,11 +138,7 @@ impl CheckedRequest {
         json!({"moves": moves, "complete": complete, "depth": depth.0, "exact_empties": exact_empties})
     }
 
-    fn session<'m>(&self, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
-        self.session_within(self.level.limits(), model, stop)
-    }
-
-    fn session_within<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
+    fn session<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {
         let mut session = Session::new(model, limits, stop);
         session.set_game(self.game.clone());
         session
