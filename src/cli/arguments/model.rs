@@ -14,7 +14,6 @@ pub(in crate::cli) enum ModelCommand {
     #[command(after_help = "Example: renma model show models/default/v0002")]
     Show {
         /// The model
-        #[arg(value_name = "MODEL")]
         model: String,
         /// Tell what changed against this model
         #[arg(long, value_name = "MODEL")]

@@ -20,7 +20,6 @@ pub(in crate::cli) enum ShardCommand {
     #[command(after_help = "In a Slurm array K is $SLURM_ARRAY_TASK_ID.\n\nExample: renma shard run plan.json 0")]
     Run {
         /// The plan
-        #[arg(value_name = "PLAN")]
         plan: PathBuf,
         /// The shard, counted from 0
         #[arg(value_name = "K")]
@@ -30,7 +29,6 @@ pub(in crate::cli) enum ShardCommand {
     #[command(after_help = "Example: renma shard status plan.json --json")]
     Status {
         /// The plan
-        #[arg(value_name = "PLAN")]
         plan: PathBuf,
         /// Of a match, run at most this many batches of 8 pairs beyond the last look at the score
         #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
@@ -47,7 +45,6 @@ pub(in crate::cli) enum ShardCommand {
     )]
     Finish {
         /// The plan
-        #[arg(value_name = "PLAN")]
         plan: PathBuf,
         /// The seed that chooses the games to play again [default: a new one each time, printed]
         #[arg(long, value_name = "N")]
@@ -60,7 +57,6 @@ pub(in crate::cli) enum ShardCommand {
 #[derive(Args, Debug)]
 pub(in crate::cli) struct PlanArguments {
     /// The plan, a new file; `-` for stdout
-    #[arg(value_name = "PLAN")]
     pub(in crate::cli) plan: PathBuf,
     /// Overwrite another plan
     #[arg(long)]
@@ -109,7 +105,6 @@ pub(in crate::cli) struct PlanArguments {
 #[derive(Args, Debug)]
 pub(in crate::cli) struct DriveArguments {
     /// The plan
-    #[arg(value_name = "PLAN")]
     pub(in crate::cli) plan: PathBuf,
     /// `dask`, or a command with {plan} and {shard} in it
     #[arg(long, value_name = "HOW")]
