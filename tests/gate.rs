@@ -128,10 +128,8 @@ fn a_test_that_reaches_its_cap_is_inconclusive_and_forecasts_the_rest() {
     let found = check(&workspace, &format!("--config {config} {ALIKE}"), "cap", 11);
     assert_eq!((found.verdict, found.pairs_done), (Verdict::Inconclusive, 18));
     assert!(0 < found.test.unwrap().pairs_forecast.unwrap());
-    let outcome = workspace.run(&format!("gate --verbose --config {config} {ALIKE} --output cap"));
+    let outcome = workspace.run(&format!("gate --config {config} {ALIKE} --output cap"));
     assert!(outcome.stderr.contains("more pairs would decide"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("LLR"), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("1.96 standard errors"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! `renma gate`.
 
-use super::output::{counted, detail, say, thousands};
+use super::output::{counted, say, thousands};
 use super::session::Session;
 use crate::pipeline::gate::task::GateReport;
 use crate::pipeline::stage::Stage;
 use crate::statistics::elo::elo_text;
-use crate::statistics::sprt::SequentialTest;
 
 /// Says the verdict of a match.
 pub(super) fn tell(session: &Session, report: &GateReport) {
@@ -14,14 +13,12 @@ pub(super) fn tell(session: &Session, report: &GateReport) {
     if let Some(pairs) = report.verdict.test.as_ref().and_then(|test| test.pairs_forecast) {
         say(&format!("gate: about {} more pairs would decide at this strength; raise gate.games", thousands(pairs)));
     }
-    detail(&score_line(report));
 }
 
 /// Says the score of a match that decides nothing.
 pub(super) fn tell_score(session: &Session, report: &GateReport) {
     let players = format!("{} against {}", report.verdict.candidate.id, report.verdict.baseline.id);
     session.summarize("match", &format!("{players}, {}", score_text(report)), report.skipped);
-    detail(&score_line(report));
 }
 
 /// The games and their score.
@@ -34,25 +31,4 @@ fn score_text(report: &GateReport) -> String {
         text => format!("{text} Elo"),
     };
     format!("{games}: {:.1} %, {elo}", 100.0 * score.points)
-}
-
-fn score_line(report: &GateReport) -> String {
-    let verdict = &report.verdict;
-    let score = &verdict.score;
-    let mut text = format!(
-        "gate: {} over {}: +{} ={} -{} in {} of {} pairs, {:+.2} discs per game",
-        verdict.candidate.id,
-        verdict.baseline.id,
-        score.wins,
-        score.draws,
-        score.losses,
-        verdict.pairs_done,
-        verdict.pairs_asked,
-        score.discs_mean,
-    );
-    if let Some(test) = &verdict.test {
-        let SequentialTest { nelo0, nelo1, llr, llr_low, llr_high, .. } = test;
-        text += &format!(", LLR {llr:+.2} between {llr_low:+.2} and {llr_high:+.2} for {nelo1} nElo against {nelo0}");
-    }
-    text + &format!(", interval of {} standard errors", score.interval)
 }
