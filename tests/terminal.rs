@@ -63,7 +63,7 @@ fn a_quiet_run_prints_nothing_and_a_verbose_one_tells_more() {
     assert_eq!(output(&mut pipeline_command(&workspace, &format!("{one} -q"), "")), ["", ""]);
     let workspace = smoke();
     let [_, stderr] = output(&mut pipeline_command(&workspace, &format!("{one} -v"), ""));
-    for words in ["bytes per position", "error on held-out rows, in discs", "misses in percent"] {
+    for words in ["bytes per position", "error on held-out rows, in discs"] {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
 }
