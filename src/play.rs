@@ -4,7 +4,7 @@ pub mod analysis;
 pub mod clock;
 pub mod exact_scores;
 pub mod gtp;
-pub mod lines;
+mod lines;
 pub mod nboard;
 pub mod picture;
 pub mod random_positions;

@@ -8,7 +8,6 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, 
 use renma::artifact::{Builtin, LoadedModel, Model};
 use renma::engine::{Depth, Limits};
 use renma::play::gtp::serve;
-use renma::play::lines::Lines;
 use std::io::{Cursor, Write};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -22,7 +21,7 @@ const LIMITS: Limits = Limits { exact_empties: 6, ..Limits::full_width(Depth(1))
 
 fn talk(input: &[u8]) -> String {
     let mut output = Vec::new();
-    serve(&MODEL, LIMITS, &Lines::read(Cursor::new(input.to_vec())), &NEVER, &mut output).unwrap();
+    serve(&MODEL, LIMITS, Cursor::new(input.to_vec()), &NEVER, &mut output).unwrap();
     String::from_utf8(output).unwrap()
 }
 

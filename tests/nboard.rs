@@ -7,7 +7,6 @@ mod workspace;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use renma::artifact::{Builtin, LoadedModel, Model};
 use renma::engine::{Depth, Limits};
-use renma::play::nboard::commands::Commands;
 use renma::play::nboard::serve;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Cursor, Write};
@@ -276,9 +275,8 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The answers of an engine that looks one move ahead.
 fn answers_in_process(input: &[u8]) -> Vec<String> {
-    let commands = Commands::read(Cursor::new(input.to_vec()));
     let mut output = Vec::new();
-    serve(&MODEL, Limits::full_width(Depth(1)), &commands, &NEVER, &mut output).unwrap();
+    serve(&MODEL, Limits::full_width(Depth(1)), Cursor::new(input.to_vec()), &NEVER, &mut output).unwrap();
     String::from_utf8(output).unwrap().lines().map(str::to_owned).collect()
 }
 

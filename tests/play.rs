@@ -8,7 +8,6 @@ mod workspace;
 use anstream::adapter::strip_str;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use renma::artifact::{Builtin, LoadedModel, Model};
-use renma::play::lines::Lines;
 use renma::play::terminal::play;
 use std::io::{Cursor, Read, Write};
 use std::process::{Command, Stdio};
@@ -26,7 +25,7 @@ fn shown(lines: &[&str]) -> String {
 
 fn shown_bytes(input: &[u8]) -> String {
     let mut output = Vec::new();
-    play(&MODEL, "2".parse().unwrap(), &Lines::read(Cursor::new(input.to_vec())), &NEVER, false, &mut output).unwrap();
+    play(&MODEL, "2".parse().unwrap(), Cursor::new(input.to_vec()), &NEVER, false, &mut output).unwrap();
     strip_str(&String::from_utf8(output).unwrap()).to_string()
 }
 

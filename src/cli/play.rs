@@ -5,7 +5,6 @@ use super::command_errors::UsageError;
 use super::session::{Session, choose_model};
 use crate::artifact::output::stream;
 use crate::exit_code;
-use crate::play::lines::Lines;
 use crate::play::terminal::play;
 use anstream::AutoStream;
 use std::io::{BufReader, IsTerminal, stdin, stdout};
@@ -20,10 +19,9 @@ pub(super) fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Resul
     let ModelArguments { model, models } = &arguments.model;
     let chosen = choose_model("play", model.as_deref(), models)?;
     let stop = session.context().stop;
-    let lines = Lines::read(BufReader::new(stdin()));
     let prompts = stdin().is_terminal();
     stream(AutoStream::auto(stdout()), Path::new("stdout"), |output| {
-        play(&chosen.model.model, arguments.level, &lines, stop, prompts, output)
+        play(&chosen.model.model, arguments.level, BufReader::new(stdin()), stop, prompts, output)
     })?;
     let is_interrupted = stop.load(Ordering::Relaxed);
     Ok(if is_interrupted { exit_code::INTERRUPTED } else { exit_code::DONE }.into())

@@ -3,40 +3,30 @@
 use super::arguments::positions::{EngineArguments, ModelArguments};
 use super::command_errors::UsageError;
 use super::output::print_with;
-use super::session::{ChosenModel, Session, choose_model, warn_without_statistics};
+use super::session::{Session, choose_model, warn_without_statistics};
+use crate::artifact::Model;
 use crate::engine::{Depth, Limits, Selective};
-use crate::play::lines::Lines;
-use crate::play::nboard::commands::Commands;
 use crate::play::session::SearchSettings;
 use crate::play::{gtp, nboard};
-use std::io::{BufReader, stdin};
+use std::io::{self, BufReader, Stdin, Write, stdin};
+use std::sync::atomic::AtomicBool;
 
 pub(super) fn run_nboard(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
-    let (chosen, settings) = engine(session, "nboard", arguments)?;
-    let context = session.context();
-    let commands = Commands::read(BufReader::new(stdin()));
-    print_with(|output| nboard::serve(&chosen.model.model, settings, &commands, context.stop, output))?;
-    Ok(context.check()?)
+    run(session, "nboard", arguments, nboard::serve)
 }
 
 pub(super) fn run_gtp(session: &Session, arguments: &EngineArguments) -> anyhow::Result<()> {
-    let (chosen, settings) = engine(session, "gtp", arguments)?;
-    let context = session.context();
-    let lines = Lines::read(BufReader::new(stdin()));
-    print_with(|output| gtp::serve(&chosen.model.model, settings, &lines, context.stop, output))?;
-    Ok(context.check()?)
+    run(session, "gtp", arguments, gtp::serve)
 }
+
+/// Answers commands of a protocol until they end.
+type Serve = fn(&Model, SearchSettings, BufReader<Stdin>, &AtomicBool, &mut dyn Write) -> io::Result<()>;
 
 /// The limits of an engine that was given none, and has no clock.
 const DEPTH: u8 = 8;
 const EXACT_EMPTIES: u8 = 14;
 
-/// The model and the settings of an engine.
-fn engine(
-    session: &Session,
-    command: &str,
-    arguments: &EngineArguments,
-) -> anyhow::Result<(ChosenModel, SearchSettings)> {
+fn run(session: &Session, command: &str, arguments: &EngineArguments, serve: Serve) -> anyhow::Result<()> {
     if session.json {
         return Err(UsageError("--json and the protocol both write to stdout: leave --json out".to_owned()).into());
     }
@@ -58,5 +48,7 @@ fn engine(
     };
     let settings =
         SearchSettings { limits, timed_limits, move_time: arguments.seconds, threads: session.threads_per_position };
-    Ok((chosen, settings))
+    let (context, input) = (session.context(), BufReader::new(stdin()));
+    print_with(|output| serve(&chosen.model.model, settings, input, context.stop, output))?;
+    Ok(context.check()?)
 }

@@ -12,7 +12,7 @@ use crate::engine::{Forbidden, Game, Square};
 use anstream::adapter::strip_str;
 use request::Request;
 use std::fmt::Write as FormatWrite;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -68,11 +68,12 @@ const GAME: &str = "Othello";
 pub fn serve(
     model: &Model,
     settings: impl Into<SearchSettings>,
-    lines: &Lines,
+    input: impl BufRead + Send + 'static,
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let mut engine = Engine { session: Session::new(model, settings, stop), turns: Vec::new(), period: None };
+    let lines = Lines::read(input);
     while let Some(line) = lines.next(stop) {
         let Some(Request { id, command, arguments }) = Request::parse(&line.text) else { continue };
         let answer = match find(&command) {

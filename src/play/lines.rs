@@ -25,13 +25,13 @@ pub(super) struct Line {
 
 /// The lines of one session.
 #[derive(Debug)]
-pub struct Lines {
+pub(super) struct Lines {
     lines: Receiver<Line>,
 }
 
 impl Lines {
     /// Reads lines until the input ends or the session does. An input that cannot be read has ended.
-    pub fn read(input: impl BufRead + Send + 'static) -> Self {
+    pub(super) fn read(input: impl BufRead + Send + 'static) -> Self {
         Self::read_with(input, |_| ())
     }
 

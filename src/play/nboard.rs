@@ -1,6 +1,6 @@
 //! The engine's side of the NBoard protocol, versions 1 and 2: lines in, lines out. docs/search.md#nboard lists the commands.
 
-pub mod commands;
+mod commands;
 
 use super::lines::BETWEEN_CHECKS;
 use super::session::hints::Hint;
@@ -10,24 +10,25 @@ use crate::engine::board::notation::{move_text, parse_move};
 use crate::engine::{ColoredPosition, Depth, Limits, Score, Square};
 use crate::exchange::ggf::parse_ggf;
 use crate::pipeline::watcher::watched;
-use commands::{Commands, Pings, is_ping};
+use commands::{Pings, is_ping, read_commands};
 use crossbeam::channel::{Receiver, RecvTimeoutError};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// The name under which the engine plays; its depth follows.
 const NAME: &str = "renma";
 
-/// Plays until the commands end or `stop` is raised. `set depth` changes the depth of the settings.
+/// Plays until the commands end or `stop` is raised; lines that are too long are ignored. `set depth` changes the depth of the settings.
 pub fn serve(
     model: &Model,
     settings: impl Into<SearchSettings>,
-    commands: &Commands,
+    input: impl BufRead + Send + 'static,
     stop: &AtomicBool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
-    let pings = &*commands.pings;
+    let (lines, pings) = read_commands(input);
+    let pings = &*pings;
     let mut engine = Engine { session: Session::new(model, settings, &pings.stop), version: 2, pings, output };
     let pass_on = |ended: Receiver<()>| {
         while ended.recv_timeout(BETWEEN_CHECKS) == Err(RecvTimeoutError::Timeout) {
@@ -39,8 +40,10 @@ pub fn serve(
     watched(pass_on, || {
         let mut result = Ok(true);
         while matches!(result, Ok(true)) {
-            let Some(line) = commands.next(stop) else { break };
-            result = engine.obey(line.trim());
+            let Some(line) = lines.next(stop) else { break };
+            if !line.is_cut {
+                result = engine.obey(line.text.trim());
+            }
         }
         result.map(|_| ())
     })

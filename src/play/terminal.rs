@@ -13,7 +13,7 @@ use crate::engine::board::notation::{move_text, moves_text, parse_move};
 use crate::engine::{Game, Limits, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
 use level::Level;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -67,16 +67,17 @@ fn help_text() -> String {
     format!("{lines}Short forms: h, v, u, r, b, q\nValues are discs for the side to move")
 }
 
-/// Plays until the lines end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
+/// Plays until the lines of the input end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
 /// line.
 pub fn play(
     model: &Model,
     level: Level,
-    lines: &Lines,
+    input: impl BufRead + Send + 'static,
     stop: &AtomicBool,
     prompts: bool,
     output: &mut dyn Write,
 ) -> io::Result<()> {
+    let lines = Lines::read(input);
     let session = Session::new(model, level.limits(), stop);
     let mut terminal =
         Terminal { model, stop, session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };

@@ -5,30 +5,16 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The commands of one session.
-#[derive(Debug)]
-pub struct Commands {
-    lines: Lines,
-    pub(super) pings: Arc<Pings>,
-}
-
-impl Commands {
-    /// Reads lines until the input ends or the session does. An input that cannot be read has ended.
-    pub fn read(input: impl BufRead + Send + 'static) -> Self {
-        let pings = Arc::new(Pings::default());
-        let arriving = Arc::clone(&pings);
-        let arrive = move |line: &Line| {
-            if !line.is_cut && is_ping(&line.text) {
-                arriving.arrive();
-            }
-        };
-        Self { lines: Lines::read_with(input, arrive), pings }
-    }
-
-    /// The next line; `None` after the last one, or when the program is to stop. Lines that are too long are ignored.
-    pub(super) fn next(&self, stop: &AtomicBool) -> Option<String> {
-        std::iter::from_fn(|| self.lines.next(stop)).find(|line| !line.is_cut).map(|line| line.text)
-    }
+/// Reads the commands of a session, and counts its pings as they arrive; a line that is too long has none.
+pub(super) fn read_commands(input: impl BufRead + Send + 'static) -> (Lines, Arc<Pings>) {
+    let pings = Arc::new(Pings::default());
+    let arriving = Arc::clone(&pings);
+    let arrive = move |line: &Line| {
+        if !line.is_cut && is_ping(&line.text) {
+            arriving.arrive();
+        }
+    };
+    (Lines::read_with(input, arrive), pings)
 }
 
 /// The `ping` commands that are not answered, and the flag that ends searches as long as there are any.
@@ -70,12 +56,12 @@ mod tests {
     static NEVER: AtomicBool = AtomicBool::new(false);
 
     #[test]
-    fn too_long_lines_are_ignored_pings_too() {
+    fn a_line_that_is_too_long_is_no_ping() {
         let long = format!("ping {}", "x".repeat(1 << 17));
-        let commands = Commands::read(Cursor::new(format!("go\n{long}\nquit").into_bytes()));
-        let lines: Vec<String> = std::iter::from_fn(|| commands.next(&NEVER)).collect();
-        assert_eq!(lines, ["go", "quit"]);
-        assert!(!commands.pings.stop.load(Ordering::SeqCst));
+        let (lines, pings) = read_commands(Cursor::new(format!("go\n{long}\nquit").into_bytes()));
+        let lines: Vec<Line> = std::iter::from_fn(|| lines.next(&NEVER)).collect();
+        assert_eq!(lines.iter().map(|line| line.is_cut).collect::<Vec<_>>(), [false, true, false]);
+        assert!(!pings.stop.load(Ordering::SeqCst));
     }
 
     #[test]
