@@ -11,7 +11,7 @@ use super::output::{Output, counted, output_name, print, print_json, say, thousa
 use super::session::Session;
 use crate::artifact::model::archive::{ARCHIVE_FILE, Archive};
 use crate::artifact::model::reference::load_model;
-use crate::artifact::{ArtifactError, FileKind, LoadedModel, ModelKind, Registry, VersionId};
+use crate::artifact::{ArtifactError, LoadedModel, ModelKind, Registry, VersionId};
 use crate::exchange::edax_eval::{EDAX_EVAL_FILE, edax_eval_bytes};
 use crate::exchange::es_cube_eval::{ES_CUBE_EVAL_FILE, MirrorCounts, es_cube_eval_bytes};
 use crate::exchange::models::{ModelSource, import_model};
@@ -19,7 +19,6 @@ use crate::exchange::mpc_dat::{MPC_DAT_FILE, mpc_dat_bytes};
 use crate::run::folders::datasets_beside;
 use crate::run::models::verify::verify_registry;
 use serde_json::json;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 pub(super) fn run(session: &Session, command: ModelCommand) -> anyhow::Result<()> {
@@ -108,29 +107,18 @@ fn export(
 ) -> anyhow::Result<()> {
     check_sigmas(t)?;
     let (kind, bytes) = match format {
-        ExportFormat::Renma => return write_archive(session, loaded, arguments),
+        ExportFormat::Renma => {
+            let mut bytes = Vec::new();
+            loaded.archive()?.write(&mut bytes)?;
+            (ARCHIVE_FILE, Ok(bytes))
+        }
         ExportFormat::EsCubeEval => (ES_CUBE_EVAL_FILE, es_cube_eval_bytes(&loaded.model.evaluation)),
         ExportFormat::EdaxEval => (EDAX_EVAL_FILE, edax_eval_bytes(&loaded.model.evaluation)),
         ExportFormat::MpcDat => (MPC_DAT_FILE, mpc_dat_bytes(&loaded.model.mpc, t)),
     };
     let bytes = bytes.map_err(|reason| ArtifactError::unfit(&loaded.place_name(), reason))?;
-    write_export(session, loaded, arguments, kind, |writer| writer.write_all(&bytes))
-}
-
-fn write_archive(session: &Session, loaded: &LoadedModel, arguments: &OutputArguments) -> anyhow::Result<()> {
-    let archive = loaded.archive()?;
-    write_export(session, loaded, arguments, ARCHIVE_FILE, |writer| archive.write(writer))
-}
-
-fn write_export(
-    session: &Session,
-    loaded: &LoadedModel,
-    arguments: &OutputArguments,
-    kind: FileKind,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<()> {
     let output = Output::open(session.json, &arguments.output, kind, arguments.force)?;
-    if !output.write(write)? {
+    if !output.write(|writer| writer.write_all(&bytes))? {
         return Ok(());
     }
     let output = output_name(&arguments.output);
@@ -154,12 +142,10 @@ fn import(
     t: f64,
     models: &Path,
 ) -> anyhow::Result<()> {
-    if format == ImportFormat::Renma && base.is_none() {
-        return import_archive(session, input, &Registry::new(models));
-    }
     check_sigmas(t)?;
     let base = base.map(|name| load_model(name, models)).transpose()?;
     let source = match (format, &base) {
+        (ImportFormat::Renma, None) => return import_archive(session, input, &Registry::new(models)),
         (ImportFormat::EsCubeEval, None) => ModelSource::EsCubeEval,
         (ImportFormat::MpcDat, Some(base)) => ModelSource::MpcDat { base, t },
         (ImportFormat::EsCubeEval | ImportFormat::Renma, _) => {

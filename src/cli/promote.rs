@@ -15,11 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) fn run(session: &Session, arguments: &PromoteArguments) -> anyhow::Result<ExitCode> {
-    let report = match &arguments.model {
-        Some(name) => promote_model(session, name, arguments)?,
-        None => return roll_back(session, &Registry::new(&named_registry(arguments))),
-    };
-    print_told(session, &report)
+    match &arguments.model {
+        Some(name) => print_told(session, &promote_model(session, name, arguments)?),
+        None => roll_back(session, &Registry::new(&named_registry(arguments))),
+    }
 }
 
 /// Takes a promotion back. Each call takes back one more, so no error after that may invite a retry.
