@@ -9,7 +9,7 @@ use super::output::{Output, counted, output_name, print, print_json, say, thousa
 use super::session::{Session, Stopwatch, choose_model};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
-use crate::curate::export::{ExportFormat, export};
+use crate::curate::export::export;
 use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
 use crate::curate::merge::merge;
@@ -25,12 +25,7 @@ pub(super) fn run(session: &Session, command: DatasetCommand) -> anyhow::Result<
             if session.json { print_json(&inspection) } else { Ok(print(&inspect::describe(&dataset, &inspection))?) }
         }
         DatasetCommand::Import(arguments) => run_import(session, &arguments),
-        DatasetCommand::Export(ExportArguments { dataset, format: Some(format), output, .. }) => {
-            run_export(session, &dataset, format, &output)
-        }
-        DatasetCommand::Export(ExportArguments { dataset, format: None, output, .. }) => {
-            run_card(session, &dataset, &output)
-        }
+        DatasetCommand::Export(arguments) => run_export(session, &arguments),
         DatasetCommand::Merge { datasets, output } => run_merge(session, &datasets, &output),
     }
 }
@@ -87,32 +82,31 @@ fn describe_import(output: &Path, report: &ImportReport, seconds: f64) {
     }
 }
 
-fn run_export(
-    session: &Session,
-    folder: &Path,
-    format: ExportFormat,
-    arguments: &OutputArguments,
-) -> anyhow::Result<()> {
-    let dataset = Dataset::open(folder)?;
-    let output = Output::open(session.json, &arguments.output, format.file_kind(), arguments.force)?;
-    let Some(positions) = export(&dataset, format, session.context(), |write| output.write(write))? else {
-        return Ok(());
+/// Writes the positions of a dataset, or a card that describes it.
+fn run_export(session: &Session, arguments: &ExportArguments) -> anyhow::Result<()> {
+    let ExportArguments { dataset: folder, format, output: OutputArguments { output: path, force }, .. } = arguments;
+    let open = |kind| Output::open(session.json, path, kind, *force);
+    let name = output_name(path);
+    let (what, result) = match *format {
+        Some(format) => {
+            let dataset = Dataset::open(folder)?;
+            let output = open(format.file_kind())?;
+            let Some(positions) = export(&dataset, format, session.context(), |write| output.write(write))? else {
+                return Ok(());
+            };
+            let result = json!({"output": name.to_string_lossy(), "positions": positions});
+            (counted(positions, "position"), result)
+        }
+        None => {
+            let card = card(Dataset::open_any(folder)?.manifest());
+            if !open(CARD_FILE)?.write(|writer| writer.write_all(card.as_bytes()))? {
+                return Ok(());
+            }
+            (format!("card of {}", folder.display()), json!({"output": name.to_string_lossy()}))
+        }
     };
-    let name = output_name(&arguments.output);
-    say(&format!("dataset export: {} in {}", counted(positions, "position"), name.display()));
-    session.print_json(&json!({"output": name.to_string_lossy(), "positions": positions}))
-}
-
-fn run_card(session: &Session, folder: &Path, arguments: &OutputArguments) -> anyhow::Result<()> {
-    let dataset = Dataset::open_any(folder)?;
-    let card = card(dataset.manifest());
-    let output = Output::open(session.json, &arguments.output, CARD_FILE, arguments.force)?;
-    if !output.write(|writer| writer.write_all(card.as_bytes()))? {
-        return Ok(());
-    }
-    let name = output_name(&arguments.output);
-    say(&format!("dataset export: card of {} in {}", folder.display(), name.display()));
-    session.print_json(&json!({"output": name.to_string_lossy()}))
+    say(&format!("dataset export: {what} in {}", name.display()));
+    session.print_json(&result)
 }
 
 fn run_merge(session: &Session, datasets: &[PathBuf], output: &Path) -> anyhow::Result<()> {
