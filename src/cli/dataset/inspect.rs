@@ -1,7 +1,8 @@
 //! The summary of a dataset as tables.
 
+use crate::artifact::VerdictFile;
 use crate::cli::output::{bars, counted, narrow_table, table, terminal_width, thousands};
-use crate::curate::inspect::gate::{ColorSummary, GateSummary};
+use crate::curate::inspect::gate::GateSummary;
 use crate::curate::inspect::mpc::MpcSummary;
 use crate::curate::inspect::positions::{BIN_DISCS, PositionsSummary};
 use crate::curate::inspect::{Inspection, Summary};
@@ -80,17 +81,16 @@ fn empties_range(min: u8) -> String {
 }
 
 fn describe_gate(summary: &GateSummary) -> String {
-    let GateSummary { score, openings, .. } = summary;
-    let color = |ColorSummary { wins, draws, losses }: ColorSummary| format!("+{wins} ={draws} -{losses}");
+    let VerdictFile { verdict, candidate, baseline, score, test, openings, .. } = &summary.verdict;
     let mut text = format!(
-        "{}: {} over {} in {} games: {} ({} as black, {} as white)\n",
-        summary.verdict.name(),
-        summary.candidate.id,
-        summary.baseline.id,
+        "{}: {} over {} in {} games: +{} ={} -{}\n",
+        verdict.name(),
+        candidate.id,
+        baseline.id,
         thousands(summary.games),
-        color(ColorSummary { wins: score.wins, draws: score.draws, losses: score.losses }),
-        color(summary.black),
-        color(summary.white),
+        score.wins,
+        score.draws,
+        score.losses
     );
     text += &format!(
         "{:.1} % of points, {:+.2} discs per game, Elo {:+.0} [{:+.0}, {:+.0}] ({} standard errors)\n",
@@ -103,25 +103,22 @@ fn describe_gate(summary: &GateSummary) -> String {
     );
     let [none, half, one, one_and_half, two] = score.pairs;
     text += &format!("pairs by points: 0: {none}, ½: {half}, 1: {one}, 1½: {one_and_half}, 2: {two}\n");
-    if let Some(test) = &summary.test {
+    if let Some(test) = test {
         let looks: Vec<String> = summary.looks.iter().map(|look| format!("{}: {:+.2}", look.pairs, look.llr)).collect();
         let (low, high) = (test.llr_low, test.llr_high);
         text += &format!("log-likelihood ratio by pairs, from {low:+.2} to {high:+.2}: {}\n", looks.join(", "));
     }
-    text +=
-        &format!("{} different games, {:.1} moves per game\n", thousands(summary.distinct_games), summary.moves_mean);
-    text += &format!(
+    text + &format!(
         "{} drawn: {} repeated, {} in training data, {} unbalanced\n",
         counted(openings.drawn, "opening"),
         thousands(openings.repeated),
         thousands(openings.in_training),
         thousands(openings.unbalanced)
-    );
-    text + &format!("results from -64 to 64 discs in bins of {BIN_DISCS}: |{}|\n", bars(&summary.results))
+    )
 }
 
 fn describe_mpc(summary: &MpcSummary) -> String {
-    let mut text = format!(
+    let text = format!(
         "{}, {} ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
         counted(summary.games, "game"),
         counted(summary.samples, "sample"),
@@ -134,13 +131,7 @@ fn describe_mpc(summary: &MpcSummary) -> String {
         let [samples, from_trees, solved] = [line.samples, line.from_trees, line.solved].map(thousands);
         [empties_range(line.empties_min), samples, from_trees, solved]
     });
-    let by_depth = summary.by_depth.iter().map(|line| {
-        let means = (format!("{:.0}", line.nodes_mean), format!("{:+.2}", line.score_mean));
-        [line.depth.to_string(), thousands(line.rows), means.0, means.1, discs(line.change_mean)]
-    });
-    text += &format!("\n{}\n", table(["empties", "samples", "from trees", "solved"], by_empties));
-    text += "\nmeans by depth; scores, and their change from one ply shallower, in discs\n";
-    text + &format!("{}\n", table(["depth", "searches", "nodes", "score", "|change|"], by_depth))
+    text + &format!("\n{}\n", table(["empties", "samples", "from trees", "solved"], by_empties))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! A summary of MPC samples: where they are from, what their searches cost, and how far scores move with depth.
+//! A summary of MPC samples: where they are from and what their searches cost.
 
 use crate::artifact::{Dataset, MPC_SAMPLES, MpcSampleRow};
-use crate::engine::Score;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,8 +25,6 @@ pub struct MpcSummary {
     pub nodes: u64,
     /// Samples by empty squares, fewest first.
     pub by_empties: Vec<SampleSummary>,
-    /// Searches by depth, without those to the end of the game.
-    pub by_depth: Vec<DepthSummary>,
 }
 
 /// Samples in one range of empty squares.
@@ -43,35 +40,10 @@ pub struct SampleSummary {
     pub solved: u64,
 }
 
-/// Searches to one depth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct DepthSummary {
-    /// The depth.
-    pub depth: u8,
-    /// Searches.
-    pub rows: u64,
-    /// Mean nodes per search.
-    pub nodes_mean: f64,
-    /// Mean score, in discs.
-    pub score_mean: f64,
-    /// Mean of |score − score one ply shallower|, in discs; `None` at depth 0.
-    pub change_mean: Option<f64>,
-}
-
-/// Sums over the searches to one depth.
-#[derive(Default)]
-struct DepthSums {
-    rows: u64,
-    nodes: u64,
-    score: i64,
-    change: u64,
-}
-
 /// Summarizes all samples of a dataset.
 pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSummary, StageError> {
     let mut nodes = 0;
     let mut by_empties: BTreeMap<u8, SampleSummary> = BTreeMap::new();
-    let mut by_depth: BTreeMap<u8, DepthSums> = BTreeMap::new();
     for index in 0..dataset.part_count() {
         context.check()?;
         let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, context.stop)?;
@@ -85,15 +57,6 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
             // Depths count up from 0; what follows the last of them is the end of the game.
             let depths = (0..).zip(sample).take_while(|(depth, row)| row.depth == *depth).count();
             summary.solved += u64::from(depths < sample.len());
-            let mut shallower: Option<Score> = None;
-            for row in &sample[..depths] {
-                let sums = by_depth.entry(row.depth).or_default();
-                sums.rows += 1;
-                sums.nodes += row.nodes;
-                sums.score += i64::from(row.score.0);
-                sums.change += shallower.map_or(0, |score| u64::from(score.abs_diff(row.score)));
-                shallower = Some(row.score);
-            }
         }
         context.progress.advance(1);
     }
@@ -106,19 +69,6 @@ pub(super) fn inspect(dataset: &Dataset, context: Context<'_>) -> Result<MpcSumm
         solved: total(|summary| summary.solved),
         rows: dataset.manifest().rows(MPC_SAMPLES.name),
         nodes,
-        by_depth: by_depth.into_iter().map(means).collect(),
         by_empties,
     })
-}
-
-fn means((depth, sums): (u8, DepthSums)) -> DepthSummary {
-    let mean = |sum: f64| sum / sums.rows.max(1) as f64;
-    let discs = |millidiscs: f64| Score::in_discs(mean(millidiscs));
-    DepthSummary {
-        depth,
-        rows: sums.rows,
-        nodes_mean: mean(sums.nodes as f64),
-        score_mean: discs(sums.score as f64),
-        change_mean: (0 < depth).then(|| discs(sums.change as f64)),
-    }
 }

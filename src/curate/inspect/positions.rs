@@ -87,7 +87,7 @@ impl EmptiesSummary {
     }
 }
 
-pub(super) fn bin(score: Score) -> usize {
+fn bin(score: Score) -> usize {
     let width = Score::from(Discs(BIN_DISCS)).0;
     ((score.0 + Score::MAX.0 + width / 2).clamp(0, 2 * Score::MAX.0 + width / 2) / width) as usize
 }
