@@ -4,11 +4,8 @@ mod gate;
 mod mpc;
 mod positions;
 
-use self::gate::GateVerified;
-use self::mpc::MpcVerified;
-use self::positions::PositionsVerified;
 use crate::artifact::dataset::verify::strangers;
-use crate::artifact::{ArtifactError, Dataset, DatasetKind};
+use crate::artifact::{ArtifactError, Dataset, DatasetKind, Verdict};
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
@@ -42,16 +39,14 @@ pub struct VerifyReport {
     pub rows_resolved: u64,
 }
 
-/// What was checked of a kind of dataset.
+/// What was checked of a kind of dataset; `games` are all of them, `replayed` those that were replayed move by move.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
+#[expect(missing_docs, reason = "the names say it")]
 pub enum Checked {
-    /// Of positions.
-    Positions(PositionsVerified),
-    /// Of the games of a gate.
-    Gate(GateVerified),
-    /// Of MPC samples.
-    Mpc(MpcVerified),
+    Positions { games: u64, positions: u64, replayed: u64 },
+    Gate { games: u64, replayed: u64, verdict: Verdict },
+    Mpc { games: u64, samples: u64, rows: u64 },
 }
 
 /// Checks a dataset.
@@ -74,8 +69,8 @@ pub fn verify(task: VerifyTask<'_>, context: Context<'_>) -> Result<VerifyReport
         }
     }
     let checked = match kind {
-        DatasetKind::Gate => Checked::Gate(gate::verify(&dataset, task.fast, context)?),
-        _ => Checked::Mpc(mpc::verify(&dataset, context)?),
+        DatasetKind::Gate => gate::verify(&dataset, task.fast, context)?,
+        _ => mpc::verify(&dataset, context)?,
     };
     Ok(VerifyReport { checked, games_remade: 0, rows_resolved: 0 })
 }

@@ -47,18 +47,18 @@ pub(super) fn run(session: &Session, arguments: &VerifyArguments) -> anyhow::Res
 
 /// The number of games, and all counts in words.
 fn describe(checked: &Checked) -> (u64, String) {
-    match checked {
-        Checked::Positions(found) => {
-            let (games, replayed) = (counted(found.games, "game"), counted(found.replayed, "game"));
-            (found.games, format!("{games}, {}, {replayed} replayed", counted(found.positions, "position")))
+    match *checked {
+        Checked::Positions { games, positions, replayed } => {
+            let (positions, replayed) = (counted(positions, "position"), counted(replayed, "game"));
+            (games, format!("{}, {positions}, {replayed} replayed", counted(games, "game")))
         }
-        Checked::Gate(found) => {
-            let (games, replayed) = (counted(found.games, "game"), counted(found.replayed, "game"));
-            (found.games, format!("{games}, {replayed} replayed, verdict {}", found.verdict.name()))
+        Checked::Gate { games, replayed, verdict } => {
+            let replayed = counted(replayed, "game");
+            (games, format!("{}, {replayed} replayed, verdict {}", counted(games, "game"), verdict.name()))
         }
-        Checked::Mpc(found) => {
-            let (games, samples) = (counted(found.games, "game"), counted(found.samples, "sample"));
-            (found.games, format!("{games}, {samples}, {} searches", thousands(found.rows)))
+        Checked::Mpc { games, samples, rows } => {
+            let (samples, rows) = (counted(samples, "sample"), thousands(rows));
+            (games, format!("{}, {samples}, {rows} searches", counted(games, "game")))
         }
     }
 }

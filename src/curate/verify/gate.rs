@@ -1,34 +1,20 @@
 //! Checks the games of a gate and recomputes its verdict from them.
 
-use super::over_parts;
+use super::{Checked, over_parts};
 use crate::artifact::dataset::folder::part_path;
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verdict::read_verdict;
-use crate::artifact::{
-    ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, Verdict, VerdictFile,
-};
+use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow, Manifest, OpeningCounts, Table, VerdictFile};
 use crate::pipeline::gate::decider::Decider;
 use crate::pipeline::gate::proof::{prove_batch, repeated_opening};
 use crate::pipeline::gate::score::score;
 use crate::pipeline::gate::task::GateConfig;
-use crate::pipeline::keys::Checked;
+use crate::pipeline::keys;
 use crate::pipeline::{Context, StageError};
-use serde::Serialize;
-
-/// What was checked of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct GateVerified {
-    /// Games.
-    pub games: u64,
-    /// Games replayed move by move.
-    pub replayed: u64,
-    /// The verdict that they lead to.
-    pub verdict: Verdict,
-}
 
 /// Checks every game and every pair, and that they lead to the verdict.
-pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<GateVerified, StageError> {
-    let config = Checked::<GateConfig>::of_dataset(dataset)?;
+pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Result<Checked, StageError> {
+    let config = keys::Checked::<GateConfig>::of_dataset(dataset)?;
     let verdict = read_verdict(dataset.folder())?;
     let settings = dataset.manifest().settings("gate");
     let batches = over_parts(context, "verify", dataset, |index| {
@@ -44,7 +30,7 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
     check_openings(dataset, &verdict)?;
     check_verdict(&config, &batches, &verdict).map_err(damaged)?;
     let games = 2 * dataset.manifest().done;
-    Ok(GateVerified { games, replayed: if fast { 0 } else { games }, verdict: verdict.verdict })
+    Ok(Checked::Gate { games, replayed: if fast { 0 } else { games }, verdict: verdict.verdict })
 }
 
 /// Checks that a verdict belongs to the match that the manifest describes.

@@ -1,28 +1,16 @@
 //! Checks the samples behind MPC statistics.
 
-use super::over_parts;
+use super::{Checked, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::{Dataset, MPC_SAMPLES};
 use crate::pipeline::fit_mpc::proof::prove_samples;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
-use crate::pipeline::keys::Checked;
+use crate::pipeline::keys;
 use crate::pipeline::{Context, StageError};
-use serde::Serialize;
-
-/// What was checked of MPC samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct MpcVerified {
-    /// Games that positions were sampled from.
-    pub games: u64,
-    /// Positions.
-    pub samples: u64,
-    /// Searches of them.
-    pub rows: u64,
-}
 
 /// Checks every sample.
-pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerified, StageError> {
-    let config = Checked::<FitMpcConfig>::of_dataset(dataset)?;
+pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<Checked, StageError> {
+    let config = keys::Checked::<FitMpcConfig>::of_dataset(dataset)?;
     let settings = dataset.manifest().settings("fit_mpc");
     over_parts(context, "verify", dataset, |index| {
         check_footers(dataset, index, &settings)?;
@@ -30,5 +18,5 @@ pub(super) fn verify(dataset: &Dataset, context: Context<'_>) -> Result<MpcVerif
     })?;
     let manifest = dataset.manifest();
     let samples = manifest.done * u64::from(config.sampling().game_samples);
-    Ok(MpcVerified { games: manifest.done, samples, rows: manifest.rows(MPC_SAMPLES.name) })
+    Ok(Checked::Mpc { games: manifest.done, samples, rows: manifest.rows(MPC_SAMPLES.name) })
 }

@@ -1,6 +1,6 @@
 //! Checks positions and their games, and makes a sample of them again.
 
-use super::{VerifyReport, VerifyTask, over_parts};
+use super::{Checked, VerifyReport, VerifyTask, over_parts};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::{ArtifactError, Builtin, ContentHash, Dataset, GAMES, LoadedModel, Model, POSITIONS, Registry};
@@ -9,21 +9,9 @@ use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::generate::remake::{Remake, player_of, resolve_part};
 use crate::pipeline::generate::task::GenerateConfig;
 use crate::pipeline::item_sample::ItemSample;
-use crate::pipeline::keys::Checked;
+use crate::pipeline::keys;
 use crate::pipeline::{Context, StageError};
-use serde::Serialize;
 use std::path::{Path, PathBuf};
-
-/// What was checked of positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PositionsVerified {
-    /// Games.
-    pub games: u64,
-    /// Rows of the positions table.
-    pub positions: u64,
-    /// Games replayed move by move.
-    pub replayed: u64,
-}
 
 /// Checks every row and every game, and makes the shares of them again that the task asks for.
 pub(super) fn verify(
@@ -34,7 +22,7 @@ pub(super) fn verify(
     if task.remake.is_some() {
         // Otherwise hours of checking could end with games that cannot be played.
         player_of(dataset)?;
-        Checked::<GenerateConfig>::of_dataset(dataset)?;
+        keys::Checked::<GenerateConfig>::of_dataset(dataset)?;
     }
     check_recipe(dataset)?;
     let settings = origin_of(dataset)?.map(|(_, settings)| settings).unwrap_or_default();
@@ -58,8 +46,8 @@ pub(super) fn verify(
     }
     let manifest = dataset.manifest();
     let replayed = if task.fast { 0 } else { manifest.rows(GAMES.name) };
-    let verified = PositionsVerified { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
-    Ok(VerifyReport { checked: super::Checked::Positions(verified), games_remade, rows_resolved })
+    let checked = Checked::Positions { games: manifest.done, positions: manifest.rows(POSITIONS.name), replayed };
+    Ok(VerifyReport { checked, games_remade, rows_resolved })
 }
 
 /// `models/RUN` beside `datasets/RUN/selfplay/generation=G`.
