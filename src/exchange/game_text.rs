@@ -12,18 +12,6 @@ pub struct ScoredGame {
     pub scores: Vec<MoveScore>,
 }
 
-impl From<Game> for ScoredGame {
-    fn from(game: Game) -> Self {
-        Self { game, scores: Vec::new() }
-    }
-}
-
-impl From<ObfLine> for ScoredGame {
-    fn from(ObfLine { colored, scores }: ObfLine) -> Self {
-        Self { game: Game::new(colored), scores }
-    }
-}
-
 /// Reads a game in any of the forms; `None` for an empty line or a comment (`%`, `#`). A `#` begins a comment after a position
 /// or moves too.
 ///
@@ -42,12 +30,14 @@ pub fn parse_game(line: &str) -> Result<Option<Game>, NotationError> {
 pub fn parse_scored_game(line: &str) -> Result<Option<ScoredGame>, NotationError> {
     let text = line.trim_start();
     let uncommented = text.split('#').next().unwrap_or_default();
+    let unscored = |game| Some(ScoredGame { game, scores: Vec::new() });
     let game = if text.starts_with('(') {
-        parse_ggf(text).map(|game| Some(game.into()))
+        parse_ggf(text).map(unscored)
     } else if is_transcript(uncommented) {
-        Game::from_transcript(uncommented).map(|game| Some(game.into()))
+        Game::from_transcript(uncommented).map(unscored)
     } else {
-        parse_obf(uncommented).map(|line| line.map(ScoredGame::from))
+        let scored = |ObfLine { colored, scores }| ScoredGame { game: Game::new(colored), scores };
+        parse_obf(uncommented).map(|line| line.map(scored))
     };
     game.map_err(|error| NotationError { byte: line.len() - text.len() + error.byte, ..error })
 }

@@ -16,29 +16,18 @@ const CAP_DEFAULT: u8 = 31;
 struct FeaturesFile {
     name: String,
     phase_empties_max: Vec<u8>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    vectors: u8,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vectors: Option<u8>,
     vector_empties_max: Option<Vec<u8>>,
     pattern: Vec<PatternEntry>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-const fn is_zero(size: &u8) -> bool {
-    *size == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PatternEntry {
     name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     squares: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<EntryKind>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     side: Option<EntrySide>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     cap: Option<u8>,
 }
 
@@ -87,12 +76,12 @@ pub fn parse_features(text: &str) -> Result<PatternSet, String> {
     let file: FeaturesFile = toml::from_str(text).map_err(|error| reason(text, &error))?;
     let patterns = file.pattern.into_iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
     let set = PatternSet::new(&file.name, patterns, file.phase_empties_max).map_err(|error| error.to_string())?;
-    if file.vectors == 0 {
+    let Some(size) = file.vectors.filter(|size| 0 < *size) else {
         let reason = "`vector_empties_max` groups the phases that share vectors: it needs `vectors`, at least 1";
         return file.vector_empties_max.map_or(Ok(set), |_| Err(reason.to_owned()));
-    }
+    };
     let empties_max = file.vector_empties_max.unwrap_or_else(|| VectorShape::none().empties_max);
-    set.with_vectors(VectorShape { size: file.vectors, empties_max }).map_err(|error| error.to_string())
+    set.with_vectors(VectorShape { size, empties_max }).map_err(|error| error.to_string())
 }
 
 /// What the parser says, on one line and in words.
@@ -155,11 +144,12 @@ fn entry(pattern: &Pattern) -> PatternEntry {
 ///
 /// If the set has no TOML form, which would be our own mistake.
 pub fn features_text(set: &PatternSet) -> String {
+    let shape = Some(set.vectors()).filter(|shape| 0 < shape.size);
     let file = FeaturesFile {
         name: set.name().to_owned(),
         phase_empties_max: set.phase_empties_max().to_vec(),
-        vectors: set.vectors().size,
-        vector_empties_max: (0 < set.vectors().size).then(|| set.vectors().empties_max.clone()),
+        vectors: shape.map(|shape| shape.size),
+        vector_empties_max: shape.map(|shape| shape.empties_max.clone()),
         pattern: set.patterns().iter().map(entry).collect(),
     };
     toml::to_string(&file).expect("a pattern set is plain data")
