@@ -29,18 +29,10 @@ pub enum ArtifactError {
         /// What is missing or different.
         reason: String,
     },
-    /// A setting that contradicts what is already there.
-    #[error("cannot continue {}: {reason}", path.display())]
-    Conflict {
-        /// The file or folder.
-        path: PathBuf,
-        /// The setting and both values.
-        reason: String,
-    },
-    /// A path of a kind that is not read or written, or a name that is taken.
+    /// A path of a kind that is not read or written, a name that is taken, or a setting that contradicts what is already there.
     #[error("cannot {action} {}: {reason}", path.display())]
     Refused {
-        /// `read`, `write` or `use`.
+        /// `read`, `write`, `continue`, ….
         action: &'static str,
         /// What the user named.
         path: PathBuf,
@@ -102,6 +94,11 @@ impl ArtifactError {
         Self::Unfit { path: path.to_owned(), reason: reason.into() }
     }
 
+    /// A setting that contradicts what is already there.
+    pub fn conflict(path: &Path, reason: impl Into<String>) -> Self {
+        Self::refused("continue", path, reason)
+    }
+
     /// A path of a kind that is not read or written, or a name that is taken.
     pub fn refused(action: &'static str, path: &Path, reason: impl Into<String>) -> Self {
         Self::Refused { action, path: path.to_owned(), reason: reason.into() }
@@ -122,7 +119,7 @@ impl ArtifactError {
     /// The exit code that says so.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Missing { .. } | Self::Conflict { .. } | Self::Refused { .. } => exit_code::USAGE,
+            Self::Missing { .. } | Self::Refused { .. } => exit_code::USAGE,
             Self::Damaged { .. } | Self::Unfit { .. } => exit_code::BAD_INPUT,
             Self::Interrupted => exit_code::INTERRUPTED,
             error if error.may_pass() => exit_code::TRY_AGAIN,

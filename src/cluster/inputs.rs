@@ -80,7 +80,7 @@ impl PlannedDataset {
 
 fn is_gone(path: &Path, reason: &str) -> ArtifactError {
     let remedy = "start it in the folder in which the plan was made, or make the plan again";
-    ArtifactError::Conflict { path: path.to_owned(), reason: format!("{reason}\n{remedy}") }
+    ArtifactError::conflict(path, format!("{reason}\n{remedy}"))
 }
 
 /// A folder as a plan names it: a plan is JSON, and so are its names.

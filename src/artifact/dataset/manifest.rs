@@ -162,7 +162,7 @@ pub fn check_part_count(folder: &Path, parts: usize) -> Result<(), ArtifactError
         return Ok(());
     }
     let reason = format!("it would have {parts} parts, and a dataset has {PARTS_MAX} at most");
-    Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
+    Err(ArtifactError::conflict(folder, reason))
 }
 
 /// The content hash of a dataset, from those of its files in order.

@@ -113,7 +113,7 @@ impl Recipe {
             self.origin.table,
             self.games(asked)
         );
-        Err(ArtifactError::Conflict { path: folder.to_owned(), reason })
+        Err(ArtifactError::conflict(folder, reason))
     }
 
     /// A sound part of this recipe and range, if a folder holds one; `rows_max` of each table bounds what is read.
@@ -185,8 +185,7 @@ impl Recipe {
             Some(difference) if !footer.is_empty() => difference,
             _ => "it was made by another recipe".to_owned(),
         };
-        let reason = format!("{reason}\nchoose another --output, or remove the folder");
-        ArtifactError::Conflict { path: folder.to_owned(), reason }
+        ArtifactError::conflict(folder, format!("{reason}\nchoose another --output, or remove the folder"))
     }
 }
 

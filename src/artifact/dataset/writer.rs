@@ -84,8 +84,7 @@ pub fn written_before(output: &Path, recipe: ContentHash) -> Result<Option<Manif
 }
 
 fn taken(output: &Path, reason: &str) -> ArtifactError {
-    let reason = format!("{reason}\nchoose another --output, or remove the folder");
-    ArtifactError::Conflict { path: output.to_owned(), reason }
+    ArtifactError::conflict(output, format!("{reason}\nchoose another --output, or remove the folder"))
 }
 
 impl DatasetWriter {

@@ -62,7 +62,7 @@ impl<'a> Batches<'a> {
             if theirs.content != ours.content {
                 let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
                 let reason = format!("{reason}\nchoose another --output, or remove the folder");
-                return Err(ArtifactError::Conflict { path: task.output.to_owned(), reason });
+                return Err(ArtifactError::conflict(task.output, reason));
             }
         }
         Ok(())

@@ -68,7 +68,7 @@ fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateRe
     }
     let Some(verdict) = parts.kind.verdict(parts)? else {
         let reason = "its verdict is on another number of games\ngive gate.games the value it had";
-        return Err(ArtifactError::Conflict { path, reason: reason.into() }.into());
+        return Err(ArtifactError::conflict(&path, reason).into());
     };
     let dataset = Dataset::open_any(task.output)?;
     let damaged = |range: &PartRange, reason: String| {
