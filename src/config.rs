@@ -8,8 +8,9 @@ pub mod setting;
 use crate::artifact::ArtifactError;
 use crate::artifact::line::is_line;
 use crate::artifact::model::features_file::{parse_features, read_features};
-use crate::artifact::publish::read_file_or_pipe;
+use crate::artifact::publish::{read_bounded, read_file_or_pipe};
 use crate::engine::PatternSet;
+use crate::exchange::records;
 use crate::exchange::transcripts::read_transcripts;
 use crate::exit_code;
 use crate::pipeline::fit_mpc::task::FitMpcConfig;
@@ -314,7 +315,7 @@ fn read_text(path: &Path) -> Result<String, ConfigError> {
 /// Reads a file of openings, one per line, as transcripts are.
 fn read_book(path: &Path) -> Result<Book, ArtifactError> {
     let mut lines = Vec::new();
-    for record in read_transcripts(path)?.iter {
+    for record in read_transcripts(read_bounded(path, records::SIZE_MAX)?).iter {
         let record = record.map_err(|bad| ArtifactError::unfit(path, bad.to_string()))?;
         lines.extend(record.moves);
     }

@@ -10,7 +10,7 @@ use super::session::{Session, Stopwatch, choose_model};
 use crate::artifact::{Dataset, GAMES, POSITIONS};
 use crate::curate::card::{CARD_FILE, card};
 use crate::curate::export::export;
-use crate::curate::import::{ImportNotice, ImportReport, ImportTask, Labeler, import};
+use crate::curate::import::{ImportReport, ImportTask, Labeler, import};
 use crate::curate::inspect::inspect;
 use crate::curate::merge::merge;
 use crate::engine::Depth;
@@ -43,10 +43,7 @@ fn run_import(session: &Session, arguments: &ImportArguments) -> anyhow::Result<
         keep_going: arguments.keep_going,
         labeler: chosen.as_ref().zip(label_depth).map(|(chosen, depth)| Labeler { model: &chosen.model, depth }),
     };
-    let tell = |notice: ImportNotice<'_>| match notice {
-        ImportNotice::Unused(what) => say(&format!("dataset import: {}: {what}", input.display())),
-        ImportNotice::Bad(record) => say(&format!("bad: {}: {record}", input.display())),
-    };
+    let tell = |what: &str| say(&format!("dataset import: {}: {what}", input.display()));
     let report = import(task, session.context(), tell)?;
     describe_import(output, &report, stopwatch.seconds());
     let ImportReport { manifest, counts } = report;

@@ -3,6 +3,7 @@
 mod label;
 
 use crate::artifact::dataset::writer::written_before;
+use crate::artifact::publish::read_bounded;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetKind, DatasetWriter, FieldHasher, ImportedGame, LoadedModel, Manifest,
     Provenance,
@@ -11,14 +12,13 @@ use crate::engine::Depth;
 use crate::exchange::board_text::read_board_text;
 use crate::exchange::csv::read_csv;
 use crate::exchange::parquet::read_parquet;
-use crate::exchange::records::Records;
+use crate::exchange::records::{Records, SIZE_MAX};
 use crate::exchange::transcripts::read_transcripts;
 use crate::exchange::wthor::read_wthor;
 use crate::pipeline::{Context, StageError};
 use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 /// Goes up when the same file would give another dataset.
@@ -28,7 +28,7 @@ const ALGORITHM: u32 = 1;
 const BATCH_ROWS: usize = 1 << 14;
 
 /// Bytes of the input that are hashed between two looks at the stop flag.
-const BYTES_BETWEEN_CHECKS: u64 = 1 << 26;
+const BYTES_BETWEEN_CHECKS: usize = 1 << 26;
 
 /// Other programs' formats of games and positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
@@ -70,15 +70,6 @@ pub struct ImportTask<'a> {
     pub labeler: Option<Labeler<'a>>,
 }
 
-/// What an import says while it is at work.
-#[derive(Debug)]
-pub enum ImportNotice<'a> {
-    /// What is not used of the input.
-    Unused(&'a str),
-    /// The place of a record that is left out, and what is wrong with it.
-    Bad(&'a str),
-}
-
 /// What became of the records.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ImportCounts {
@@ -101,7 +92,8 @@ pub struct ImportReport {
     pub counts: Option<ImportCounts>,
 }
 
-/// Imports a file, unless the same import was done before.
+/// Imports a file, unless the same import was done before. `tell` takes what is not used of the file, and bad records that are
+/// left out.
 ///
 /// # Errors
 ///
@@ -110,15 +102,16 @@ pub struct ImportReport {
 pub fn import(
     task: ImportTask<'_>,
     context: Context<'_>,
-    mut tell: impl FnMut(ImportNotice<'_>),
+    mut tell: impl FnMut(&str),
 ) -> Result<ImportReport, StageError> {
-    let mut records = read(task)?;
-    let config = config_of(task, context)?;
+    let bytes = read_bounded(task.input, SIZE_MAX)?;
+    let config = config_of(task, &bytes, context)?;
+    let mut records = read(task, bytes)?;
     let recipe = recipe(&config, task.labeler);
     if let Some(manifest) = written_before(task.output, recipe)? {
         return Ok(ImportReport { manifest, counts: None });
     }
-    records.notes.iter().for_each(|note| tell(ImportNotice::Unused(note)));
+    records.notes.iter().for_each(|note| tell(note));
     let mut writer = DatasetWriter::new(task.output, DatasetKind::Imported, recipe)?;
     let counts = (records.total, 0);
     let counts =
@@ -132,13 +125,13 @@ pub fn import(
     Ok(ImportReport { manifest, counts: Some(counts) })
 }
 
-fn read(task: ImportTask<'_>) -> Result<Records, ArtifactError> {
+fn read(task: ImportTask<'_>, bytes: Vec<u8>) -> Result<Records, ArtifactError> {
     match task.format {
-        ImportFormat::Wthor => read_wthor(task.input),
-        ImportFormat::Transcripts => read_transcripts(task.input),
-        ImportFormat::Parquet => read_parquet(task.input, task.labeler.is_none()),
-        ImportFormat::Csv => read_csv(task.input, task.labeler.is_none()),
-        ImportFormat::Text => read_board_text(task.input),
+        ImportFormat::Wthor => read_wthor(task.input, bytes),
+        ImportFormat::Transcripts => Ok(read_transcripts(bytes)),
+        ImportFormat::Parquet => read_parquet(task.input, bytes, task.labeler.is_none()),
+        ImportFormat::Csv => read_csv(task.input, bytes, task.labeler.is_none()),
+        ImportFormat::Text => Ok(read_board_text(bytes)),
     }
 }
 
@@ -147,7 +140,7 @@ fn write(
     writer: &mut DatasetWriter,
     task: ImportTask<'_>,
     context: Context<'_>,
-    mut tell: impl FnMut(ImportNotice<'_>),
+    mut tell: impl FnMut(&str),
 ) -> Result<ImportCounts, StageError> {
     let mut counts = ImportCounts::default();
     let mut games: Vec<ImportedGame> = Vec::new();
@@ -169,7 +162,7 @@ fn write(
             }
             Err(bad) if task.keep_going => {
                 counts.bad += 1;
-                tell(ImportNotice::Bad(&bad));
+                tell(&format!("left out {bad}"));
             }
             Err(bad) => {
                 let reason = format!("{bad}\n--keep-going leaves bad records out");
@@ -186,17 +179,11 @@ fn write(
 }
 
 /// What was asked for, as the manifest keeps it; the file is named by its content.
-fn config_of(task: ImportTask<'_>, context: Context<'_>) -> Result<serde_json::Value, StageError> {
-    let failed = |source| ArtifactError::io("read", task.input, source);
+fn config_of(task: ImportTask<'_>, bytes: &[u8], context: Context<'_>) -> Result<serde_json::Value, StageError> {
     let mut hasher = blake3::Hasher::new();
-    let mut file = std::fs::File::open(task.input).map_err(failed)?;
-    loop {
+    for some in bytes.chunks(BYTES_BETWEEN_CHECKS) {
         context.check()?;
-        let before = hasher.count();
-        hasher.update_reader(file.by_ref().take(BYTES_BETWEEN_CHECKS)).map_err(failed)?;
-        if hasher.count() == before {
-            break;
-        }
+        hasher.update(some);
     }
     let mut config = BTreeMap::from([
         ("format", json!(task.format)),

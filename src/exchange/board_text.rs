@@ -5,14 +5,13 @@
 //! has up to three decimals. `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, lines, without_comment};
-use crate::artifact::{ArtifactError, ImportedGame, PositionRow};
+use crate::artifact::{ImportedGame, PositionRow};
 use crate::engine::board::notation::parse_board;
 use crate::engine::{Discs, Ply, Score};
-use std::path::Path;
 
 /// Reads the positions of a file, each as a separate game; one without a legal move has no row.
-pub fn read_board_text(path: &Path) -> Result<Records, ArtifactError> {
-    lines(path, read_line)
+pub fn read_board_text(bytes: Vec<u8>) -> Records {
+    lines(bytes, read_line)
 }
 
 fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {

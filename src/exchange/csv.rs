@@ -27,14 +27,14 @@ pub fn csv_head() -> String {
     format!("{}\n", names.join(","))
 }
 
-/// Reads the positions of a file whose first line names columns of `positions`, in any order; `label` says whether they need
+/// Reads the positions in the bytes of a file whose first line names columns of `positions`, in any order; `label` says whether they need
 /// a score or a result. Flags are `true` and `false`, or 1 and 0; empty lines are skipped.
 ///
 /// # Errors
 ///
-/// A missing file, one without the columns, or an unknown column.
-pub fn read_csv(path: &Path, label: bool) -> Result<Records, ArtifactError> {
-    let mut lines = Lines::read(path)?;
+/// A file without the columns, or an unknown column.
+pub fn read_csv(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
+    let mut lines = Lines::new(bytes);
     let total = lines.count().saturating_sub(1);
     let unfit = |reason: String| ArtifactError::unfit(path, format!("line 1: {reason}"));
     let head = lines.next().map_or(Ok(""), |line| line.text).map_err(|(_, reason)| unfit(reason))?;

@@ -2,9 +2,8 @@
 //! stored as, and written as one table.
 
 use super::columns::{Games, SourceRow, check_columns, is_column};
-use super::records::{Records, SIZE_MAX};
+use super::records::Records;
 use crate::artifact::dataset::recipe::base_footer;
-use crate::artifact::publish::read_bounded;
 use crate::artifact::table::guarded;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
@@ -35,16 +34,15 @@ pub const PARQUET_FILE: FileKind = FileKind {
     },
 };
 
-/// Reads the positions of a file; `label` says whether they need a score or a result.
+/// Reads the positions in the bytes of a file; `label` says whether they need a score or a result.
 ///
 /// # Errors
 ///
-/// A missing file, one that is not Parquet, or one without the columns.
-pub fn read_parquet(path: &Path, label: bool) -> Result<Records, ArtifactError> {
+/// A file that is not Parquet, or one without the columns.
+pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
-    let bytes = bytes::Bytes::from(read_bounded(path, SIZE_MAX)?);
     let size = bytes.len() as u64;
-    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes)).map_err(damaged)?;
+    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))).map_err(damaged)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let has = |name: &str| names.iter().any(|other| other == name);
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;

@@ -1,8 +1,7 @@
 //! What all readers of games and positions share: records, the place of a bad one, and the rows of a game.
 
-use crate::artifact::{ArtifactError, ImportedGame, PositionRow};
+use crate::artifact::{ImportedGame, PositionRow};
 use crate::engine::{Game, Turn};
-use std::path::Path;
 
 /// A larger file is refused.
 pub const SIZE_MAX: u64 = 16 << 30;
@@ -48,10 +47,10 @@ pub fn imported(game: &Game, mut result: Option<i8>) -> Result<ImportedGame, Str
 /// `read` takes a line without its end and returns `None` for a line without a record, or the byte within the line and the
 /// reason.
 pub(super) fn lines(
-    path: &Path,
+    bytes: Vec<u8>,
     read: impl Fn(&str) -> Result<Option<ImportedGame>, (usize, String)> + 'static,
-) -> Result<Records, ArtifactError> {
-    let mut lines = Lines::read(path)?;
+) -> Records {
+    let mut lines = Lines::new(bytes);
     let total = lines.count();
     let next = move || {
         while let Some(Line { number, text }) = lines.next() {
@@ -62,7 +61,7 @@ pub(super) fn lines(
         }
         None
     };
-    Ok(Records { total, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) })
+    Records { total, notes: Vec::new(), iter: Box::new(std::iter::from_fn(next)) }
 }
 
 /// The lines of a text file, read one by one.
@@ -83,9 +82,8 @@ pub(super) struct Line<'a> {
 }
 
 impl Lines {
-    pub(super) fn read(path: &Path) -> Result<Self, ArtifactError> {
-        let bytes = crate::artifact::publish::read_bounded(path, SIZE_MAX)?;
-        Ok(Self { bytes, begin: 0, number: 0 })
+    pub(super) const fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes, begin: 0, number: 0 }
     }
 
     /// How many line ends there are.

@@ -1,13 +1,12 @@
 //! Transcripts: one game per line, `f5d6c3…` or `1. f5 2. d6 …`, without passes; `#` begins a comment, empty lines are skipped.
 
 use super::records::{Records, imported, lines, without_comment};
-use crate::artifact::{ArtifactError, ImportedGame};
+use crate::artifact::ImportedGame;
 use crate::engine::Game;
-use std::path::Path;
 
 /// Reads the games of a file; one that does not reach its end has no result.
-pub fn read_transcripts(path: &Path) -> Result<Records, ArtifactError> {
-    lines(path, read_line)
+pub fn read_transcripts(bytes: Vec<u8>) -> Records {
+    lines(bytes, read_line)
 }
 
 fn read_line(line: &str) -> Result<Option<ImportedGame>, (usize, String)> {

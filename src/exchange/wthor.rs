@@ -5,8 +5,7 @@
 //! bytes: numbers of tournament, black and white (i16 each), black's discs at the end, their number after best play from
 //! depth P3, and 60 moves, each 10 × row + column from 11 to 88, passes left out; 0 ends a game that was given up.
 
-use super::records::{Records, SIZE_MAX, imported};
-use crate::artifact::publish::read_bounded;
+use super::records::{Records, imported};
 use crate::artifact::{ArtifactError, ImportedGame};
 use crate::engine::{Game, Square};
 use std::path::Path;
@@ -21,13 +20,12 @@ const SCORE: usize = 6;
 /// The first byte of the moves in a record.
 const MOVES: usize = 8;
 
-/// Reads the games of a `.wtb` file; their results are those of the moves, or of the record where a game was given up.
+/// Reads the games in the bytes of a `.wtb` file; their results are those of the moves, or of the record where a game was given up.
 ///
 /// # Errors
 ///
-/// A missing file, or one whose header is not that of games on 8 × 8 squares.
-pub fn read_wthor(path: &Path) -> Result<Records, ArtifactError> {
-    let bytes = read_bounded(path, SIZE_MAX)?;
+/// A file whose header is not that of games on 8 × 8 squares.
+pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let header = bytes.first_chunk::<HEADER_SIZE>();
     let header = header.ok_or_else(|| damaged(format!("byte {}: the header ends early", bytes.len())))?;
