@@ -10,7 +10,7 @@ use renma::artifact::model::document::Origin;
 use renma::artifact::model::features_file::parse_features;
 use renma::artifact::model::reference::load_model;
 use renma::artifact::seal::seal;
-use renma::artifact::{ArtifactError, ContentHash, Model, ModelDocument, ModelKind, Registry};
+use renma::artifact::{ArtifactError, ContentHash, LoadedModel, Model, ModelDocument, ModelKind, Registry};
 use renma::engine::Evaluation;
 use serde_json::{Value, json};
 use std::fs;
@@ -167,7 +167,7 @@ fn vectors_come_back_from_an_archive_and_from_its_folder() {
     assert_eq!(archive.model(&path).unwrap().evaluation.vectors(), expected);
     assert!(packed(path.to_str().unwrap()) == *PAIRED);
     archive.files().for_each(|(name, bytes)| fs::write(folder.path().join(name), bytes).unwrap());
-    assert_eq!(Model::read(folder.path()).unwrap().0.evaluation.vectors(), expected);
+    assert_eq!(LoadedModel::read(folder.path()).unwrap().model.evaluation.vectors(), expected);
     assert!(packed(folder.path().to_str().unwrap()) == *PAIRED);
 }
 
@@ -195,7 +195,7 @@ fn a_document_lists_vectors_exactly_if_the_patterns_have_them() {
         let found = check_refused(&path, words);
         assert!(found.contains(words), "{found}");
         entries.iter().for_each(|(name, _, bytes)| fs::write(folder.path().join(name), bytes).unwrap());
-        let found = Model::read(folder.path()).unwrap_err().to_string();
+        let found = LoadedModel::read(folder.path()).unwrap_err().to_string();
         assert!(found.contains(words), "{found}");
     }
     let mut entries = entries_of(&PAIRED);

@@ -9,7 +9,7 @@ use arrow::array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
 use parquet::arrow::ArrowWriter;
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::{
-    ContentHash, Dataset, DatasetKind, Footer, Manifest, Model, NEVER, POSITIONS, PositionRow, Registry,
+    ContentHash, Dataset, DatasetKind, Footer, LoadedModel, Manifest, NEVER, POSITIONS, PositionRow, Registry,
 };
 use renma::config::load_config;
 use renma::engine::Score;
@@ -521,7 +521,7 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
     let panics = (8 * (sound.len() - 8 - footer_size)..8 * sound.len()).find_map(|bit| {
         let mut bytes = sound.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let error = POSITIONS.decode(Path::new("part"), bytes.clone(), 1_000).err()?;
+        let error = POSITIONS.decode(Path::new("part"), bytes.clone().into(), 1_000).err()?;
         error.to_string().contains("gave up").then_some(bytes)
     });
     let Some(bytes) = panics else {
@@ -606,7 +606,7 @@ fn three_hundred_flipped_bits_are_all_noticed() {
         };
         train(&task, context).map(|_| ())
     };
-    let use_model = || Model::read(&workspace.path("registry/v0002")).map(|_| ()).map_err(StageError::from);
+    let use_model = || LoadedModel::read(&workspace.path("registry/v0002")).map(|_| ()).map_err(StageError::from);
     let data_files: Vec<PathBuf> = files(&data).into_keys().map(|name| data.join(name)).collect();
     let model_files: Vec<PathBuf> = files(&workspace.path("registry/v0002"))
         .into_keys()

@@ -10,6 +10,7 @@ use super::publish::{open_bounded, publish_bytes, read_bounded};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
 use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
@@ -231,7 +232,7 @@ impl Table {
     /// Anything that is not as the manifest says, or [`ArtifactError::Interrupted`].
     pub fn read(&self, path: &Path, entry: &FileEntry, stop: &AtomicBool) -> Result<RecordBatch, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let part = self.open(path, read_listed(path, entry)?, stop)?;
+        let part = self.open(path, read_listed(path, entry)?.into(), stop)?;
         if part.rows_left != entry.rows {
             return Err(damaged(format!("it has {} rows, the manifest says {}", part.rows_left, entry.rows)));
         }
@@ -272,7 +273,7 @@ impl Table {
     ) -> Result<(FileEntry, Footer, RecordBatch), ArtifactError> {
         let bytes = read_bounded(path, PART_SIZE_MAX)?;
         let (size, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
-        let mut part = self.open(path, bytes, stop)?;
+        let mut part = self.open(path, bytes.into(), stop)?;
         let footer = std::mem::take(&mut part.footer);
         part.check_rows(rows_max(&footer)?)?;
         let batch = self.joined(path, part)?;
@@ -289,7 +290,7 @@ impl Table {
     /// # Errors
     ///
     /// Bytes that are not a file of this table, or more rows.
-    pub fn decode(&self, path: &Path, bytes: Vec<u8>, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
+    pub fn decode(&self, path: &Path, bytes: Bytes, rows_max: u64) -> Result<RecordBatch, ArtifactError> {
         let batches = self.decode_batches(path, bytes, rows_max)?;
         self.joined(path, batches)
     }
@@ -302,7 +303,7 @@ impl Table {
     pub fn decode_batches<'p>(
         &self,
         path: &'p Path,
-        bytes: Vec<u8>,
+        bytes: Bytes,
         rows_max: u64,
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ArtifactError>> + use<'p>, ArtifactError> {
         let part = self.open(path, bytes, &NEVER)?;
@@ -320,9 +321,9 @@ impl Table {
     }
 
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
-    fn open<'p>(&self, path: &'p Path, bytes: Vec<u8>, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
+    fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
+        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes));
         let builder = builder.map_err(damaged)?;
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
@@ -473,7 +474,7 @@ mod tests {
         let numbers = UInt64Array::from_iter_values(0..3 * BATCH_ROWS as u64);
         let entry = table.write(&path, &table.batch(vec![Arc::new(numbers)]), &Footer::new()).unwrap();
         let stop = AtomicBool::new(false);
-        let mut batches = table.open(&path, read_listed(&path, &entry).unwrap(), &stop).unwrap();
+        let mut batches = table.open(&path, read_listed(&path, &entry).unwrap().into(), &stop).unwrap();
         assert_eq!(batches.next().unwrap().unwrap().num_rows(), BATCH_ROWS);
         stop.store(true, Ordering::Relaxed);
         assert!(matches!(batches.next(), Some(Err(ArtifactError::Interrupted))));

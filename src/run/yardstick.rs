@@ -23,7 +23,7 @@ const NEAR_EVEN: Discs = Discs(20);
 
 /// Its near-even positions with their exact scores.
 static POSITIONS: LazyLock<Vec<(Position, Score)>> = LazyLock::new(|| {
-    let batch = IMPORTED_POSITIONS.decode(Path::new("yardstick"), FILE.to_vec(), ROWS_MAX).expect(SOUND);
+    let batch = IMPORTED_POSITIONS.decode(Path::new("yardstick"), FILE.into(), ROWS_MAX).expect(SOUND);
     let rows = PositionRow::from_batch(&batch).expect(SOUND);
     let scored = rows.iter().map(|row| (row.position().expect(SOUND), row.score.expect(SOUND)));
     scored.filter(|(_, score)| score.abs() <= NEAR_EVEN.into()).collect()

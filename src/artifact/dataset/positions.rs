@@ -167,7 +167,7 @@ mod tests {
             values.swap(first, second);
             let swapped = Table { columns: columns.leak(), ..POSITIONS };
             let (entry, bytes) = bytes_of(&swapped, values);
-            let batch = POSITIONS.decode(&path, bytes, 1).unwrap();
+            let batch = POSITIONS.decode(&path, bytes.into(), 1).unwrap();
             assert_eq!(PositionRow::from_batch(&batch).unwrap(), [row], "{first} and {second}");
             // The hash that another writer made in its own order is not the one of the table.
             assert!(POSITIONS.read(&path, &entry, &NEVER).is_err(), "{first} and {second}");

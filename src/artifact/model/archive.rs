@@ -5,15 +5,18 @@
 
 use super::document::{ModelDocument, ModelFormat, VECTORS_FILE};
 use super::features_file::parse_features;
-use super::version::{Model, check_file};
+use super::version::{Model, SIZE_MAX};
 use crate::artifact::error::ArtifactError;
+use crate::artifact::hash::ContentHash;
 use crate::artifact::output::{FileKind, first_bytes};
-use crate::artifact::publish::open_bounded;
+use crate::artifact::publish::{open_bounded, read_bounded};
 use crate::artifact::seal::parse_versioned;
 use crate::engine::PatternSet;
+use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 use tar::{Builder, EntryType, Header};
 
 /// The beginning of an archive is the header of `model.json`.
@@ -53,9 +56,9 @@ pub struct Archive {
     /// What `model.json` says.
     pub document: ModelDocument,
     /// By name, `model.json` first.
-    files: Vec<(&'static str, Vec<u8>)>,
+    files: Vec<(&'static str, Bytes)>,
     /// The patterns, once `features.toml` is there: they say how large tables can be.
-    set: Option<PatternSet>,
+    set: Option<Arc<PatternSet>>,
 }
 
 impl Archive {
@@ -76,6 +79,23 @@ impl Archive {
             archive.push(place, name, bytes)?;
         }
         Ok(archive)
+    }
+
+    /// Reads the files in the folder of a version.
+    ///
+    /// # Errors
+    ///
+    /// As [`Archive::collect`].
+    pub fn of_folder(folder: &Path) -> Result<Self, ArtifactError> {
+        Self::collect(folder, |name| {
+            let path = folder.join(name);
+            match read_bounded(&path, SIZE_MAX) {
+                Err(ArtifactError::Missing { .. }) => {
+                    Err(ArtifactError::damaged(&path, "it is missing, and model.json lists it"))
+                }
+                other => other,
+            }
+        })
     }
 
     /// Reads an archive. Sizes are checked before there is memory for them.
@@ -124,10 +144,9 @@ impl Archive {
     ///
     /// Files that do not make the model of the document.
     pub fn model(&self, place: &Path) -> Result<Model, ArtifactError> {
-        Model::decode(place, &self.document, |name| {
-            let file = self.files.iter().find(|(other, _)| *other == name);
-            file.map(|(_, bytes)| bytes.clone()).ok_or_else(|| ArtifactError::Missing { path: place.join(name) })
-        })
+        let set = self.set.clone().expect("every version has patterns");
+        let file = |name: &str| self.files.iter().find(|(other, _)| *other == name).map(|(_, bytes)| bytes.clone());
+        Model::decode(place, &self.document, set, |name| file(name).expect("all files of the version are here"))
     }
 
     fn begin(place: &Path, bytes: Vec<u8>) -> Result<Self, ArtifactError> {
@@ -137,19 +156,23 @@ impl Archive {
         {
             return Err(ArtifactError::damaged(&path, format!("it lists {name:?}, which is not a file of a model")));
         }
-        Ok(Self { document, files: vec![("model.json", bytes)], set: None })
+        Ok(Self { document, files: vec![("model.json", bytes.into())], set: None })
     }
 
     fn push(&mut self, place: &Path, name: &'static str, bytes: Vec<u8>) -> Result<(), ArtifactError> {
         self.size_of(place, name)?;
-        check_file(place, &self.document, name, &bytes)?;
+        let path = place.join(name);
+        let entry = self.document.file(place, name)?;
+        if bytes.len() as u64 != entry.bytes || ContentHash::of(&bytes) != entry.hash {
+            return Err(ArtifactError::damaged(&path, "its hash is not the one in model.json"));
+        }
         if name == "features.toml" {
             let set = parse_features(&String::from_utf8_lossy(&bytes))
-                .map_err(|reason| ArtifactError::unfit(&place.join(name), reason))?;
+                .map_err(|reason| ArtifactError::unfit(&path, reason))?;
             self.document.check_vectors(place, &set)?;
-            self.set = Some(set);
+            self.set = Some(Arc::new(set));
         }
-        self.files.push((name, bytes));
+        self.files.push((name, bytes.into()));
         Ok(())
     }
 

@@ -6,10 +6,10 @@ use super::champion::ChampionFile;
 use super::document::{ModelDocument, ModelReference};
 use super::name::{ModelName, VersionId};
 use super::registry::Registry;
-use super::version::{Model, SIZE_MAX};
+use super::version::{Model, read_document};
 use crate::artifact::error::ArtifactError;
 use crate::artifact::hash::ContentHash;
-use crate::artifact::publish::{exists, is_folder, read_bounded};
+use crate::artifact::publish::{exists, is_folder};
 use std::path::{Path, PathBuf};
 
 /// Where a model was read from.
@@ -80,8 +80,8 @@ impl LoadedModel {
     ///
     /// A missing or damaged one, or one under the id of another version.
     pub fn read(folder: &Path) -> Result<Self, ArtifactError> {
-        let (model, document) = Model::read(folder)?;
-        Ok(Self::version(model, document, ModelPlace::Folder(folder.to_owned())))
+        read_document(folder)?;
+        Self::of(&Archive::of_folder(folder)?, ModelPlace::Folder(folder.to_owned()), folder)
     }
 
     /// Reads an archive.
@@ -90,13 +90,13 @@ impl LoadedModel {
     ///
     /// A missing or damaged one.
     pub fn read_archive(path: &Path) -> Result<Self, ArtifactError> {
-        let archive = Archive::read(path)?;
-        Ok(Self::version(archive.model(path)?, archive.document, ModelPlace::Archive(path.to_owned())))
+        Self::of(&Archive::read(path)?, ModelPlace::Archive(path.to_owned()), path)
     }
 
-    fn version(model: Model, document: ModelDocument, place: ModelPlace) -> Self {
+    fn of(archive: &Archive, place: ModelPlace, path: &Path) -> Result<Self, ArtifactError> {
+        let document = archive.document.clone();
         let (id, content) = (ModelName::Version(document.id), document.content);
-        Self { id, content, model, document: Some(document), place }
+        Ok(Self { id, content, model: archive.model(path)?, document: Some(document), place })
     }
 
     /// All its files.
@@ -107,7 +107,7 @@ impl LoadedModel {
     pub fn archive(&self) -> Result<Archive, ArtifactError> {
         match &self.place {
             ModelPlace::Builtin(builtin) => builtin.archive(),
-            ModelPlace::Folder(folder) => Archive::collect(folder, |name| read_bounded(&folder.join(name), SIZE_MAX)),
+            ModelPlace::Folder(folder) => Archive::of_folder(folder),
             ModelPlace::Archive(path) => Archive::read(path),
         }
     }

@@ -155,7 +155,8 @@ mod tests {
     fn decoded(set: &PatternSet, bytes: Vec<u8>) -> Result<Vec<i8>, String> {
         let path = Path::new("vectors.parquet");
         let rows_max = (set.group_count() * set.feature_count()) as u64;
-        let read = || from_batches(path, set, vectors_table(set.vector_size()).decode_batches(path, bytes, rows_max)?);
+        let read =
+            || from_batches(path, set, vectors_table(set.vector_size()).decode_batches(path, bytes.into(), rows_max)?);
         read().map_err(|error| error.to_string())
     }
 

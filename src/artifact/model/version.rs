@@ -1,7 +1,7 @@
 //! A model in memory, and a version of it as a folder.
 
 use super::document::{ModelDocument, ModelFile, ModelFormat, ModelKind, Origin, VECTORS_FILE};
-use super::features_file::{features_text, parse_features};
+use super::features_file::features_text;
 use super::mpc_file::{self, MPC, MpcRow};
 use super::name::VersionId;
 use super::vectors_file::{self, vectors_table};
@@ -13,6 +13,7 @@ use crate::artifact::seal::{read_versioned, write_sealed};
 use crate::artifact::table::Footer;
 use crate::artifact::table::row::TableRow;
 use crate::engine::{Counted, Evaluation, MpcTable, NORMAL_QUANTILES, Number, PatternKind, PatternSet, Side};
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -110,61 +111,36 @@ impl Model {
         write_sealed(&folder.join("model.json"), &document)
     }
 
-    /// Reads a version and checks every byte of it.
+    /// The model of a document, its patterns and the bytes of its other files; `folder` names them in errors.
     ///
     /// # Errors
     ///
-    /// A missing, damaged or foreign file.
-    pub fn read(folder: &Path) -> Result<(Self, ModelDocument), ArtifactError> {
-        let document = read_document(folder)?;
-        let model = Self::decode(folder, &document, |name| {
-            let path = folder.join(name);
-            if !exists(&path)? {
-                return Err(ArtifactError::damaged(&path, "it is missing, and model.json lists it"));
-            }
-            read_bounded(&path, SIZE_MAX)
-        })?;
-        Ok((model, document))
-    }
-
-    /// The model of a document and the bytes of its files; `folder` names them in errors.
-    ///
-    /// # Errors
-    ///
-    /// Bytes that do not match the hashes of the document.
-    pub fn decode(
+    /// Files that do not make a model, or not that of the document.
+    pub(super) fn decode(
         folder: &Path,
         document: &ModelDocument,
-        bytes_of: impl Fn(&str) -> Result<Vec<u8>, ArtifactError>,
+        set: Arc<PatternSet>,
+        file: impl Fn(&str) -> Bytes,
     ) -> Result<Self, ArtifactError> {
-        let file = |name: &str| {
-            let bytes = bytes_of(name)?;
-            check_file(folder, document, name, &bytes)?;
-            Ok::<_, ArtifactError>(bytes)
-        };
-        let features = folder.join("features.toml");
-        let text = String::from_utf8_lossy(&file("features.toml")?).into_owned();
-        let set = parse_features(&text).map_err(|reason| ArtifactError::unfit(&features, reason))?;
-        document.check_vectors(folder, &set)?;
         let path = folder.join("weights.parquet");
         let rows_max = (set.phase_count() * set.feature_count()) as u64;
-        let batches = WEIGHTS.decode_batches(&path, file("weights.parquet")?, rows_max)?;
+        let batches = WEIGHTS.decode_batches(&path, file("weights.parquet"), rows_max)?;
         let (weights, visits) = weights_file::from_batches(&path, &set, batches)?;
         let vectors = match set.vector_size() {
             0 => Vec::new(),
             size => {
                 let path = folder.join(VECTORS_FILE);
                 let rows_max = (set.group_count() * set.feature_count()) as u64;
-                let batches = vectors_table(size).decode_batches(&path, file(VECTORS_FILE)?, rows_max)?;
+                let batches = vectors_table(size).decode_batches(&path, file(VECTORS_FILE), rows_max)?;
                 vectors_file::from_batches(&path, &set, batches)?
             }
         };
-        let evaluation = Evaluation::with_vectors(Arc::new(set), weights, vectors)
+        let evaluation = Evaluation::with_vectors(set, weights, vectors)
             .map_err(|error| ArtifactError::damaged(folder, error.to_string()))?;
         let mut model = Self::draft(evaluation, visits);
         if document.origin.kind == ModelKind::Model {
             let path = folder.join("mpc.parquet");
-            let batch = MPC.decode(&path, file("mpc.parquet")?, mpc_file::ROWS_MAX)?;
+            let batch = MPC.decode(&path, file("mpc.parquet"), mpc_file::ROWS_MAX)?;
             let read = MpcRow::from_batch(&batch).and_then(|rows| mpc_file::from_rows(&rows));
             (model.mpc, model.mpc_samples) = read.map_err(|reason| ArtifactError::damaged(&path, reason))?;
             model.mpc_weights = document.mpc_weights;
@@ -203,20 +179,6 @@ pub fn read_document(folder: &Path) -> Result<ModelDocument, ArtifactError> {
     }
 }
 
-/// Checks a file of a version against what `model.json` says of it.
-pub(super) fn check_file(
-    folder: &Path,
-    document: &ModelDocument,
-    name: &str,
-    bytes: &[u8],
-) -> Result<(), ArtifactError> {
-    let entry = document.file(folder, name)?;
-    if bytes.len() as u64 != entry.bytes || ContentHash::of(bytes) != entry.hash {
-        return Err(ArtifactError::damaged(&folder.join(name), "its hash is not the one in model.json"));
-    }
-    Ok(())
-}
-
 /// The hash of what a pattern set computes; its names do not count. Phases count by the disc count that each begins with.
 pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
     let mut hasher = FieldHasher::new("pattern set");
@@ -251,6 +213,7 @@ pub fn pattern_set_hash(set: &PatternSet) -> ContentHash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::model::features_file::parse_features;
     use std::collections::BTreeSet;
 
     #[test]
