@@ -118,7 +118,7 @@ fn describe_gate(summary: &GateSummary) -> String {
 }
 
 fn describe_mpc(summary: &MpcSummary) -> String {
-    let text = format!(
+    format!(
         "{}, {} ({:.1} % from search trees, {:.1} % solved), {} searches, {} nodes\n",
         counted(summary.games, "game"),
         counted(summary.samples, "sample"),
@@ -126,12 +126,7 @@ fn describe_mpc(summary: &MpcSummary) -> String {
         percent(summary.solved, summary.samples),
         thousands(summary.rows),
         thousands(summary.nodes)
-    );
-    let by_empties = summary.by_empties.iter().map(|line| {
-        let [samples, from_trees, solved] = [line.samples, line.from_trees, line.solved].map(thousands);
-        [empties_range(line.empties_min), samples, from_trees, solved]
-    });
-    text + &format!("\n{}\n", table(["empties", "samples", "from trees", "solved"], by_empties))
+    )
 }
 
 #[cfg(test)]
