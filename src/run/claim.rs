@@ -82,8 +82,8 @@ fn clear_surplus(stage: Stage, dataset: &TaskDataset<'_>) -> Result<bool, Artifa
         remove_file(&manifest)?;
     }
     for table in stage.tables() {
-        for index in part_indices(folder, table)?.into_iter().filter(|index| dataset.parts <= *index) {
-            remove_file(&part_path(folder, table, index as usize))?;
+        for index in part_indices(folder, table)?.into_iter().filter(|index| dataset.parts <= *index as u64) {
+            remove_file(&part_path(folder, table, index))?;
         }
     }
     Ok(holds_more)

@@ -1,7 +1,7 @@
 //! A dataset folder: its manifest and its parts, read part by part.
 
 use super::games::{GAMES, GameRow};
-use super::manifest::{DatasetKind, Manifest, Part, part_name};
+use super::manifest::{DatasetKind, Manifest, Part, part_index, part_name};
 use super::positions::{POSITIONS, PositionRow};
 use super::reading::check_manifest;
 use crate::artifact::error::ArtifactError;
@@ -10,7 +10,6 @@ use crate::artifact::publish::{entries_in, parent};
 use crate::artifact::table::row::TableRow;
 use crate::artifact::table::{FileEntry, NEVER, Table, read_listed};
 use crate::engine::Position;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
@@ -31,10 +30,8 @@ pub fn part_path(folder: &Path, table: &Table, index: usize) -> PathBuf {
 /// # Errors
 ///
 /// A system error; a folder that is not there has none.
-pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<u64>, ArtifactError> {
-    let index = |name: OsString| name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok();
-    let entries = entries_in(&folder.join(table.name))?;
-    Ok(entries.into_iter().filter_map(|entry| index(entry.name)).collect())
+pub fn part_indices(folder: &Path, table: &Table) -> Result<Vec<usize>, ArtifactError> {
+    Ok(entries_in(&folder.join(table.name))?.iter().filter_map(|entry| part_index(&entry.name)).collect())
 }
 
 /// Removes what dead processes left in a dataset's folder, in those of its tables and beside it; what living ones write

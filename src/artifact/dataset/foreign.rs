@@ -1,5 +1,6 @@
 //! Files in a dataset folder that no stage wrote: they are never removed or replaced.
 
+use super::manifest::part_index;
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
 use crate::artifact::lock::LOCK_NAME;
@@ -20,19 +21,13 @@ pub fn first_foreign(folder: &Path) -> Result<Option<PathBuf>, ArtifactError> {
         if !file_type.is_dir() || !TABLE_NAMES.contains(&name.as_str()) {
             return Ok(Some(path));
         }
-        let is_own = |name: &str| is_part_name(name) || name.starts_with(TEMPORARY_PREFIX);
+        let is_own = |name: &str| part_index(name.as_ref()).is_some() || name.starts_with(TEMPORARY_PREFIX);
         let mut parts = sorted_entries(&path)?.into_iter();
         if let Some((foreign, ..)) = parts.find(|(_, name, file_type)| !file_type.is_file() || !is_own(name)) {
             return Ok(Some(foreign));
         }
     }
     Ok(None)
-}
-
-/// Whether a name is `part-`, at least five digits and `.parquet`.
-fn is_part_name(name: &str) -> bool {
-    let digits = name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet"));
-    digits.is_some_and(|digits| 5 <= digits.len() && digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
 /// The path, name and type of each entry of a folder, sorted by path; empty if the folder does not exist.

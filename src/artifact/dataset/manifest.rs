@@ -9,6 +9,7 @@ use crate::artifact::step::{Settings, table_settings};
 use crate::artifact::table::FileEntry;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::Path;
 
 /// The format version of datasets of every kind.
@@ -91,6 +92,12 @@ pub struct Manifest {
 /// The name of part `index`.
 pub fn part_name(index: usize) -> String {
     format!("part-{index:05}.parquet")
+}
+
+/// The number in the name of a part; `None` for any other name.
+pub fn part_index(name: &OsStr) -> Option<usize> {
+    let index = name.to_str()?.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok()?;
+    (name == part_name(index).as_str()).then_some(index)
 }
 
 impl Manifest {

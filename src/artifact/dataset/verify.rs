@@ -2,14 +2,12 @@
 
 use super::folder::Dataset;
 use super::games::{GAMES, GameRow};
-use super::manifest::{DatasetKind, part_name};
+use super::manifest::{DatasetKind, part_index};
 use super::positions::{POSITIONS, PositionRow};
 use super::tables::TABLE_NAMES;
 use crate::artifact::error::ArtifactError;
-use crate::artifact::publish::{exists, names_in};
+use crate::artifact::publish::{Entry, entries_in};
 use crate::engine::{Black, ColoredPosition, Game, Ply, Turn, White};
-use std::collections::HashSet;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -144,16 +142,11 @@ fn text(number: Option<impl ToString>) -> String {
 pub fn strangers(dataset: &Dataset) -> Result<Vec<PathBuf>, ArtifactError> {
     let mut strangers = Vec::new();
     for table in TABLE_NAMES {
-        let folder = dataset.folder().join(table);
-        let parts = dataset.manifest().parts.iter().enumerate();
-        let listed = parts.filter(|(_, part)| part.files.contains_key(table));
-        let known: HashSet<OsString> = listed.map(|(index, _)| part_name(index).into()).collect();
-        if known.is_empty() && !exists(&folder)? {
-            continue;
-        }
-        for name in names_in(&folder)? {
-            if !known.contains(&name) && !name.as_encoded_bytes().starts_with(b".") {
-                strangers.push(folder.join(name));
+        for Entry { path, name, .. } in entries_in(&dataset.folder().join(table))? {
+            let part = part_index(&name).and_then(|index| dataset.manifest().parts.get(index));
+            let is_listed = part.is_some_and(|part| part.files.contains_key(table));
+            if !is_listed && !name.as_encoded_bytes().starts_with(b".") {
+                strangers.push(path);
             }
         }
     }
