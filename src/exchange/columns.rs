@@ -5,7 +5,7 @@
 
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::iter::Peekable;
 
 /// No game has more rows, not even with all its mirror images; a file with one `game_id` throughout is not one game.
@@ -136,14 +136,14 @@ pub(super) struct Games<I: Iterator<Item = SourceRow>> {
     /// Bad rows of the last game read, and the game itself.
     ready: VecDeque<Result<ImportedGame, String>>,
     /// The ids of all games so far.
-    ids: IdSet,
+    ids: HashSet<i128>,
     /// The id of the last game.
     last: Option<i128>,
 }
 
 impl<I: Iterator<Item = SourceRow>> Games<I> {
     pub(super) fn new(rows: I) -> Self {
-        Self { rows: rows.peekable(), ready: VecDeque::new(), ids: IdSet::default(), last: None }
+        Self { rows: rows.peekable(), ready: VecDeque::new(), ids: HashSet::new(), last: None }
     }
 
     /// Reads the neighbors of a row that belong to its game.
@@ -197,41 +197,5 @@ impl<I: Iterator<Item = SourceRow>> Iterator for Games<I> {
             }
         }
         self.ready.pop_front()
-    }
-}
-
-/// A set of numbers as ranges without gaps between: few, where ids ascend.
-#[derive(Default)]
-struct IdSet(BTreeMap<i128, i128>); // the first and the last of each range
-
-impl IdSet {
-    /// Adds a number; false if it was there.
-    fn insert(&mut self, id: i128) -> bool {
-        let before = self.0.range(..=id).next_back().map(|(&first, &last)| (first, last));
-        if before.is_some_and(|(_, last)| id <= last) {
-            return false;
-        }
-        let joined = before.filter(|(_, last)| *last == id - 1).map_or(id, |(first, _)| first);
-        // Every id has 64 bits.
-        let after = self.0.remove(&(id + 1));
-        self.0.insert(joined, after.unwrap_or(id));
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn a_set_of_ids_is_a_set_and_neighbors_are_one_range() {
-        let (mut ids, mut plain) = (IdSet::default(), BTreeSet::new());
-        let (min, max) = (i128::from(i64::MIN), i128::from(u64::MAX));
-        let edges = [max, min, max - 1, min + 1, -1, 0, max];
-        for id in (0..500).map(|step| step * 37 % 101 - 50).chain(edges) {
-            assert_eq!(ids.insert(id), plain.insert(id), "{id}");
-        }
-        assert_eq!(ids.0, BTreeMap::from([(min, min + 1), (-50, 50), (max - 1, max)]));
     }
 }
