@@ -98,7 +98,8 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut value = log_posterior(evidence, &ratings);
     for _ in 0..STEPS_MAX {
         let (gradient, curvature) = derivatives(evidence, &ratings);
-        let step = solve(&cholesky(curvature), gradient);
+        let dot = |row: &Vec<f64>| row.iter().zip(&gradient).map(|(value, slope)| value * slope).sum();
+        let step: Vec<f64> = inverse(curvature).iter().map(dot).collect();
         let mut scale = 1.0;
         let next = loop {
             let next: Vec<f64> = ratings.iter().zip(&step).map(|(rating, step)| rating + scale * step).collect();
@@ -114,13 +115,8 @@ fn fit(evidence: &[Evidence], count: usize) -> (Vec<f64>, Vec<f64>) {
             break;
         }
     }
-    let factor = cholesky(derivatives(evidence, &ratings).1);
-    let error = |place: usize| {
-        let mut unit = vec![0.0; count];
-        unit[place] = 1.0;
-        solve(&factor, unit)[place].sqrt()
-    };
-    (ratings, (0..count).map(error).collect())
+    let covariances = inverse(derivatives(evidence, &ratings).1);
+    (ratings, (0..count).map(|place| covariances[place][place].sqrt()).collect())
 }
 
 fn difference(match_evidence: &Evidence, ratings: &[f64]) -> f64 {
@@ -165,30 +161,19 @@ fn derivatives(evidence: &[Evidence], ratings: &[f64]) -> (Vec<f64>, Vec<Vec<f64
     (gradient, curvature)
 }
 
-/// The lower triangle L with L·Lᵀ = `matrix`, which is positive definite thanks to the prior.
-fn cholesky(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    for row in 0..matrix.len() {
-        for column in 0..=row {
-            let dot: f64 = (0..column).map(|place| matrix[row][place] * matrix[column][place]).sum();
-            let rest = matrix[row][column] - dot;
-            matrix[row][column] = if row == column { rest.sqrt() } else { rest / matrix[column][column] };
+/// The inverse of a matrix that is positive definite, as the prior makes it: so no pivot is zero (Gauss-Jordan).
+fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    for pivot in 0..matrix.len() {
+        let mut row = std::mem::take(&mut matrix[pivot]);
+        let scale = 1.0 / std::mem::replace(&mut row[pivot], 1.0);
+        row.iter_mut().for_each(|value| *value *= scale);
+        for other in matrix.iter_mut().filter(|other| !other.is_empty()) {
+            let factor = std::mem::take(&mut other[pivot]);
+            other.iter_mut().zip(&row).for_each(|(value, change)| *value -= factor * change);
         }
+        matrix[pivot] = row;
     }
     matrix
-}
-
-/// The solution x of L·Lᵀ·x = `right`.
-fn solve(factor: &[Vec<f64>], mut right: Vec<f64>) -> Vec<f64> {
-    let count = right.len();
-    for row in 0..count {
-        let dot: f64 = (0..row).map(|column| factor[row][column] * right[column]).sum();
-        right[row] = (right[row] - dot) / factor[row][row];
-    }
-    for row in (0..count).rev() {
-        let dot: f64 = (row + 1..count).map(|column| factor[column][row] * right[column]).sum();
-        right[row] = (right[row] - dot) / factor[row][row];
-    }
-    right
 }
 
 #[cfg(test)]
