@@ -213,8 +213,8 @@ impl<K: PartKind> Parts<'_, K> {
         context.check()?;
         let tables: Vec<(&Table, u64)> =
             K::STAGE.tables().iter().map(|&table| (table, self.kind.rows_max(table, range))).collect();
-        let Some(found) = self.recipe.find(self.folder, range, &tables, context.stop)? else { return Ok(None) };
-        Ok(self.kind.read(range, &found.files).map(|rows| (found.part, rows)))
+        let Some((part, files)) = self.recipe.find(self.folder, range, &tables, context.stop)? else { return Ok(None) };
+        Ok(self.kind.read(range, &files).map(|rows| (part, rows)))
     }
 
     /// The parts that are there, with what `keep` keeps of each, and those that are not.

@@ -46,14 +46,9 @@ pub struct Origin {
     pub config: Value,
 }
 
-/// A part that was found in a folder.
-#[derive(Debug)]
-pub struct FoundPart {
-    /// How a manifest lists it.
-    pub part: Part,
-    /// Footer and rows of its files, in the order in which the tables were named.
-    pub files: Vec<(Footer, RecordBatch)>,
-}
+/// A part that was found in a folder: how a manifest lists it, and footer and rows of its files in the order in which the
+/// tables were named.
+pub type FoundPart = (Part, Vec<(Footer, RecordBatch)>);
 
 impl Recipe {
     /// The recipe with these settings.
@@ -142,7 +137,7 @@ impl Recipe {
             entries.insert(table.name.to_owned(), entry);
             files.push((footer, rows));
         }
-        Ok(Some(FoundPart { part: range.part(entries), files }))
+        Ok(Some((range.part(entries), files)))
     }
 
     /// Whether a folder has a part of this recipe and range, by the footer of its file in a table; its rows are not read.
