@@ -8,7 +8,6 @@ mod learner;
 mod metrics;
 mod order;
 mod parts;
-mod queue;
 pub mod recipe;
 pub mod rows;
 pub mod run;

@@ -2,7 +2,6 @@
 //! the same sum in any order, so threads share a batch.
 
 use super::delta::{Delta, Room, Weights, value};
-use super::parts::Learned;
 use super::rows::TrainingRow;
 use super::slots::{SlotMap, SlotTable};
 use rayon::prelude::{
@@ -36,20 +35,18 @@ struct Batch<'a> {
     clip: i64,
 }
 
-impl Delta {
+impl Weights<'_> {
     /// Learns batches; the sum of the errors of their rows before each update, in units.
     ///
     /// A weight that many rows visit moves by what `trust` of them would move it on average: all weights of a position together
     /// then correct its error at most once.
     pub(super) fn learn_batches<'r>(
-        &self,
-        weights: &mut Weights<'_>,
+        &mut self,
         batches: impl Iterator<Item = &'r [TrainingRow]>,
         ratio: f64,
         visits: u32,
     ) -> u64 {
-        let Weights { map, learned, room: Room { slots, next_slots, updates, sums } } = weights;
-        let Learned { weights, visits: counts, .. } = learned;
+        let Self { rule, map, weights, visits: counts, room: Room { slots, next_slots, updates, sums } } = self;
         let slots_per_position = map.slots_per_position();
         let trust = ((1.0 / (ratio * slots_per_position as f64)) as i64).max(1);
         sums.resize(weights.len(), 0);
@@ -57,8 +54,8 @@ impl Delta {
         let mut batches = batches.peekable();
         find_slots(map, batches.peek().copied().unwrap_or_default(), slots);
         while let Some(rows) = batches.next() {
-            errors += self.find_updates(slots, rows, weights, ratio, updates);
-            let batch = Batch { slots_per_position, slots, updates, visits, trust, clip: self.clip.into() };
+            errors += rule.find_updates(slots, rows, weights, ratio, updates);
+            let batch = Batch { slots_per_position, slots, updates, visits, trust, clip: rule.clip.into() };
             let next = batches.peek().copied().unwrap_or_default();
             // Slots depend on no weight: whoever waits for the others can find those of the next batch.
             rayon::join(
@@ -72,7 +69,9 @@ impl Delta {
         }
         errors
     }
+}
 
+impl Delta {
     /// Writes the update of each row; the sum of the errors.
     fn find_updates(
         &self,

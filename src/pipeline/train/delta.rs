@@ -3,7 +3,6 @@
 //! Mirrors share the slot of their canonical configuration, so they can never differ. The published C code of the rule
 //! behaves otherwise: its mirror table for short diagonals is wrong, and it refreshes only the index just visited.
 
-use super::parts::Learned;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use super::task::TrainConfig;
@@ -22,9 +21,10 @@ pub(super) struct Delta {
 /// The weights of a part, and what changes them.
 #[derive(Debug)]
 pub(super) struct Weights<'a> {
+    pub(super) rule: Delta,
     pub(super) map: &'a SlotMap<'a>,
-    pub(super) learned: Learned,
-    /// Room for the rows at hand.
+    pub(super) weights: Vec<i32>,
+    pub(super) visits: Vec<u32>,
     pub(super) room: Room,
 }
 
@@ -41,22 +41,42 @@ pub(super) struct Room {
     pub(super) sums: Vec<i64>,
 }
 
-impl Delta {
-    /// The rule of a config.
-    pub(super) fn new(config: &TrainConfig) -> Self {
+impl<'a> Weights<'a> {
+    /// Weights that learn by the rule of a config.
+    pub(super) fn new(config: &TrainConfig, map: &'a SlotMap<'a>, weights: Vec<i32>, visits: Vec<u32>) -> Self {
         let (fraction_bits, batch) = (config.fraction_bits, config.batch as usize);
-        Self { clip: config.clip << fraction_bits, fraction_bits, batch }
+        let rule = Delta { clip: config.clip << fraction_bits, fraction_bits, batch };
+        Self { rule, map, weights, visits, room: Room::default() }
     }
 
     /// Learns rows; the sum of their errors before each update, in units. Each visit counts `visits` times.
-    pub(super) fn learn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        if self.batch == 1 {
-            let chunks = rows.chunks(CHUNK_ROWS);
-            return chunks.map(|rows| self.learn_in_turn(weights, rows, ratio, visits)).sum();
+    pub(super) fn learn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+        if self.rule.batch == 1 {
+            return rows.chunks(CHUNK_ROWS).map(|rows| self.learn_in_turn(rows, ratio, visits)).sum();
         }
-        self.learn_batches(weights, rows.chunks(self.batch), ratio, visits)
+        self.learn_batches(rows.chunks(self.rule.batch), ratio, visits)
     }
 
+    /// The source's form: each row sees the updates of the row before it.
+    fn learn_in_turn(&mut self, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
+        let Self { rule, map, weights, visits: counts, room: Room { slots, .. } } = self;
+        let count = map.slots_per_position();
+        slots.resize(rows.len() * count, 0);
+        map.write(rows, slots);
+        let mut errors = 0;
+        for (slots, row) in slots.chunks_exact(count).zip(rows) {
+            let (update, error) = rule.update(row, value(slots, weights), ratio);
+            errors += error;
+            change(slots, weights, |weight| (weight + update).clamp(-rule.clip, rule.clip));
+        }
+        if 0 < visits {
+            change(slots, counts, |count| count.saturating_add(visits));
+        }
+        errors
+    }
+}
+
+impl Delta {
     /// The change of each weight of a row, and the error, in units.
     #[inline]
     pub(super) fn update(&self, row: &TrainingRow, value: i32, ratio: f64) -> (i32, u64) {
@@ -64,24 +84,6 @@ impl Delta {
         let ratio = ratio * f64::from(row.weight) / f64::from(TrainingRow::WEIGHT_ONE);
         // The product of doubles cut toward zero, as a C cast does.
         ((f64::from(error) * ratio) as i32, u64::from(error.unsigned_abs()))
-    }
-
-    /// The source's form: each row sees the updates of the row before it.
-    fn learn_in_turn(&self, weights: &mut Weights<'_>, rows: &[TrainingRow], ratio: f64, visits: u32) -> u64 {
-        let Weights { map, learned: Learned { weights, visits: counts, .. }, room: Room { slots, .. } } = weights;
-        let count = map.slots_per_position();
-        slots.resize(rows.len() * count, 0);
-        map.write(rows, slots);
-        let mut errors = 0;
-        for (slots, row) in slots.chunks_exact(count).zip(rows) {
-            let (update, error) = self.update(row, value(slots, weights), ratio);
-            errors += error;
-            change(slots, weights, |weight| (weight + update).clamp(-self.clip, self.clip));
-        }
-        if 0 < visits {
-            change(slots, counts, |count| count.saturating_add(visits));
-        }
-        errors
     }
 }
 

@@ -3,10 +3,10 @@
 
 use super::blocks::Blocks;
 use super::checkpoint::Checkpoint;
-use super::delta::{Delta, Room, Weights};
+use super::delta::Weights;
 use super::order::{Order, Shuffle};
 use super::parts::{Learned, Part, Plan};
-use super::queue::run_when_ready;
+use super::recipe::Initial;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use super::task::{EpochLoss, Round, TrainConfig, TrainTask, VECTOR_DECAY};
@@ -15,9 +15,11 @@ use crate::artifact::{ArtifactError, Model};
 use crate::engine::eval::pairs::{FRACTION_BITS, SlotVectors, rounded};
 use crate::engine::{Evaluation, Score};
 use crate::pipeline::{Context, StageError};
+use rayon::ScopeFifo;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rows between two checks of the stop flag.
 const ROWS_BETWEEN_CHECKS: usize = 1 << 16;
@@ -28,117 +30,103 @@ const ROWS_BETWEEN_CHECKPOINTS: u64 = 4_000_000;
 /// A training at work.
 pub(super) struct Learner<'a> {
     pub(super) task: &'a TrainTask<'a>,
+    pub(super) plan: &'a Plan,
+    pub(super) map: &'a SlotMap<'a>,
+    pub(super) initial: &'a Initial,
     pub(super) rows: &'a Blocks<TrainingRow>,
     pub(super) checkpoint: Option<Checkpoint>,
     pub(super) context: Context<'a>,
 }
 
-/// What a part begins with.
-pub(super) struct Initial<'a> {
-    pub(super) model: &'a Model,
-    /// Whether the model's vectors are to be continued.
-    pub(super) has_vectors: bool,
+/// Some parts while they are learned.
+struct Work<'p> {
+    /// What each part has learned, by its number.
+    learned: BTreeMap<u32, Learned>,
+    waiting: Vec<&'p Part>,
+    error: Option<StageError>,
 }
 
 /// A part at work.
 enum Lesson<'a> {
-    /// Weights, beside vectors that do not move.
-    Weights {
-        rule: Delta,
-        weights: Weights<'a>,
-        vectors: Option<SlotVectors>,
-    },
-    Vectors {
-        vectors: Vectors<'a>,
-        errors: Vec<u64>,
-    },
+    Weights(Weights<'a>),
+    Vectors(Vectors<'a>),
 }
 
 impl Learner<'_> {
-    /// Trains all parts from a model, on the threads of the current pool: the new model, and the mean error of each epoch of its
-    /// weights and of its vectors.
-    pub(super) fn run(&self, initial: &Initial<'_>) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
-        let map = SlotMap::new(&self.task.features);
-        let plan = Plan::new(&self.task.features, self.task.config);
-        let parts: Vec<&Part> = plan.parts.iter().collect();
-        let learned = self.learn_parts(initial, (&plan, &map), &parts, BTreeMap::new())?;
-        let config = self.task.config;
-        let unit = Score::in_millidiscs(f64::from(1_u32 << config.fraction_bits));
-        let losses = self.losses(plan.last_round(), &learned, config.epochs, unit);
-        let millidiscs = Score::in_millidiscs(1.0);
-        let vectors = plan.round(Round::Vectors);
-        let epochs = if vectors.clone().next().is_some() { config.vectors.epochs } else { 0 };
-        let vector_losses = self.losses(vectors, &learned, epochs, millidiscs);
-        Ok((self.model(initial, &plan, &learned, &map), [losses, vector_losses]))
+    /// Trains all parts, on the threads of the current pool: the new model, and the mean error of each epoch of its weights and
+    /// of its vectors.
+    pub(super) fn run(&self) -> Result<(Model, [Vec<EpochLoss>; 2]), StageError> {
+        let learned = self.learn_parts(self.plan.parts.iter().collect(), BTreeMap::new())?;
+        let unit = f64::from(1_u32 << self.task.config.fraction_bits);
+        let losses = self.losses(self.plan.last_round(), &learned, unit);
+        let vector_losses = self.losses(self.plan.round(Round::Vectors), &learned, 1.0);
+        Ok((self.model(&learned), [losses, vector_losses]))
     }
 
-    /// Trains some parts of a plan as [`Learner::run`] does: what each has learned, by its number, beside what was `learned`
-    /// before. That has all that they need, unless it is among `parts`.
+    /// Trains some parts as [`Learner::run`] does: what each has learned, by its number, beside what was `learned` before. That
+    /// has all that they need, unless it is among `parts`.
+    ///
+    /// # Errors
+    ///
+    /// The first error of a part; those that have not begun by then are dropped.
     pub(super) fn learn_parts(
         &self,
-        initial: &Initial<'_>,
-        (plan, map): (&Plan, &SlotMap<'_>),
-        parts: &[&Part],
+        parts: Vec<&Part>,
         learned: BTreeMap<u32, Learned>,
     ) -> Result<BTreeMap<u32, Learned>, StageError> {
-        struct State<'p> {
-            learned: BTreeMap<u32, Learned>,
-            waiting: Vec<&'p Part>,
-        }
-        impl<'p> State<'p> {
-            /// Takes the parts that can begin.
-            fn ready(&mut self, plan: &Plan) -> Vec<&'p Part> {
-                let learned = &self.learned;
-                let is_ready =
-                    |part: &mut &'p Part| plan.needs(part).iter().all(|part| learned.contains_key(&part.number));
-                self.waiting.extract_if(.., is_ready).collect()
-            }
-        }
-        let mut state = State { learned, waiting: parts.to_vec() };
-        let ready = state.ready(plan);
-        let state = Mutex::new(state);
-        let lock = || state.lock().unwrap_or_else(PoisonError::into_inner);
-        let rows = |part: &&Part| self.rows.row_count(&part.empties);
-        run_when_ready(ready, rows, |part| {
-            let needed: BTreeMap<u32, Learned> = {
-                let learned = &lock().learned;
-                plan.needs(part).into_iter().map(|part| (part.number, learned[&part.number].clone())).collect()
-            };
-            let made = self.learn(part, (plan, map), initial, &needed)?;
-            let mut state = lock();
-            state.learned.insert(part.number, made);
-            Ok::<_, StageError>(state.ready(plan))
-        })?;
-        Ok(state.into_inner().unwrap_or_else(PoisonError::into_inner).learned)
+        let work = Mutex::new(Work { learned, waiting: parts, error: None });
+        rayon::scope_fifo(|scope| self.begin_ready(&work, scope));
+        let Work { learned, error, .. } = work.into_inner().unwrap_or_else(PoisonError::into_inner);
+        error.map_or(Ok(learned), Err)
     }
 
-    /// Row visits of the whole training.
-    pub(super) fn visits(&self) -> u64 {
-        self.visits_of(&Plan::new(&self.task.features, self.task.config).parts.iter().collect::<Vec<_>>())
+    /// Begins all parts that wait for no other, the largest first, so that the threads end at about the same time.
+    fn begin_ready<'s, 'p: 's>(&'s self, work: &'s Mutex<Work<'p>>, scope: &ScopeFifo<'s>) {
+        let mut ready: Vec<&'p Part> = {
+            let Work { learned, waiting, .. } = &mut *lock(work);
+            let is_learned = |part: &&Part| learned.contains_key(&part.number);
+            waiting.extract_if(.., |part| self.plan.needs(part).iter().all(is_learned)).collect()
+        };
+        ready.sort_by_key(|part| Reverse(self.rows.row_count(&part.empties)));
+        for part in ready {
+            scope.spawn_fifo(move |scope| {
+                let needed = {
+                    let Work { learned, error: None, .. } = &*lock(work) else { return };
+                    let needs = self.plan.needs(part).into_iter();
+                    needs.map(|part| (part.number, learned[&part.number].clone())).collect()
+                };
+                match self.learn(part, &needed) {
+                    Ok(made) => {
+                        lock(work).learned.insert(part.number, made);
+                        self.begin_ready(work, scope);
+                    }
+                    Err(error) => drop(lock(work).error.get_or_insert(error)),
+                }
+            });
+        }
     }
 
     /// Row visits of some parts.
-    pub(super) fn visits_of(&self, parts: &[&Part]) -> u64 {
+    pub(super) fn visits<'p>(&self, parts: impl IntoIterator<Item = &'p Part>) -> u64 {
         let visits =
-            |part: &&Part| u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties);
-        parts.iter().map(visits).sum()
+            |part: &Part| u64::from(self.task.config.epochs_of(part.round)) * self.rows.row_count(&part.empties);
+        parts.into_iter().map(visits).sum()
     }
 
     fn features(&self, phase: usize) -> Range<usize> {
         phase * self.task.features.feature_count()..(phase + 1) * self.task.features.feature_count()
     }
 
-    fn inherited_weights(&self, initial: &Model, phase: usize, map: &SlotMap<'_>) -> Vec<i32> {
-        let weights = map.gather(&initial.evaluation.weights()[self.features(phase)]);
+    fn inherited_weights(&self, phase: usize) -> Vec<i32> {
+        let weights = self.map.gather(&self.initial.model.evaluation.weights()[self.features(phase)]);
         weights.into_iter().map(|weight| i32::from(weight) << self.task.config.fraction_bits).collect()
     }
 
-    /// The vectors of a group that the model has.
-    fn inherited_vectors(&self, initial: &Model, group: usize, map: &SlotMap<'_>) -> Vec<i32> {
-        let (set, size) = (&self.task.features, self.task.features.vector_size());
-        let vectors = &initial.evaluation.vectors()[group * set.feature_count() * size..][..set.feature_count() * size];
-        let vectors: Vec<&[i8]> = vectors.chunks_exact(size).collect();
-        let components = map.gather(&vectors).into_iter().flatten();
+    /// The vectors of a group that the initial model has.
+    fn inherited_vectors(&self, group: usize) -> Vec<i32> {
+        let size = self.map.vector_size();
+        let all: Vec<&[i8]> = self.initial.model.evaluation.vectors().chunks_exact(size).collect();
+        let components = self.map.gather(&all[self.features(group)]).into_iter().flatten();
         components.map(|&component| i32::from(component) << FRACTION_BITS).collect()
     }
 
@@ -149,28 +137,22 @@ impl Learner<'_> {
     }
 
     /// What a part has learned before its first row.
-    fn begin(
-        &self,
-        part: &Part,
-        (plan, map): (&Plan, &SlotMap<'_>),
-        initial: &Initial<'_>,
-        needed: &BTreeMap<u32, Learned>,
-    ) -> Learned {
-        let of_phase = |round| plan.of_phase(round, part.phases.start).and_then(|part| needed.get(&part.number));
-        let inherited = || self.inherited_weights(initial.model, part.middle(), map);
+    fn begin(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Learned {
+        let of_phase = |round| self.plan.of_phase(round, part.phases.start).and_then(|part| needed.get(&part.number));
+        let unvisited = || vec![0; self.map.len()];
+        let inherited = || self.inherited_weights(part.middle());
         let (weights, visits) = match part.round {
-            Round::Wide => (inherited(), vec![0; map.len()]),
+            Round::Wide => (inherited(), unvisited()),
             Round::Phases => {
                 let weights = of_phase(Round::Wide).map_or_else(inherited, |wide| wide.weights.clone());
-                (weights, map.gather(&initial.model.visits[self.features(part.middle())]))
+                (weights, self.map.gather(&self.initial.model.visits[self.features(part.middle())]))
             }
             Round::Vectors => {
-                let group = self.group(part);
-                let vectors = match initial.has_vectors {
-                    true => self.inherited_vectors(initial.model, group, map),
-                    false => random_vectors(self.task.seed, group, &self.task.features, map),
+                let vectors = match self.initial.has_vectors {
+                    true => self.inherited_vectors(self.group(part)),
+                    false => random_vectors(self.task.seed, self.group(part), &self.task.features, self.map),
                 };
-                (vectors, vec![0; map.len()])
+                (vectors, unvisited())
             }
             Round::Refit => {
                 let phase = of_phase(Round::Phases).expect("it needs the part of its phase");
@@ -180,102 +162,104 @@ impl Learner<'_> {
         Learned { weights, visits, errors: Vec::new() }
     }
 
-    /// What a part works on.
-    fn lesson<'m>(
+    /// The vectors beside which a part learns weights.
+    fn frozen_vectors(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Option<SlotVectors> {
+        let components = match part.round {
+            Round::Vectors => return None,
+            Round::Refit => {
+                let group = self.plan.of_phase(Round::Vectors, part.phases.start).expect("every phase has a group");
+                self.shipped_vectors(&needed[&group.number])
+            }
+            _ if self.initial.has_vectors => self.inherited_vectors(self.group(part)),
+            _ => return None,
+        };
+        Some(SlotVectors::new(self.map.vector_size(), &components))
+    }
+
+    /// A part that continues what it has learned.
+    fn lesson(
         &self,
         part: &Part,
-        (plan, map): (&Plan, &'m SlotMap<'m>),
-        initial: &Initial<'_>,
         needed: &BTreeMap<u32, Learned>,
-        learned: Learned,
-    ) -> Lesson<'m> {
-        let (config, size) = (self.task.config, self.task.features.vector_size());
-        if part.round == Round::Vectors {
-            let weights = |phase: usize| {
-                let needed = plan.of_phase(Round::Phases, phase).and_then(|part| needed.get(&part.number));
-                needed.map(|phase| phase.weights.clone()).unwrap_or_default()
-            };
-            let vectors = Vectors {
-                map,
-                weights: (0..self.task.features.phase_count()).map(weights).collect(),
-                fraction_bits: config.fraction_bits,
-                vectors: SlotVectors::new(size, &learned.weights),
-                visits: learned.visits,
-            };
-            return Lesson::Vectors { vectors, errors: learned.errors };
+        Learned { weights, visits, .. }: Learned,
+    ) -> Lesson<'_> {
+        let (config, map) = (self.task.config, self.map);
+        if part.round != Round::Vectors {
+            return Lesson::Weights(Weights::new(config, map, weights, visits));
         }
-        let vectors = match part.round {
-            Round::Refit => {
-                let vectors = plan.of_phase(Round::Vectors, part.phases.start).expect("every phase has a group");
-                Some(self.shipped_vectors(initial, &needed[&vectors.number]))
-            }
-            _ if initial.has_vectors => Some(self.inherited_vectors(initial.model, self.group(part), map)),
-            _ => None,
+        let of_phase = |phase: usize| {
+            let needed = self.plan.of_phase(Round::Phases, phase).and_then(|part| needed.get(&part.number));
+            needed.map(|phase| phase.weights.clone()).unwrap_or_default()
         };
-        let vectors = vectors.map(|components| SlotVectors::new(size, &components));
-        Lesson::Weights { rule: Delta::new(config), weights: Weights { map, learned, room: Room::default() }, vectors }
+        Lesson::Vectors(Vectors {
+            map,
+            weights: (0..self.task.features.phase_count()).map(of_phase).collect(),
+            fraction_bits: config.fraction_bits,
+            vectors: SlotVectors::new(map.vector_size(), &weights),
+            visits,
+        })
     }
 
     /// The components of vectors as the model will have them, in binary fractions: in whole units, and zero for slots that began at
     /// random and that no row has visited.
-    fn shipped_vectors(&self, initial: &Initial<'_>, learned: &Learned) -> Vec<i32> {
-        let size = self.task.features.vector_size();
-        let vectors = learned.weights.chunks_exact(size).zip(&learned.visits);
+    fn shipped_vectors(&self, learned: &Learned) -> Vec<i32> {
+        let vectors = learned.weights.chunks_exact(self.map.vector_size()).zip(&learned.visits);
         let shipped = vectors.flat_map(|(vector, &visits)| {
-            let is_known = initial.has_vectors || 0 < visits;
+            let is_known = self.initial.has_vectors || 0 < visits;
             vector.iter().map(move |&component| if is_known { rounded(component) << FRACTION_BITS } else { 0 })
         });
         shipped.collect()
     }
 
     /// Learns the rows of a part as often as there are epochs.
-    fn learn(
-        &self,
-        part: &Part,
-        (plan, map): (&Plan, &SlotMap<'_>),
-        initial: &Initial<'_>,
-        needed: &BTreeMap<u32, Learned>,
-    ) -> Result<Learned, StageError> {
+    fn learn(&self, part: &Part, needed: &BTreeMap<u32, Learned>) -> Result<Learned, StageError> {
         assert!(
             part.empties.clone().all(|empties| self.rows.keeps(empties)),
             "the rows of part {} were read",
             part.number
         );
         let count = self.rows.row_count(&part.empties);
-        let found = self.checkpoint.as_ref().map(|checkpoint| checkpoint.read(part, map)).transpose()?;
-        let learned = found.flatten().inspect(|resumed| {
-            self.context.progress.resume(count * resumed.errors.len() as u64);
-        });
-        let learned = learned.unwrap_or_else(|| self.begin(part, (plan, map), initial, needed));
-        let mut lesson = self.lesson(part, (plan, map), initial, needed, learned);
+        let found = self.checkpoint.as_ref().map(|checkpoint| checkpoint.read(part, self.map)).transpose()?.flatten();
+        let mut learned = found.unwrap_or_else(|| self.begin(part, needed));
+        let mut errors = std::mem::take(&mut learned.errors);
+        self.context.progress.resume(count * errors.len() as u64);
+        let mut lesson = self.lesson(part, needed, learned);
+        let frozen = self.frozen_vectors(part, needed);
+        let save = |learned: &Learned| -> Result<(), ArtifactError> {
+            self.checkpoint.as_ref().map_or(Ok(()), |checkpoint| checkpoint.write(part, learned))
+        };
         let epochs = self.task.config.epochs_of(part.round);
         let mut unsaved = 0;
-        for epoch in lesson.errors().len() as u32..epochs {
+        for epoch in errors.len() as u32..epochs {
             if self.context.is_ending() {
-                self.save(part, &lesson)?;
+                save(&lesson.learned(&errors))?;
                 self.context.check_budget()?;
             }
-            let errors = self.epoch(part, epoch, &mut lesson)?;
-            lesson.errors().push(errors);
+            errors.push(self.epoch(part, epoch, &mut lesson, frozen.as_ref())?);
             unsaved += count;
             if ROWS_BETWEEN_CHECKPOINTS <= unsaved || epoch + 1 == epochs {
-                self.save(part, &lesson)?;
+                save(&lesson.learned(&errors))?;
                 unsaved = 0;
             }
         }
-        Ok(lesson.into_learned())
+        Ok(lesson.learned(&errors))
     }
 
-    fn epoch(&self, part: &Part, epoch: u32, lesson: &mut Lesson<'_>) -> Result<u64, StageError> {
+    fn epoch(
+        &self,
+        part: &Part,
+        epoch: u32,
+        lesson: &mut Lesson<'_>,
+        frozen: Option<&SlotVectors>,
+    ) -> Result<u64, StageError> {
         let config = self.task.config;
-        let shuffle = self.task.config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
+        let shuffle = config.shuffle.then_some(Shuffle { seed: self.task.seed, part: part.number, epoch });
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
-        let frozen = lesson.frozen();
         let read = |group: usize, rows: &mut Vec<TrainingRow>| -> Result<(), StageError> {
             order.read(self.rows, &part.empties, group, rows, check)?;
-            if let Some((map, vectors)) = &frozen {
-                subtract_pairs(map, vectors, rows);
+            if let Some(vectors) = frozen {
+                subtract_pairs(self.map, vectors, rows);
             }
             Ok(())
         };
@@ -300,16 +284,9 @@ impl Learner<'_> {
         Ok(errors)
     }
 
-    fn save(&self, part: &Part, lesson: &Lesson<'_>) -> Result<(), ArtifactError> {
-        let Some(checkpoint) = &self.checkpoint else { return Ok(()) };
-        match lesson {
-            Lesson::Weights { weights, .. } => checkpoint.write(part, &weights.learned),
-            Lesson::Vectors { vectors, errors } => checkpoint.write(part, &vectors.learned(errors)),
-        }
-    }
-
     /// The model of learned parts: weights rounded to multiples of the quantum, halves away from zero.
-    fn model(&self, initial: &Initial<'_>, plan: &Plan, learned: &BTreeMap<u32, Learned>, map: &SlotMap<'_>) -> Model {
+    fn model(&self, learned: &BTreeMap<u32, Learned>) -> Model {
+        let (plan, map) = (self.plan, self.map);
         let quantum = self.task.config.quantum;
         let unit = f64::from(quantum << self.task.config.fraction_bits);
         let most = i32::from(self.task.features.weight_max()) / quantum;
@@ -321,11 +298,8 @@ impl Learner<'_> {
             visits.extend(map.at_canonical(&phase.visits));
         }
         for group in plan.round(Round::Vectors).map(|part| &learned[&part.number]) {
-            let components: Vec<i8> = self
-                .shipped_vectors(initial, group)
-                .iter()
-                .map(|component| (component >> FRACTION_BITS) as i8)
-                .collect();
+            let components = self.shipped_vectors(group);
+            let components: Vec<i8> = components.iter().map(|component| (component >> FRACTION_BITS) as i8).collect();
             let by_slot: Vec<&[i8]> = components.chunks_exact(map.vector_size()).collect();
             vectors.extend(map.spread(&by_slot).flatten());
         }
@@ -333,54 +307,46 @@ impl Learner<'_> {
         Model::draft(Evaluation::with_vectors(set, weights, vectors).expect("mirrors share a slot"), visits)
     }
 
-    /// The mean error of each epoch over the rows of all parts, before each row's update.
+    /// The mean error of each epoch over the rows of all parts of a round, before each row's update; a millidisc has
+    /// `units` of theirs.
     fn losses<'p>(
         &self,
         parts: impl Iterator<Item = &'p Part> + Clone,
         learned: &BTreeMap<u32, Learned>,
-        epochs: u32,
-        unit: f64,
+        units: f64,
     ) -> Vec<EpochLoss> {
+        let epochs = parts.clone().next().map_or(0, |part| self.task.config.epochs_of(part.round));
         let rows: u64 = parts.clone().map(|part| self.rows.row_count(&part.empties)).sum();
         let errors =
             |epoch: usize| parts.clone().map(|part| u128::from(learned[&part.number].errors[epoch])).sum::<u128>();
-        (0..epochs as usize).map(|epoch| EpochLoss { mae: errors(epoch) as f64 / unit / rows.max(1) as f64 }).collect()
+        let mean = |epoch| errors(epoch) as f64 / Score::in_millidiscs(units) / rows.max(1) as f64;
+        (0..epochs as usize).map(|epoch| EpochLoss { mae: mean(epoch) }).collect()
     }
 }
 
-impl<'a> Lesson<'a> {
-    /// The errors of the epochs that are done.
-    fn errors(&mut self) -> &mut Vec<u64> {
-        match self {
-            Self::Weights { weights, .. } => &mut weights.learned.errors,
-            Self::Vectors { errors, .. } => errors,
-        }
-    }
+fn lock<'w, 'p>(work: &'w Mutex<Work<'p>>) -> MutexGuard<'w, Work<'p>> {
+    work.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// The vectors beside which weights are learned.
-    fn frozen(&self) -> Option<(&'a SlotMap<'a>, SlotVectors)> {
-        match self {
-            Self::Weights { weights, vectors, .. } => vectors.clone().map(|vectors| (weights.map, vectors)),
-            Self::Vectors { .. } => None,
-        }
-    }
-
+impl Lesson<'_> {
     fn learn(&mut self, config: &TrainConfig, epoch: u32, rows: &[TrainingRow]) -> u64 {
         // The share of the error by which a weight moves.
         let decayed = |ratio: f64, decay: f64| (0..epoch).fold(ratio, |ratio, _| ratio * decay);
         match self {
-            Self::Weights { rule, weights, .. } => {
+            Self::Weights(weights) => {
                 let visits = if epoch == 0 { config.epochs } else { 0 };
-                rule.learn(weights, rows, decayed(config.ratio, config.ratio_decay), visits)
+                weights.learn(rows, decayed(config.ratio, config.ratio_decay), visits)
             }
-            Self::Vectors { vectors, .. } => vectors.learn(rows, decayed(config.vectors.ratio, VECTOR_DECAY)),
+            Self::Vectors(vectors) => vectors.learn(rows, decayed(config.vectors.ratio, VECTOR_DECAY)),
         }
     }
 
-    fn into_learned(self) -> Learned {
-        match self {
-            Self::Weights { weights, .. } => weights.learned,
-            Self::Vectors { vectors, errors } => vectors.learned(&errors),
-        }
+    /// What was learned, with the errors of the epochs that are done.
+    fn learned(&self, errors: &[u64]) -> Learned {
+        let (weights, visits) = match self {
+            Self::Weights(weights) => (weights.weights.clone(), &weights.visits),
+            Self::Vectors(vectors) => (vectors.vectors.components(vectors.map.vector_size()), &vectors.visits),
+        };
+        Learned { weights, visits: visits.clone(), errors: errors.to_vec() }
     }
 }

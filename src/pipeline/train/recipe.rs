@@ -39,6 +39,14 @@ pub fn step(task: &TrainTask<'_>, datasets: &[Dataset]) -> Step {
     step
 }
 
+/// What training begins with.
+pub(super) struct Initial {
+    /// A phase has the weights and visits of the parent's phase at the middle of its range.
+    pub(super) model: Model,
+    /// Whether the model's vectors are to be continued.
+    pub(super) has_vectors: bool,
+}
+
 /// Whether training continues the vectors of its parent.
 ///
 /// # Errors
@@ -70,9 +78,18 @@ fn inherited<'a>(task: &TrainTask<'a>) -> Option<&'a Model> {
     })
 }
 
-/// The weights and visits that training begins with. A phase begins with those of the parent's phase at the middle of its
-/// range.
-pub(super) fn initial_model(task: &TrainTask<'_>) -> Model {
+impl Initial {
+    /// What a task begins with: its parent, or zero weights.
+    ///
+    /// # Errors
+    ///
+    /// A parent whose vectors have another shape.
+    pub(super) fn new(task: &TrainTask<'_>) -> Result<Self, StageError> {
+        Ok(Self { model: initial_model(task), has_vectors: continues_vectors(task)? })
+    }
+}
+
+fn initial_model(task: &TrainTask<'_>) -> Model {
     let set = &task.features;
     let Some(parent) = inherited(task) else {
         let evaluation = Evaluation::zero(Arc::clone(set));

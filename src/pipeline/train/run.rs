@@ -2,10 +2,10 @@
 
 use super::blocks::Blocks;
 use super::checkpoint::{Checkpoint, remove_published};
-use super::learner::{Initial, Learner};
+use super::learner::Learner;
 use super::metrics::judge;
 use super::parts::Plan;
-use super::recipe::{continues_vectors, initial_model, open_datasets, step};
+use super::recipe::{Initial, continues_vectors, open_datasets, step};
 use super::rows::{CURVE_SHARES, TrainingRow, TrainingSet, no_rows, read_rows};
 use super::slots::SlotMap;
 use super::task::{CurvePoint, LabelErrors, TrainMetrics, TrainReport, TrainTask};
@@ -113,14 +113,13 @@ fn fit_from(
     checkpoint: Option<&Checkpoint>,
     context: Context<'_>,
 ) -> Result<(Model, TrainMetrics), StageError> {
-    let model = initial_model(task);
-    let initial = Initial { model: &model, has_vectors: continues_vectors(task)? };
-    let baseline = task.parent.map_or(&model.evaluation, |parent| &parent.model.evaluation);
+    let initial = Initial::new(task)?;
+    let (plan, map) = (Plan::new(&task.features, task.config), SlotMap::new(&task.features));
+    let baseline = task.parent.map_or(&initial.model.evaluation, |parent| &parent.model.evaluation);
     let [before, ..] = judge(baseline, None, set, context)?.errors();
-    let parts = Plan::new(&task.features, task.config).parts.len() as u32;
     let learner = |number: u32, rows| {
-        let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * parts));
-        Learner { task, rows, checkpoint, context }
+        let checkpoint = checkpoint.map(|checkpoint| checkpoint.after(number * plan.parts.len() as u32));
+        Learner { task, plan: &plan, map: &map, initial: &initial, rows, checkpoint, context }
     };
     let whole = learner(0, &set.training);
     // Without held-out rows there is nothing to compare the shares of a learning curve by.
@@ -128,15 +127,15 @@ fn fit_from(
     let curve: Vec<Learner<'_>> = (1..).zip(shares).map(|(number, (_, rows))| learner(number, rows)).collect();
     let all = 0..=EMPTIES_MAX;
     let point = |((share, rows), learner): (&(f64, Blocks<TrainingRow>), &Learner<'_>)| {
-        let (model, _) = learner.run(&initial)?;
+        let (model, _) = learner.run()?;
         let errors = judge(&model.evaluation, None, set, context)?.errors();
         let [target, score, result, exact] = errors.map(|errors| errors.all);
         Ok(CurvePoint { share: *share, rows: rows.row_count(&all), target, score, result, exact })
     };
-    let visits = whole.visits() + curve.iter().map(Learner::visits).sum::<u64>();
+    let visits: u64 = [&whole].into_iter().chain(&curve).map(|learner| learner.visits(&plan.parts)).sum();
     let ((model, [epochs, vector_epochs]), learning_curve) =
         context.observe(Stage::Train.name(), (visits, 0), "rows", || {
-            let learned = whole.run(&initial)?;
+            let learned = whole.run()?;
             let points: Result<Vec<CurvePoint>, StageError> = shares.iter().zip(&curve).map(point).collect();
             Ok::<_, StageError>((learned, points?))
         })?;
@@ -147,7 +146,7 @@ fn fit_from(
         validation_rows: set.validation.row_count(&all),
         held_out: !set.validation.is_empty(),
         unlabeled: set.unlabeled,
-        updates: whole.visits(),
+        updates: whole.visits(&plan.parts),
         epochs,
         vector_epochs,
         before,
@@ -165,10 +164,10 @@ fn fit_from(
 ///
 /// As [`fit`].
 pub fn learn(task: &TrainTask<'_>, set: &TrainingSet, context: Context<'_>) -> Result<u64, StageError> {
-    let learner = Learner { task, rows: &set.training, checkpoint: None, context };
-    let model = initial_model(task);
-    let initial = Initial { model: &model, has_vectors: continues_vectors(task)? };
-    let learn = || learner.run(&initial);
-    context.observe(Stage::Train.name(), (learner.visits(), 0), "rows", learn)?;
-    Ok(learner.visits())
+    let (plan, map) = (Plan::new(&task.features, task.config), SlotMap::new(&task.features));
+    let (initial, rows) = (&Initial::new(task)?, &set.training);
+    let learner = Learner { task, plan: &plan, map: &map, initial, rows, checkpoint: None, context };
+    let visits = learner.visits(&plan.parts);
+    context.observe(Stage::Train.name(), (visits, 0), "rows", || learner.run())?;
+    Ok(visits)
 }

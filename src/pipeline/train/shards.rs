@@ -2,9 +2,9 @@
 //! learn stays there as checkpoints, and `train` begins where they ended.
 
 use super::checkpoint::Checkpoint;
-use super::learner::{Initial, Learner};
+use super::learner::Learner;
 use super::parts::{Learned, Part, Plan};
-use super::recipe::{continues_vectors, initial_model, open_datasets, step};
+use super::recipe::{Initial, open_datasets, step};
 use super::rows::{no_rows, read_some_rows};
 use super::slots::SlotMap;
 use super::task::{Round, TrainConfig, TrainTask};
@@ -185,18 +185,17 @@ impl<'a> TrainShards<'a> {
     ) -> Result<(u64, BTreeMap<u32, Learned>), StageError> {
         // They are kept in memory from here on: another process may publish the model and remove them.
         let needed = self.needed_by(parts)?;
-        let has_vectors = continues_vectors(self.task)?;
+        let Self { task, plan, map, .. } = self;
+        let initial = &Initial::new(task)?;
         context.pool()?.install(|| {
             let kept = parts.iter().map(|part| part.empties.clone()).collect();
-            let set = read_some_rows(self.task, &self.datasets, kept, context)?;
+            let set = read_some_rows(task, &self.datasets, kept, context)?;
             if set.training.is_empty() {
-                return Err(no_rows(self.task, &set));
+                return Err(no_rows(task, &set));
             }
-            let learner = Learner { task: self.task, rows: &set.training, checkpoint, context };
-            let visits = learner.visits_of(parts);
-            let model = initial_model(self.task);
-            let initial = Initial { model: &model, has_vectors };
-            let learn = || learner.learn_parts(&initial, (&self.plan, &self.map), parts, needed);
+            let learner = Learner { task, plan, map, initial, rows: &set.training, checkpoint, context };
+            let visits = learner.visits(parts.iter().copied());
+            let learn = || learner.learn_parts(parts.to_vec(), needed);
             Ok((visits, context.observe(Stage::Train.name(), (visits, 0), "rows", learn)?))
         })
     }

@@ -3,7 +3,6 @@
 //! that shrink as those of AdaGrad do (Duchi, Hazan, Singer, 2011).
 
 use super::delta::value;
-use super::parts::Learned;
 use super::rows::TrainingRow;
 use super::slots::SlotMap;
 use crate::engine::eval::pairs::{FRACTION_BITS, Residual, SlotVectors};
@@ -69,12 +68,6 @@ impl Vectors<'_> {
             std::mem::swap(&mut this, &mut next);
         }
         errors
-    }
-
-    /// What was learned, with the errors of the epochs that are done.
-    pub(super) fn learned(&self, errors: &[u64]) -> Learned {
-        let weights = self.vectors.components(self.map.vector_size());
-        Learned { weights, visits: self.visits.clone(), errors: errors.to_vec() }
     }
 }
 
