@@ -6,7 +6,7 @@ use super::fit_mpc::task::{FitMpcReport, FitMpcTask};
 use super::gate::batches::Batches;
 use super::gate::run::gate;
 use super::gate::task::{BATCH_PAIRS, GateReport, GateTask};
-use super::generate::parts::Games;
+use super::generate::parts::selfplay_parts;
 use super::generate::run::generate;
 use super::generate::task::{GenerateReport, GenerateTask};
 use super::parts::Shards;
@@ -98,7 +98,7 @@ impl StageTask<'_> {
     /// A bad setting, or a stage that cannot be cut.
     pub fn shards(&self) -> Result<Box<dyn Shards + '_>, StageError> {
         match self {
-            Self::Generate(task) => Ok(Box::new(Games::parts(*task))),
+            Self::Generate(task) => Ok(Box::new(selfplay_parts(*task))),
             Self::Train(task) => Ok(Box::new(TrainShards::new(task)?)),
             Self::FitMpc(task) => fit_mpc_shards(*task),
             Self::Gate(task) => Ok(Box::new(Batches::parts(task)?)),

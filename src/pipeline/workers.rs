@@ -76,6 +76,21 @@ pub(super) fn on_all_threads<I: Send>(
     })
 }
 
+/// Makes items from the first on until `is_enough`, at least one, and discards them; returns their number.
+pub(super) fn make_until<I>(
+    items: u64,
+    mut make: impl FnMut(u64) -> Result<I, Stopped>,
+    is_enough: impl Fn() -> bool,
+) -> Result<u64, StageError> {
+    for item in 0..items {
+        make(item)?;
+        if is_enough() {
+            return Ok(item + 1);
+        }
+    }
+    Ok(items)
+}
+
 /// Makes the items of ranges on all threads, claimed in order, and hands over those of each range when all are made. A spent
 /// budget ends the work where a range begins.
 pub(super) fn make_items<W, I: Send>(

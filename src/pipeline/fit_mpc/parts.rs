@@ -5,24 +5,17 @@ use super::recipe::recipe;
 use super::sample::{Sample, Sampler};
 use super::task::{FitMpcTask, Method};
 use crate::artifact::{ArtifactError, Dataset, Footer, MPC_SAMPLES, MpcSampleRow, PartRange, Table, TableRow};
-use crate::engine::MpcTable;
 use crate::pipeline::parts::{PartFiles, PartKind, Parts, Sampling, Shards, Sink};
 use crate::pipeline::stage::Stage;
-use crate::pipeline::workers::make_items;
+use crate::pipeline::workers::{make_items, make_until};
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 use std::path::Path;
 
-pub(super) struct Samples<'a> {
-    pub(super) task: FitMpcTask<'a>,
-}
-
-impl<'a> Samples<'a> {
-    /// The parts of a task whose samples are kept in a folder.
-    pub(super) fn parts(task: FitMpcTask<'a>, folder: &'a Path) -> Parts<'a, Self> {
-        let (items, part_items) = (task.config.games, task.config.part_games);
-        Parts { kind: Self { task }, recipe: recipe(&task), folder, items, part_items }
-    }
+/// The parts of a task whose samples are kept in a folder.
+pub(super) fn sample_parts<'a>(task: FitMpcTask<'a>, folder: &'a Path) -> Parts<'a, FitMpcTask<'a>> {
+    let (items, part_items) = (task.config.games, task.config.part_games);
+    Parts { kind: task, recipe: recipe(&task), folder, items, part_items }
 }
 
 /// The parts of the samples, which any number of processes make.
@@ -39,7 +32,7 @@ pub fn fit_mpc_shards<'a>(task: FitMpcTask<'a>) -> Result<Box<dyn Shards + 'a>, 
         )));
     }
     let missing = || StageError::Setting("shards of fit-mpc share a folder of samples: add --output DIR".into());
-    Ok(Box::new(Samples::parts(task, task.output.ok_or_else(missing)?)))
+    Ok(Box::new(sample_parts(task, task.output.ok_or_else(missing)?)))
 }
 
 /// Searches the positions of games until `is_enough`, of at least one game, to see how long that takes. Keeps nothing; returns the
@@ -53,19 +46,11 @@ pub fn sample_until(
     is_enough: impl Fn() -> bool,
     context: Context<'_>,
 ) -> Result<u64, StageError> {
-    let no_table = MpcTable::empty();
-    let mut sampler = Sampler::new(task, &no_table, context.stop);
-    for game in 0..task.config.games {
-        sampler.samples(game)?;
-        context.progress.advance(1);
-        if is_enough() {
-            return Ok(game + 1);
-        }
-    }
-    Ok(task.config.games)
+    let mut sampler = Sampler::new(task, context.stop);
+    make_until(task.config.games, |game| sampler.samples(game), is_enough)
 }
 
-impl PartKind for Samples<'_> {
+impl PartKind for FitMpcTask<'_> {
     const STAGE: Stage = Stage::FitMpc;
     /// An eighth of the games, if they are false, is found with a probability of 96 %.
     const SAMPLING: Sampling = Sampling { unit: "games", per: 25, min: 24, max: u64::MAX };
@@ -75,13 +60,13 @@ impl PartKind for Samples<'_> {
 
     fn rows_max(&self, _: &Table, range: &PartRange) -> u64 {
         // A sample has a row for each depth, and one for the end of the game.
-        let config = self.task.config;
+        let config = self.config;
         range.count * u64::from(config.sampling().game_samples) * (u64::from(config.depth_max) + 2)
     }
 
     fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<Vec<Sample>> {
         let [(_, rows)] = files else { return None };
-        let samples = Sample::from_rows(&MpcSampleRow::from_batch(rows).ok()?, self.task.config.depth_max).ok()?;
+        let samples = Sample::from_rows(&MpcSampleRow::from_batch(rows).ok()?, self.config.depth_max).ok()?;
         samples.iter().all(|sample| range.ids().contains(&sample.game)).then_some(samples)
     }
 
@@ -96,8 +81,7 @@ impl PartKind for Samples<'_> {
         sink: &mut Sink<'_, Vec<Sample>>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        let no_table = MpcTable::empty();
-        let sampler = || Sampler::new(self.task, &no_table, context.stop);
+        let sampler = || Sampler::new(*self, context.stop);
         let mut publish = |range: &PartRange, games: Vec<Vec<Sample>>| sink(range, games.concat());
         make_items((ranges, 1), sampler, Sampler::samples, &mut publish, context)
     }
@@ -114,6 +98,6 @@ impl PartKind for Samples<'_> {
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {
-        Ok(prove_samples(dataset, index, self.task.config, context.stop)?)
+        Ok(prove_samples(dataset, index, self.config, context.stop)?)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::sample::{MetIn, Sample};
 use super::task::{FitMpcConfig, Sampling};
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, MPC_SAMPLES, MpcSampleRow, Part};
 use crate::engine::Score;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +20,7 @@ pub fn prove_samples(
     let (depth_max, sampling) = (config.depth_max, config.sampling());
     let part = &dataset.manifest().parts[index];
     let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, stop)?;
-    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &MPC_SAMPLES, index), reason);
+    let damaged = |reason: String| dataset.damaged(&MPC_SAMPLES, index, reason);
     let samples = Sample::from_rows(&rows, depth_max).map_err(&damaged)?;
     check_ids(part, &samples, sampling.game_samples.into()).map_err(&damaged)?;
     for sample in &samples {

@@ -5,7 +5,7 @@ use super::compare::{compare, costs, some_positions};
 use super::held_out::held_out;
 use super::line::{Pool, fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
-use super::parts::Samples;
+use super::parts::sample_parts;
 use super::recipe::step;
 use super::sample::Sample;
 use super::source;
@@ -29,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 /// of the samples stay.
 pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcReport, StageError> {
     let step = step(&task).id;
-    let parts = task.output.map(|output| Samples::parts(task, output));
+    let parts = task.output.map(|output| sample_parts(task, output));
     let _registry_lock = FolderLock::take_named(task.registry.folder(), Stage::FitMpc.lock())?;
     let _lock = task.output.map(FolderLock::take).transpose()?;
     sweep(task.registry.folder())?;
@@ -83,7 +83,7 @@ type Fitted = (Vec<DepthFit>, Vec<HeldOut>, Vec<Sample>);
 
 fn fit_source(
     task: FitMpcTask<'_>,
-    parts: Option<&Parts<'_, Samples<'_>>>,
+    parts: Option<&Parts<'_, FitMpcTask<'_>>>,
     context: Context<'_>,
 ) -> Result<Fitted, StageError> {
     let (name, unit, games) = (Stage::FitMpc.name(), Stage::FitMpc.facts().unit, task.config.games);
@@ -150,7 +150,7 @@ fn end_costs(samples: &[Sample]) -> Vec<u64> {
 /// The samples of all parts, those that the output folder holds already and the others searched now.
 fn samples_of(
     task: FitMpcTask<'_>,
-    parts: Option<&Parts<'_, Samples<'_>>>,
+    parts: Option<&Parts<'_, FitMpcTask<'_>>>,
     context: Context<'_>,
 ) -> Result<Vec<Sample>, StageError> {
     let Some(parts) = parts else {
@@ -160,7 +160,7 @@ fn samples_of(
             Ok(())
         };
         let ranges = PartRange::all(task.config.games, task.config.part_games);
-        let make = || Samples { task }.make(&ranges, &mut keep, context);
+        let make = || task.make(&ranges, &mut keep, context);
         context.observe(Stage::FitMpc.name(), (task.config.games, 0), Stage::FitMpc.facts().unit, make)?;
         return Ok(samples.into_values().flatten().collect());
     };

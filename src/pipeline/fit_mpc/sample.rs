@@ -8,6 +8,7 @@ use crate::engine::{
     Stopped,
 };
 use crate::random::{RandomStream, Stream, stream};
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 /// A sampled tree node lies this many plies below the root of its search; deeper ones cost more than they are worth.
@@ -15,6 +16,9 @@ const PLIES_BELOW_ROOT: [u8; 2] = [1, 2];
 
 /// More nodes than a search of a sample takes in years; sums of them do not overflow.
 const NODES_MAX: u64 = 1 << 40;
+
+/// What searches full width use.
+static NO_TABLE: LazyLock<MpcTable> = LazyLock::new(MpcTable::empty);
 
 /// What a search found out about a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,11 +142,11 @@ pub(super) struct Sampler<'t> {
 }
 
 impl<'t> Sampler<'t> {
-    pub(super) fn new(task: FitMpcTask<'t>, no_table: &'t MpcTable, stop: &'t AtomicBool) -> Self {
+    pub(super) fn new(task: FitMpcTask<'t>, stop: &'t AtomicBool) -> Self {
         let model = &task.model.model;
         let sampling = task.config.sampling();
         let new = |mpc| Searcher::new(&model.evaluation, mpc, sampling.table_bits).stopped_by(stop);
-        Self { task, sampling, player: new(&model.mpc), scorer: new(no_table) }
+        Self { task, sampling, player: new(&model.mpc), scorer: new(&NO_TABLE) }
     }
 
     /// The samples of a game with their scores.
@@ -308,8 +312,8 @@ mod tests {
         let (model, registry) = (LoadedModel::builtin(Builtin::DiscCount), Registry::new(Path::new("none")));
         let (model, registry) = (&model, &registry);
         let task = FitMpcTask { config: &config, seed: 1, generation: 1, model, registry, output: None };
-        let (no_table, stop) = (MpcTable::empty(), AtomicBool::new(false));
-        let mut sampler = Sampler::new(task, &no_table, &stop);
+        let stop = AtomicBool::new(false);
+        let mut sampler = Sampler::new(task, &stop);
         let [depth_min, depth_last] = sampler.sampling.tree_depths;
         // Roots with just enough empty squares in which a node was found, by plies below the root.
         let mut found = [0; 3];

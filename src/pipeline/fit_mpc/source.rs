@@ -7,15 +7,14 @@ use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{Deviation, Line, Tails, rounded};
 use super::task::FitMpcTask;
-use crate::engine::{DEEP_MAX, Depth, LEVELS, MpcTable, Position, Score, Searcher};
+use crate::engine::{DEEP_MAX, Depth, LEVELS, Position, Score, Searcher};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 
 /// The statistics, and the samples with the scores they come from.
 pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<DepthFit>, Vec<Sample>), StageError> {
-    let no_table = MpcTable::empty();
-    let sampler = || Sampler::new(task, &no_table, context.stop);
+    let sampler = || Sampler::new(task, context.stop);
     let positions = |sampler: &mut Sampler<'_>, game| {
         context.check()?;
         context.progress.advance(1);

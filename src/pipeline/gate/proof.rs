@@ -1,6 +1,5 @@
 //! What follows from the games of a batch without playing them again: their order, their pairs, their results.
 
-use crate::artifact::dataset::folder::part_path;
 use crate::artifact::{ArtifactError, Dataset, GATE_GAMES, GateGameRow};
 use crate::engine::{Discs, Game, Position};
 use std::collections::BTreeSet;
@@ -28,7 +27,7 @@ pub fn prove_batch(
 ) -> Result<SoundBatch, ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, stop)?;
-    let damaged = |reason: String| ArtifactError::damaged(&part_path(dataset.folder(), &GATE_GAMES, index), reason);
+    let damaged = |reason: String| dataset.damaged(&GATE_GAMES, index, reason);
     if rows.len() as u64 != 2 * part.count {
         return Err(damaged(format!("it has {} games, {} pairs expected", rows.len(), part.count)));
     }

@@ -12,7 +12,7 @@ pub(super) enum Openings<'a> {
     /// One after another; none if all plies are random.
     InTurn(Vec<Opening>),
     /// Those with which these games, consecutive ones, began when they were played.
-    Played(&'a [GameRow]),
+    Played(Vec<&'a GameRow>),
 }
 
 impl<'a> Openings<'a> {
@@ -41,8 +41,8 @@ impl<'a> Openings<'a> {
 }
 
 /// The moves before the random plies of a game's opening.
-fn played(games: &[GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
-    let row = games.get(usize::try_from(game_id.checked_sub(games.first()?.game_id)?).ok()?)?;
+fn played(games: &[&GameRow], game_id: u64, random_plies: u8) -> Option<Opening> {
+    let row = games.iter().find(|row| row.game_id == game_id)?;
     let plies = row.random_plies?.checked_sub(random_plies)?;
     let game = Game::from_transcript(&row.moves).ok()?;
     let turns = game.turns().take_while(|turn| turn.ply < Ply(plies));

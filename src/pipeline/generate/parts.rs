@@ -20,85 +20,60 @@ use arrow::array::RecordBatch;
 /// Games that a thread sends to the writer together: waking the writer costs as much as playing a move.
 const GAMES_PER_MESSAGE: usize = 8;
 
-pub(in crate::pipeline) struct Games<'a> {
-    task: GenerateTask<'a>,
+/// The parts of a task.
+pub(in crate::pipeline) fn selfplay_parts(task: GenerateTask<'_>) -> Parts<'_, GenerateTask<'_>> {
+    let (items, part_items) = (task.config.games, task.config.part_games);
+    Parts { kind: task, recipe: recipe(&task), folder: task.output, items, part_items }
 }
 
-/// The rows of games that follow each other.
-#[derive(Debug, Default)]
-pub(in crate::pipeline) struct GamesRows {
-    games: Vec<GameRow>,
-    positions: Vec<PositionRow>,
-    /// What playing them took; unknown of a part that was found.
-    nodes: u64,
-}
-
-impl<'a> Games<'a> {
-    /// The parts of a task.
-    pub(in crate::pipeline) fn parts(task: GenerateTask<'a>) -> Parts<'a, Self> {
-        let (items, part_items) = (task.config.games, task.config.part_games);
-        Parts { kind: Self { task }, recipe: recipe(&task), folder: task.output, items, part_items }
-    }
-}
-
-impl PartKind for Games<'_> {
+impl PartKind for GenerateTask<'_> {
     const STAGE: Stage = Stage::Generate;
     /// Little work beside that of the shards.
     const SAMPLING: Sampling = Sampling { unit: "games", per: 100, min: 16, max: 256 };
 
-    type Rows = GamesRows;
+    type Rows = Vec<SelfplayGame>;
     type Proof = ();
 
     fn rows_max(&self, table: &Table, range: &PartRange) -> u64 {
         if table.name == GAMES.name { range.count } else { range.count * GAME_ROWS_MAX }
     }
 
-    fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<GamesRows> {
+    fn read(&self, range: &PartRange, files: &[(Footer, RecordBatch)]) -> Option<Vec<SelfplayGame>> {
         let [(_, games), (_, positions)] = files else { return None };
         let (games, positions) = (GameRow::from_batch(games).ok()?, PositionRow::from_batch(positions).ok()?);
-        (games.len() as u64 == range.count).then_some(GamesRows { games, positions, nodes: 0 })
+        (games.len() as u64 == range.count).then(|| SelfplayGame::of_rows(games, &positions))
     }
 
     /// Games first: the positions say that the part is done.
-    fn write(&self, rows: &GamesRows, files: &mut PartFiles<'_>) -> Result<(), ArtifactError> {
-        files.write(&GAMES, &rows.games)?;
-        files.write(&POSITIONS, &rows.positions)
+    fn write(&self, games: &Vec<SelfplayGame>, files: &mut PartFiles<'_>) -> Result<(), ArtifactError> {
+        files.write(&GAMES, &games.iter().map(|game| game.game.clone()).collect::<Vec<GameRow>>())?;
+        files.write(&POSITIONS, &games.iter().flat_map(|game| &game.positions).copied().collect::<Vec<PositionRow>>())
     }
 
     fn make(
         &self,
         ranges: &[PartRange],
-        sink: &mut Sink<'_, GamesRows>,
+        sink: &mut Sink<'_, Vec<SelfplayGame>>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        let openings = Openings::new(self.task.config, self.task.book)?;
-        let GenerateTask { config, seed, generation, model, .. } = self.task;
+        let openings = Openings::new(self.config, self.book)?;
+        let Self { config, seed, generation, model, .. } = *self;
         let player = || Player::new(config, &openings, seed, generation, &model.model, context.stop);
-        let mut publish = |range: &PartRange, games: Vec<SelfplayGame>| {
-            let mut rows = GamesRows::default();
-            for game in games {
-                rows.nodes += game.nodes;
-                rows.positions.extend(game.positions);
-                rows.games.push(game.game);
-            }
-            sink(range, rows)
-        };
-        make_items((ranges, GAMES_PER_MESSAGE), player, Player::play, &mut publish, context)
+        make_items((ranges, GAMES_PER_MESSAGE), player, Player::play, sink, context)
     }
 
-    fn count(rows: &GamesRows) -> Vec<(&'static str, u64)> {
-        let (games, positions) = (rows.games.len() as u64, rows.positions.len() as u64);
-        vec![("games_played", games), ("positions_written", positions), ("nodes", rows.nodes)]
+    fn count(games: &Vec<SelfplayGame>) -> Vec<(&'static str, u64)> {
+        let positions = games.iter().map(|game| game.positions.len() as u64).sum();
+        let nodes = games.iter().map(|game| game.nodes).sum();
+        vec![("games_played", games.len() as u64), ("positions_written", positions), ("nodes", nodes)]
     }
 
-    fn difference(range: &PartRange, stored: &GamesRows, again: &GamesRows) -> Option<(&'static Table, String)> {
-        let of_range = |row: &&PositionRow| range.ids().contains(&row.game_id);
-        let positions: Vec<PositionRow> = stored.positions.iter().filter(of_range).copied().collect();
-        let stored = stored.games.iter().find(|game| game.game_id == range.first);
-        match (stored, again.games.first()) {
-            (Some(stored), Some(game)) => difference((stored, &positions), (game, &again.positions)),
-            _ => Some((&GAMES, format!("game {} is missing", range.first))),
-        }
+    fn difference(
+        _: &PartRange,
+        stored: &Vec<SelfplayGame>,
+        again: &Vec<SelfplayGame>,
+    ) -> Option<(&'static Table, String)> {
+        again.iter().find_map(|again| difference(stored, again))
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<(), StageError> {

@@ -11,11 +11,24 @@ use std::sync::atomic::AtomicBool;
 
 /// A game with its rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SelfplayGame {
+pub(in crate::pipeline) struct SelfplayGame {
     pub(super) game: GameRow,
     pub(super) positions: Vec<PositionRow>,
-    /// Positions that the searches visited.
+    /// Positions that the searches visited; unknown of a game that was read.
     pub(super) nodes: u64,
+}
+
+impl SelfplayGame {
+    /// The games of a part as its rows have them.
+    pub(super) fn of_rows(games: Vec<GameRow>, positions: &[PositionRow]) -> Vec<Self> {
+        let mut rest = positions;
+        let with_positions = |game: GameRow| {
+            let (positions, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
+            rest = others;
+            Self { game, positions: positions.to_vec(), nodes: 0 }
+        };
+        games.into_iter().map(with_positions).collect()
+    }
 }
 
 /// Plays games, one after another, with one search table.

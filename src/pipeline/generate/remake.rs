@@ -1,11 +1,10 @@
 //! Does a sample of a dataset's work again: whole games from their streams, exact scores by solving.
 
 use super::openings::Openings;
-use super::play::Player;
+use super::play::{Player, SelfplayGame};
 use super::recipe::origin_of;
 use super::task::{ALGORITHM, GenerateConfig, OpeningChoice};
-use crate::artifact::dataset::folder::part_path;
-use crate::artifact::{ArtifactError, ContentHash, Dataset, GAMES, GameRow, Model, POSITIONS, PositionRow, Table};
+use crate::artifact::{ArtifactError, ContentHash, Dataset, GAMES, Model, POSITIONS, Table};
 use crate::engine::Searcher;
 use crate::pipeline::item_sample::ItemSample;
 use crate::pipeline::keys::Checked;
@@ -67,49 +66,39 @@ impl<'a> Remake<'a> {
             return Ok(0);
         }
         let games = self.dataset.game_rows(index)?.unwrap_or_default();
+        let games = SelfplayGame::of_rows(games, &self.dataset.rows(index, context.stop)?);
         let openings = match &self.config.openings {
             // A book is not kept with the games: each begins again with the moves that its row says it took from there.
-            OpeningChoice::Book { .. } => Openings::Played(&games),
+            OpeningChoice::Book { .. } => Openings::Played(games.iter().map(|game| &game.game).collect()),
             _ => Openings::new(&self.config, None)?,
         };
         let mut player =
             Player::new(&self.config, &openings, manifest.seed, manifest.generation, self.model, context.stop);
-        let positions = self.dataset.rows(index, context.stop)?;
-        let mut rest = &positions[..];
         let mut count = 0;
-        for game in &games {
-            let (rows, others) = rest.split_at(usize::from(game.positions).min(rest.len()));
-            rest = others;
-            if wanted.next_if_eq(&game.game_id).is_none() {
-                continue;
+        for id in wanted {
+            if let Some((table, reason)) = difference(&games, &player.play(id)?) {
+                return Err(self.dataset.damaged(table, index, reason).into());
             }
             count += 1;
-            let again = player.play(game.game_id)?;
-            if let Some((table, reason)) = difference((game, rows), (&again.game, &again.positions)) {
-                return Err(ArtifactError::damaged(&part_path(self.dataset.folder(), table, index), reason).into());
-            }
         }
-        let missing = |id| {
-            let path = part_path(self.dataset.folder(), &GAMES, index);
-            ArtifactError::damaged(&path, format!("game {id} is missing")).into()
-        };
-        wanted.next().map_or(Ok(count), |id| Err(missing(id)))
+        Ok(count)
     }
 }
 
-/// How a game and its rows differ from the same game played again: the table and the reason.
-pub(super) fn difference(
-    (game, rows): (&GameRow, &[PositionRow]),
-    (again, again_rows): (&GameRow, &[PositionRow]),
-) -> Option<(&'static Table, String)> {
-    let GameRow { game_id, moves, .. } = game;
-    if game != again {
-        return Some((&GAMES, format!("game {game_id} plays out differently: {moves} and now {}", again.moves)));
+/// How a game among those that are stored differs from the same game played again: the table and the reason.
+pub(super) fn difference(stored: &[SelfplayGame], again: &SelfplayGame) -> Option<(&'static Table, String)> {
+    let id = again.game.game_id;
+    let Some(SelfplayGame { game, positions, .. }) = stored.iter().find(|stored| stored.game.game_id == id) else {
+        return Some((&GAMES, format!("game {id} is missing")));
+    };
+    if *game != again.game {
+        let reason = format!("game {id} plays out differently: {} and now {}", game.moves, again.game.moves);
+        return Some((&GAMES, reason));
     }
-    let reason = match rows.iter().zip(again_rows).find(|(row, again)| row != again) {
-        Some((row, again)) => format!("game {game_id}, ply {}: {row:?} and now {again:?}", row.ply),
-        None if rows.len() != again_rows.len() => {
-            format!("game {game_id} has {} rows and now {}", rows.len(), again_rows.len())
+    let reason = match positions.iter().zip(&again.positions).find(|(row, again)| row != again) {
+        Some((row, again)) => format!("game {id}, ply {}: {row:?} and now {again:?}", row.ply),
+        None if positions.len() != again.positions.len() => {
+            format!("game {id} has {} rows and now {}", positions.len(), again.positions.len())
         }
         None => return None,
     };
@@ -128,7 +117,6 @@ pub fn resolve_part(
     model: &Model,
     context: Context<'_>,
 ) -> Result<u64, StageError> {
-    let path = part_path(dataset.folder(), &POSITIONS, index);
     let mut searcher = Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
     let mut count = 0;
     for (number, row) in (0_u64..).zip(dataset.rows(index, context.stop)?) {
@@ -136,7 +124,7 @@ pub fn resolve_part(
         if row.exact != Some(true) || !belongs(seed, Stream::Remake, &name, share) {
             continue;
         }
-        let damaged = |reason: String| ArtifactError::damaged(&path, format!("row {number}: {reason}"));
+        let damaged = |reason: String| dataset.damaged(&POSITIONS, index, format!("row {number}: {reason}"));
         let position = row.position().map_err(damaged)?;
         count += 1;
         searcher.clear();

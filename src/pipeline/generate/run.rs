@@ -1,11 +1,12 @@
 //! Self-play from beginning to end.
 
 use super::openings::Openings;
-use super::parts::Games;
+use super::parts::selfplay_parts;
 use super::play::Player;
 use super::task::{GenerateReport, GenerateTask};
 use crate::artifact::{FolderLock, Manifest, POSITIONS};
 use crate::pipeline::parts::PartsReport;
+use crate::pipeline::workers::make_until;
 use crate::pipeline::{Context, StageError};
 
 /// Makes the dataset complete: plays the games it lacks, then publishes its manifest.
@@ -14,7 +15,7 @@ use crate::pipeline::{Context, StageError};
 ///
 /// A bad setting, a folder that holds something else, a model that cannot search, or a system error; finished parts stay.
 pub fn generate(task: GenerateTask<'_>, context: Context<'_>) -> Result<GenerateReport, StageError> {
-    let parts = Games::parts(task);
+    let parts = selfplay_parts(task);
     let _lock = FolderLock::take(task.output)?;
     parts.sweep()?;
     if let Some(manifest) = parts.finished()? {
@@ -38,13 +39,7 @@ pub fn play_until(
 ) -> Result<u64, StageError> {
     let openings = Openings::new(task.config, task.book)?;
     let mut player = Player::new(task.config, &openings, task.seed, task.generation, &task.model.model, context.stop);
-    for game in 0..task.config.games {
-        player.play(game)?;
-        if is_enough() {
-            return Ok(game + 1);
-        }
-    }
-    Ok(task.config.games)
+    make_until(task.config.games, |game| player.play(game), is_enough)
 }
 
 fn report(manifest: &Manifest, PartsReport { skipped, made }: &PartsReport) -> GenerateReport {
