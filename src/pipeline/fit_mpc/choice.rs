@@ -1,12 +1,11 @@
 //! Which shallow depths to try at each deep one, and how many: by what they cost and how often they cut.
 
-use super::line::check;
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::Sample;
-use super::task::{SHALLOW_DEPTHS, SHALLOW_FIRST};
-use crate::engine::{Cuts, MpcEntry, MpcLevel, NullWindow, PROBE_MARGIN, STATIC_MARGIN, Score, Stopped};
+use super::task::{PROBES_MAX, SHALLOW_DEPTHS, SHALLOW_FIRST};
+use crate::engine::{Cuts, MpcEntry, MpcLevel, NullWindow, PROBE_MARGIN, STATIC_MARGIN, Score};
+use crate::pipeline::{Context, StageError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
 
 /// The fits of every pair of depths, by range.
 pub(super) type Fits = BTreeMap<Pair, Vec<DepthFit>>;
@@ -41,13 +40,13 @@ pub(super) fn choose(
     fits: &Fits,
     costs: &Costs,
     level: MpcLevel,
-    probes_max: u8,
-    stop: &AtomicBool,
-) -> Result<Vec<DepthFit>, Stopped> {
+    context: Context<'_>,
+) -> Result<Vec<DepthFit>, StageError> {
     let mut chosen = Vec::new();
     let deeps: BTreeSet<Deep> = fits.keys().map(|pair| pair.deep).collect();
     for deep in deeps {
         for (index, &[min, max]) in deep.ranges().iter().enumerate() {
+            context.check()?;
             let candidates: Vec<&DepthFit> =
                 fits.iter().filter(|(pair, _)| pair.deep == deep).map(|(_, fits)| &fits[index]).collect();
             let fits_range = |sample: &&Sample| {
@@ -60,10 +59,9 @@ pub(super) fn choose(
             };
             let shallow = match deep {
                 _ if MET_MIN <= met.len() => {
-                    let judge = Judge { met: &met, by_depth: &costs.by_depth, deep_cost, level, stop };
-                    judge.greedy(&candidates, probes_max)?
+                    Judge { met: &met, by_depth: &costs.by_depth, deep_cost, level }.greedy(&candidates, PROBES_MAX)
                 }
-                Deep::Depth(depth) => source_shallow(depth).into_iter().filter(|_| 0 < probes_max).collect(),
+                Deep::Depth(depth) => source_shallow(depth).into_iter().collect(),
                 // Nothing is known of searches so near to the end.
                 Deep::End => continue,
             };
@@ -80,30 +78,28 @@ struct Judge<'a> {
     by_depth: &'a [u64],
     deep_cost: u64,
     level: MpcLevel,
-    stop: &'a AtomicBool,
 }
 
 impl Judge<'_> {
-    fn greedy(&self, candidates: &[&DepthFit], probes_max: u8) -> Result<Vec<u8>, Stopped> {
+    fn greedy(&self, candidates: &[&DepthFit], probes_max: u8) -> Vec<u8> {
         let mut shallow: Vec<u8> = Vec::new();
-        let mut cost = self.cost(candidates, &shallow)?;
+        let mut cost = self.cost(candidates, &shallow);
         while shallow.len() < usize::from(probes_max) {
             let others =
                 candidates.iter().map(|fit| fit.shallow).filter(|depth| 0 < *depth && !shallow.contains(depth));
             let with = |depth: u8| [shallow.as_slice(), &[depth]].concat();
-            let costs = others.map(|depth| Ok((self.cost(candidates, &with(depth))?, depth)));
-            let costs: Vec<(u64, u8)> = costs.collect::<Result<_, Stopped>>()?;
-            let Some((next, depth)) = costs.into_iter().min() else { break };
+            let costs = others.map(|depth| (self.cost(candidates, &with(depth)), depth));
+            let Some((next, depth)) = costs.min() else { break };
             if cost - cost / GAIN_PARTS < next {
                 break;
             }
             (cost, shallow) = (next, with(depth));
         }
-        Ok(shallow)
+        shallow
     }
 
     /// Nodes that all samples take with the static value and these shallow depths as probes.
-    fn cost(&self, candidates: &[&DepthFit], shallow: &[u8]) -> Result<u64, Stopped> {
+    fn cost(&self, candidates: &[&DepthFit], shallow: &[u8]) -> u64 {
         let wanted = candidates.iter().filter(|fit| fit.shallow == 0 || shallow.contains(&fit.shallow));
         let probes: Vec<(MpcEntry, f64)> = wanted
             .map(|fit| {
@@ -111,7 +107,7 @@ impl Judge<'_> {
                 (entry, entry.margin(self.level))
             })
             .collect();
-        self.met.iter().map(|sample| check(self.stop).map(|()| self.sample_cost(sample, &probes))).sum()
+        self.met.iter().map(|sample| self.sample_cost(sample, &probes)).sum()
     }
 
     /// Nodes of the probes of a search until one cuts, and of the deep search if none does.
@@ -189,8 +185,7 @@ mod tests {
     const DEEP: u64 = 1000;
 
     fn judged<R>(met: &[&Sample], judge: impl Fn(&Judge<'_>) -> R) -> R {
-        let stop = AtomicBool::new(false);
-        judge(&Judge { met, by_depth: &NODES, deep_cost: DEEP, level: MpcLevel::Sigmas(1.0), stop: &stop })
+        judge(&Judge { met, by_depth: &NODES, deep_cost: DEEP, level: MpcLevel::Sigmas(1.0) })
     }
 
     #[test]
@@ -234,7 +229,7 @@ mod tests {
     fn probes_are_added_while_they_save_enough() {
         let fits = [fit(0), fit(1), fit(2), fit(3)];
         let candidates: Vec<&DepthFit> = fits.iter().collect();
-        let chosen = |met: &[&Sample], probes_max| judged(met, |judge| judge.greedy(&candidates, probes_max)).unwrap();
+        let chosen = |met: &[&Sample], probes_max| judged(met, |judge| judge.greedy(&candidates, probes_max));
         // Depth 2 cuts one half of the nodes, depth 3 that half and another quarter.
         let cut = [sample(0, &[0, 0, 1002, 1002]), sample(0, &[0, 0, 0, 1002]), sample(0, &[0, 0, 0, 0])];
         let met = [&cut[0], &cut[0], &cut[1], &cut[2]];

@@ -1,14 +1,14 @@
 //! How often predictions miss on games that they were not fitted to.
 
-use super::line::{Pool, check, fit_pair};
+use super::line::fit_pair;
 use super::metrics::{Deep, DepthFit, HeldOut, Pair};
 use super::sample::Sample;
 use super::sums::rounded;
 use super::task::FOLDS;
-use crate::engine::{Discs, LEVELS, MpcEntry, Score, Stopped};
+use crate::engine::{Discs, LEVELS, MpcEntry, Score};
+use crate::pipeline::{Context, StageError};
 use crate::random::{Stream, belongs};
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
 
 /// A group of predictions: its name, and whether it holds one of the end of the game, from this number of empty squares and from a shallow
 /// value of this size in whole discs.
@@ -63,10 +63,9 @@ pub(super) fn held_out(
     samples: &[Sample],
     seed: u64,
     table: &[DepthFit],
-    stop: &AtomicBool,
-) -> Result<Vec<HeldOut>, Stopped> {
-    let fold = |sample: &Sample| check(stop).map(|()| fold_of(seed, sample.game));
-    let folds = samples.iter().map(fold).collect::<Result<Vec<u32>, Stopped>>()?;
+    context: Context<'_>,
+) -> Result<Vec<HeldOut>, StageError> {
+    let folds: Vec<u32> = samples.iter().map(|sample| fold_of(seed, sample.game)).collect();
     let mut counts: [Counts; GROUPS.len()] = Default::default();
     for fold in 0..FOLDS {
         let of_fold = |is_held_out: bool| -> Vec<&Sample> {
@@ -75,12 +74,12 @@ pub(super) fn held_out(
         };
         let (tried, others) = (of_fold(true), of_fold(false));
         for pair in table.iter().map(DepthFit::pair).collect::<BTreeSet<Pair>>() {
-            let fits = fit_pair(Pool { samples: &others, stop }, pair)?;
+            context.check()?;
+            let fits = fit_pair(&others, pair);
             let is_used =
                 |fit: &&DepthFit| table.iter().any(|used| used.pair() == pair && used.empties_min == fit.empties_min);
             let entries: Vec<MpcEntry> = fits.iter().filter(is_used).flat_map(DepthFit::entries).collect();
             for sample in &tried {
-                check(stop)?;
                 let empties = sample.position.empties();
                 let entry = entries.iter().find(|entry| (entry.empties_min..=entry.empties_max).contains(&empties));
                 let (Some(scores), Some(entry)) = (pair.of(sample), entry) else { continue };

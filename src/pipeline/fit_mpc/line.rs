@@ -3,10 +3,9 @@
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::Sample;
 use super::sums::{Deviation, Line, ScorePair, Tails, rounded};
-use crate::engine::{LEVELS, MpcTable, Score, Stopped};
+use crate::engine::{LEVELS, MpcTable, Score};
 use crate::pipeline::StageError;
 use crate::statistics::point_sums::PointSums;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A range with fewer samples uses the line of all ranges together.
 const SAMPLES_MIN: u64 = 100;
@@ -29,56 +28,31 @@ impl Pair {
     }
 }
 
-/// The samples that a fit may use.
-#[derive(Clone, Copy)]
-pub(super) struct Pool<'s> {
-    pub(super) samples: &'s [&'s Sample],
-    /// Raised when the fit is to stop.
-    pub(super) stop: &'s AtomicBool,
-}
-
-impl Pool<'_> {
-    /// Adds up the scores of a pair in samples of some empty squares.
-    fn sum<S: Default>(&self, pair: Pair, [min, max]: [u8; 2], add: impl Fn(&mut S, ScorePair)) -> Result<S, Stopped> {
-        let mut sum = S::default();
-        for sample in self.samples {
-            check(self.stop)?;
-            let fits = (min..=max).contains(&sample.position.empties());
-            if let Some(scores) = pair.of(sample).filter(|scores| fits && scores.shallow.abs() <= SHALLOW_MAX) {
-                add(&mut sum, scores);
-            }
+/// Adds up the scores of a pair in samples of some empty squares.
+fn sum<S: Default>(samples: &[&Sample], pair: Pair, [min, max]: [u8; 2], add: impl Fn(&mut S, ScorePair)) -> S {
+    let mut sum = S::default();
+    for sample in samples.iter().filter(|sample| (min..=max).contains(&sample.position.empties())) {
+        if let Some(scores) = pair.of(sample).filter(|scores| scores.shallow.abs() <= SHALLOW_MAX) {
+            add(&mut sum, scores);
         }
-        Ok(sum)
     }
-}
-
-/// An error if a fit is to stop.
-#[inline]
-pub(super) fn check(stop: &AtomicBool) -> Result<(), Stopped> {
-    if stop.load(Ordering::Relaxed) { Err(Stopped) } else { Ok(()) }
+    sum
 }
 
 /// The fits of a pair in each of its ranges.
-pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stopped> {
+pub(super) fn fit_pair(samples: &[&Sample], pair: Pair) -> Vec<DepthFit> {
     let ranges = pair.deep.ranges();
     let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.0, scores.deep.0);
-    let sums = ranges.iter().map(|&range| pool.sum(pair, range, add));
-    let sums = sums.collect::<Result<Vec<PointSums>, Stopped>>()?;
+    let sums: Vec<PointSums> = ranges.iter().map(|&range| sum(samples, pair, range, add)).collect();
     let mut all = PointSums::default();
     sums.iter().for_each(|sums| all.merge(sums));
-    let shapes = ranges
-        .iter()
-        .zip(&sums)
-        .map(|(&range, own)| {
-            // Lines, deviations and tails are fitted to the same samples.
-            let (sums, used) = if own.count < SAMPLES_MIN {
-                (&all, [ranges[0][0], ranges[ranges.len() - 1][1]])
-            } else {
-                (own, range)
-            };
-            fit_shape(pool, pair, range, sums, used)
-        })
-        .collect::<Result<Vec<(DepthFit, Tails)>, Stopped>>()?;
+    let shape = |(&range, own): (&[u8; 2], &PointSums)| {
+        // Lines, deviations and tails are fitted to the same samples.
+        let whole = [ranges[0][0], ranges[ranges.len() - 1][1]];
+        let (sums, used) = if own.count < SAMPLES_MIN { (&all, whole) } else { (own, range) };
+        fit_shape(samples, pair, range, sums, used)
+    };
+    let shapes: Vec<(DepthFit, Tails)> = ranges.iter().zip(&sums).map(shape).collect();
     let mut all_tails = Tails::default();
     for ((_, tails), own) in shapes.iter().zip(&sums) {
         if SAMPLES_MIN <= own.count {
@@ -95,26 +69,20 @@ pub(super) fn fit_pair(pool: Pool<'_>, pair: Pair) -> Result<Vec<DepthFit>, Stop
         });
         DepthFit { quantiles, ..fit }
     });
-    Ok(with_quantiles.collect())
+    with_quantiles.collect()
 }
 
 /// Line and deviation in one range, and how far the samples lie from it.
-fn fit_shape(
-    pool: Pool<'_>,
-    pair: Pair,
-    range: [u8; 2],
-    sums: &PointSums,
-    used: [u8; 2],
-) -> Result<(DepthFit, Tails), Stopped> {
+fn fit_shape(samples: &[&Sample], pair: Pair, range: [u8; 2], sums: &PointSums, used: [u8; 2]) -> (DepthFit, Tails) {
     let line = Line::of(sums);
     let rest = |scores: ScorePair| {
         (f64::from(scores.deep.0) - line.slope * f64::from(scores.shallow.0) - f64::from(line.offset.0)).abs()
     };
     let add = |sums: &mut PointSums, scores: ScorePair| sums.add(scores.shallow.abs().0, rest(scores).round() as i32);
-    let deviation = Deviation::of(&pool.sum(pair, used, add)?);
+    let deviation = Deviation::of(&sum(samples, pair, used, add));
     let add = |tails: &mut Tails, scores: ScorePair| tails.add(rest(scores) / deviation.at(scores.shallow));
-    let tails = pool.sum(pair, used, add)?;
-    Ok((DepthFit::new(pair, range, (line, deviation), &tails), tails))
+    let tails = sum(samples, pair, used, add);
+    (DepthFit::new(pair, range, (line, deviation), &tails), tails)
 }
 
 impl DepthFit {
@@ -163,9 +131,8 @@ mod tests {
             end: None,
         };
         let samples = groups.iter().flat_map(|(empties, scores)| scores.iter().map(|scores| sample(*empties, scores)));
-        let (samples, never) = (samples.collect::<Vec<Sample>>(), AtomicBool::new(false));
-        let samples: Vec<&Sample> = samples.iter().collect();
-        fit_pair(Pool { samples: &samples, stop: &never }, Pair { deep: Deep::Depth(1), shallow: 0 }).unwrap()
+        let samples: Vec<Sample> = samples.collect();
+        fit_pair(&samples.iter().collect::<Vec<&Sample>>(), Pair { deep: Deep::Depth(1), shallow: 0 })
     }
 
     #[test]

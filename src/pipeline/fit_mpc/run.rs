@@ -3,23 +3,21 @@
 use super::choice::{Costs, Fits, choose, source_shallow};
 use super::compare::{compare, costs, some_positions};
 use super::held_out::held_out;
-use super::line::{Pool, fit_pair, table_of};
+use super::line::{fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
 use super::parts::sample_parts;
 use super::recipe::step;
 use super::sample::Sample;
 use super::source;
-use super::task::{FitMpcReport, FitMpcTask, Method, PROBES_MAX};
+use super::task::{FitMpcReport, FitMpcTask, Method};
 use crate::artifact::model::document::Origin;
 use crate::artifact::publish::temporary::sweep;
-use crate::artifact::{FolderLock, Model, ModelKind, NEVER, Part, PartRange};
-use crate::engine::Stopped;
+use crate::artifact::{FolderLock, Model, ModelKind, Part, PartRange};
 use crate::pipeline::parts::{PartKind, Parts};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 
 /// Fits a table to a model's searches, unless the registry holds it already.
 ///
@@ -100,32 +98,34 @@ fn fit_source(
 }
 
 fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) -> Result<Fitted, StageError> {
-    let fits = fit_pairs(&samples, task.config.depth_max, context.stop)?;
+    let fits = fit_pairs(&samples, task.config.depth_max, context)?;
     let first = table_of(&first_choice(&fits))?;
     let by_depth = costs(task, &first, &some_positions(task, &samples), context)?;
     let costs = Costs { by_depth, to_end: end_costs(&samples) };
-    let level = task.config.level();
-    let chosen = choose(&samples, &fits, &costs, level, PROBES_MAX, context.stop)?;
-    let held_out = held_out(&samples, task.seed, &chosen, context.stop)?;
+    let chosen = choose(&samples, &fits, &costs, task.config.level(), context)?;
+    let held_out = held_out(&samples, task.seed, &chosen, context)?;
     Ok((chosen, held_out, samples))
 }
 
 /// The fits of samples: the same bits for any order.
 pub fn fit_samples(samples: &[Sample], depth_max: u8) -> Vec<DepthFit> {
-    let fits = fit_pairs(samples, depth_max, &NEVER);
-    fits.expect("nothing stops the fit").into_values().flatten().collect()
+    let all: Vec<&Sample> = samples.iter().collect();
+    pairs_in(samples, depth_max).into_iter().flat_map(|pair| fit_pair(&all, pair)).collect()
 }
 
 /// The fits of every pair of depths, on the threads of the current pool.
-fn fit_pairs(samples: &[Sample], depth_max: u8, stop: &AtomicBool) -> Result<Fits, Stopped> {
-    let pool = Pool { samples: &samples.iter().collect::<Vec<&Sample>>(), stop };
-    let mut pairs: Vec<Pair> = (1..=depth_max)
-        .flat_map(|deep| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow }))
-        .collect();
-    if samples.iter().any(|sample| sample.end.is_some()) {
-        pairs.extend((0..depth_max).map(|shallow| Pair { deep: Deep::End, shallow }));
-    }
-    pairs.into_par_iter().map(|pair| Ok((pair, fit_pair(pool, pair)?))).collect()
+fn fit_pairs(samples: &[Sample], depth_max: u8, context: Context<'_>) -> Result<Fits, StageError> {
+    let all: Vec<&Sample> = samples.iter().collect();
+    let fit = |pair| context.check().map(|()| (pair, fit_pair(&all, pair)));
+    pairs_in(samples, depth_max).into_par_iter().map(fit).collect()
+}
+
+/// The pairs of depths that samples have, in order.
+fn pairs_in(samples: &[Sample], depth_max: u8) -> Vec<Pair> {
+    let of_deep = |deep: u8| (0..deep).map(move |shallow| Pair { deep: Deep::Depth(deep), shallow });
+    let has_end = samples.iter().any(|sample| sample.end.is_some());
+    let of_end = (0..depth_max).filter(|_| has_end).map(|shallow| Pair { deep: Deep::End, shallow });
+    (1..=depth_max).flat_map(of_deep).chain(of_end).collect()
 }
 
 /// Static values and the source's shallow depths: with these the costs of searches are measured.
