@@ -15,6 +15,7 @@ pub mod selective;
 pub mod stage;
 pub mod stage_task;
 pub mod train;
+pub mod version;
 pub mod watcher;
 mod workers;
 

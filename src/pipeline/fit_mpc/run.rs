@@ -35,10 +35,7 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     let samples = parts.as_ref().map(Parts::finished).transpose()?;
     let samples_missing = samples.is_some_and(|manifest| manifest.is_none());
     if let Some(made) = task.registry.made_by(step)?.filter(|_| !samples_missing) {
-        let document = made.document.expect("a version has a document");
-        let metrics = serde_json::from_value(document.origin.metrics)
-            .map_err(|error| StageError::Setting(format!("{} has figures of another form: {error}", made.id)))?;
-        return Ok(FitMpcReport { skipped: true, id: made.id.to_string(), content: made.content, metrics });
+        return FitMpcReport::skipped(made);
     }
     context.check_budget()?;
     let (depths, held_out, samples) = match task.config.method {

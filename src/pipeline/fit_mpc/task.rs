@@ -1,10 +1,11 @@
 //! What fitting MPC statistics is asked to do, and what it reports.
 
 use super::metrics::FitMpcMetrics;
-use crate::artifact::{ContentHash, LoadedModel, Registry};
+use crate::artifact::{LoadedModel, Registry};
 use crate::engine::MpcLevel;
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, PART_ITEMS, Takes, check_parts};
 use crate::pipeline::level::{self, LEVEL};
+use crate::pipeline::version::VersionReport;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -176,14 +177,4 @@ pub struct FitMpcTask<'a> {
 }
 
 /// What the stage did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FitMpcReport {
-    /// Whether the version was there already.
-    pub skipped: bool,
-    /// The version's id.
-    pub id: String,
-    /// The hash of its content.
-    pub content: ContentHash,
-    /// Its figures.
-    pub metrics: FitMpcMetrics,
-}
+pub type FitMpcReport = VersionReport<FitMpcMetrics>;

@@ -28,14 +28,14 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     let step = step(task, &datasets).id;
     if let Some(made) = task.registry.made_by(step)? {
         remove_published(task.registry)?;
-        return skipped(made);
+        return TrainReport::skipped(made);
     }
     continues_vectors(task)?;
     context.check_budget()?;
     let _lock = FolderLock::take_named(task.registry.folder(), Stage::Train.lock())?;
     // Another training of this step may have ended between the look and the lock.
     if let Some(made) = task.registry.made_by(step)? {
-        return skipped(made);
+        return TrainReport::skipped(made);
     }
     sweep(task.registry.folder())?;
     let checkpoint = Checkpoint::new(task, step);
@@ -60,14 +60,6 @@ pub fn train(task: &TrainTask<'_>, context: Context<'_>) -> Result<TrainReport, 
     let id = task.registry.publish(&model, &origin)?.to_string();
     checkpoint.remove()?;
     Ok(TrainReport { skipped: false, id, content: model.content_hash(), metrics })
-}
-
-fn skipped(made: LoadedModel) -> Result<TrainReport, StageError> {
-    let path = made.place_name().join("model.json");
-    let document = made.document.expect("a version has a document");
-    let metrics = serde_json::from_value(document.origin.metrics)
-        .map_err(|error| ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}")))?;
-    Ok(TrainReport { skipped: true, id: made.id.to_string(), content: made.content, metrics })
 }
 
 fn dataset_entry(dataset: &Dataset) -> DatasetEntry {

@@ -1,8 +1,9 @@
 //! What training is asked to do, and what it reports.
 
-use crate::artifact::{ContentHash, LoadedModel, Registry};
+use crate::artifact::{LoadedModel, Registry};
 use crate::engine::{EMPTIES_MAX, PatternSet};
 use crate::pipeline::keys::{Checked, ConfigTable, Key, KeyFault, Takes};
+use crate::pipeline::version::VersionReport;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -418,17 +419,7 @@ fn is_off<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// What the stage did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct TrainReport {
-    /// Whether the version was there already.
-    pub skipped: bool,
-    /// The version's id.
-    pub id: String,
-    /// The hash of its content.
-    pub content: ContentHash,
-    /// Its figures.
-    pub metrics: TrainMetrics,
-}
+pub type TrainReport = VersionReport<TrainMetrics>;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,31 @@
+//! What a stage that makes versions reports of one.
+
+use super::StageError;
+use crate::artifact::{ArtifactError, ContentHash, LoadedModel};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The version that a stage has made, with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct VersionReport<M> {
+    /// Whether the version was there already.
+    pub skipped: bool,
+    /// The version's id.
+    pub id: String,
+    /// The hash of its content.
+    pub content: ContentHash,
+    /// Its figures.
+    pub metrics: M,
+}
+
+impl<M: DeserializeOwned> VersionReport<M> {
+    /// That of a version that was made before.
+    pub(super) fn skipped(made: LoadedModel) -> Result<Self, StageError> {
+        let path = made.place_name().join("model.json");
+        let document = made.document.expect("a version has a document");
+        let metrics = serde_json::from_value(document.origin.metrics).map_err(|error| {
+            ArtifactError::unfit(&path, format!("its figures are not those of this renma: {error}"))
+        })?;
+        Ok(Self { skipped: true, id: made.id.to_string(), content: made.content, metrics })
+    }
+}
