@@ -9,16 +9,14 @@ use crossbeam::channel::{Sender, bounded};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Messages that may wait for the collector; more would only cost memory.
-const WAITING_MESSAGES: usize = 32;
+/// Items that may wait for the collector; more would only cost memory.
+const WAITING_ITEMS: usize = 256;
 
 /// Takes what one worker thread makes to the collector.
 pub(super) struct Outbox<'a, I> {
-    sender: &'a Sender<Vec<I>>,
+    sender: &'a Sender<I>,
     over: &'a AtomicBool,
     context: Context<'a>,
-    message_size: usize,
-    message: Vec<I>,
 }
 
 impl<I> Outbox<'_, I> {
@@ -27,36 +25,28 @@ impl<I> Outbox<'_, I> {
         !self.context.stopped() && !self.over.load(Ordering::Relaxed)
     }
 
-    pub(super) fn send(&mut self, item: I) {
-        self.message.push(item);
-        if self.message_size <= self.message.len() {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
+    pub(super) fn send(&self, item: I) {
         // A collector that has ended says so by the flag, and reports the reason itself.
-        self.sender.send(std::mem::take(&mut self.message)).unwrap_or_default();
+        self.sender.send(item).unwrap_or_default();
     }
 }
 
 /// Runs `work` on every thread, and `collect` on one more, which takes the items in the order in which they come until it
-/// gives `false` or the run is to stop. Items travel in messages of this size.
+/// gives `false` or the run is to stop.
 pub(super) fn on_all_threads<I: Send>(
-    message_size: usize,
-    work: impl Fn(&mut Outbox<'_, I>) + Sync,
+    work: impl Fn(&Outbox<'_, I>) + Sync,
     mut collect: impl FnMut(I) -> Result<bool, StageError> + Send,
     context: Context<'_>,
 ) -> Result<(), StageError> {
     let pool = context.pool()?;
     let over = AtomicBool::new(false);
-    let (sender, receiver) = bounded(WAITING_MESSAGES);
+    let (sender, receiver) = bounded(WAITING_ITEMS);
     let over = &over;
     std::thread::scope(|scope| {
         let collector = std::thread::Builder::new().name("collector".to_owned()).spawn_scoped(scope, move || {
             let mut result = Ok(true);
             // Publishing a part takes a moment: when this call is to stop, waiting items are left to the next one.
-            for item in receiver.into_iter().flatten().take_while(|_| !context.stopped()) {
+            for item in receiver.into_iter().take_while(|_| !context.stopped()) {
                 result = collect(item);
                 if !matches!(result, Ok(true)) {
                     break;
@@ -66,11 +56,7 @@ pub(super) fn on_all_threads<I: Send>(
             result.map(|_| ())
         });
         let collector = collector.map_err(StageError::Thread)?;
-        pool.broadcast(|_| {
-            let mut outbox = Outbox { sender: &sender, over, context, message_size, message: Vec::new() };
-            work(&mut outbox);
-            outbox.flush();
-        });
+        pool.broadcast(|_| work(&Outbox { sender: &sender, over, context }));
         drop(sender);
         collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -94,7 +80,7 @@ pub(super) fn make_until<I>(
 /// Makes the items of ranges on all threads, claimed in order, and hands over those of each range when all are made. A spent
 /// budget ends the work where a range begins.
 pub(super) fn make_items<W, I: Send>(
-    (ranges, message_size): (&[PartRange], usize),
+    ranges: &[PartRange],
     worker: impl Fn() -> W + Sync,
     make: impl Fn(&mut W, u64) -> Result<I, Stopped> + Sync,
     sink: &mut Sink<'_, Vec<I>>,
@@ -110,7 +96,7 @@ pub(super) fn make_items<W, I: Send>(
         }
         (number < end.load(Ordering::Relaxed)).then_some((range, id))
     };
-    let work = |outbox: &mut Outbox<'_, (usize, u64, I)>| {
+    let work = |outbox: &Outbox<'_, (usize, u64, I)>| {
         let mut worker = worker();
         while outbox.is_open() {
             let Some((range, id)) = claim() else { return };
@@ -132,7 +118,7 @@ pub(super) fn make_items<W, I: Send>(
         }
         Ok(true)
     };
-    on_all_threads(message_size, work, collect, context)?;
+    on_all_threads(work, collect, context)?;
     if 0 < missing {
         context.check_budget()?;
         return Err(StageError::Interrupted);

@@ -83,7 +83,7 @@ impl PartKind for FitMpcTask<'_> {
     ) -> Result<(), StageError> {
         let sampler = || Sampler::new(*self, context.stop);
         let mut publish = |range: &PartRange, games: Vec<Vec<Sample>>| sink(range, games.concat());
-        make_items((ranges, 1), sampler, Sampler::samples, &mut publish, context)
+        make_items(ranges, sampler, Sampler::samples, &mut publish, context)
     }
 
     fn count(samples: &Vec<Sample>) -> Vec<(&'static str, u64)> {

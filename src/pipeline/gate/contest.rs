@@ -67,7 +67,7 @@ pub(super) fn contest(
         batches.add(game)?;
         Ok(!batches.over())
     };
-    on_all_threads(1, |outbox| work(task, &schedule, outbox, context), collect, context)?;
+    on_all_threads(|outbox| work(task, &schedule, outbox, context), collect, context)?;
     if batches.over() {
         return Ok(batches.outcome);
     }
@@ -173,12 +173,7 @@ impl Schedule<'_> {
     }
 }
 
-fn work(
-    task: &GateTask<'_>,
-    schedule: &Mutex<Schedule<'_>>,
-    outbox: &mut Outbox<'_, PlayedGame>,
-    context: Context<'_>,
-) {
+fn work(task: &GateTask<'_>, schedule: &Mutex<Schedule<'_>>, outbox: &Outbox<'_, PlayedGame>, context: Context<'_>) {
     let mut players = Players::new(task, context.stop);
     let lock = || schedule.lock().unwrap_or_else(PoisonError::into_inner);
     while outbox.is_open() {

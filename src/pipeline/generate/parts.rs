@@ -17,9 +17,6 @@ use crate::pipeline::workers::make_items;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
 
-/// Games that a thread sends to the writer together: waking the writer costs as much as playing a move.
-const GAMES_PER_MESSAGE: usize = 8;
-
 /// The parts of a task.
 pub(in crate::pipeline) fn selfplay_parts(task: GenerateTask<'_>) -> Parts<'_, GenerateTask<'_>> {
     let (items, part_items) = (task.config.games, task.config.part_games);
@@ -59,7 +56,7 @@ impl PartKind for GenerateTask<'_> {
         let openings = Openings::new(self.config, self.book)?;
         let Self { config, seed, generation, model, .. } = *self;
         let player = || Player::new(config, &openings, seed, generation, &model.model, context.stop);
-        make_items((ranges, GAMES_PER_MESSAGE), player, Player::play, sink, context)
+        make_items(ranges, player, Player::play, sink, context)
     }
 
     fn count(games: &Vec<SelfplayGame>) -> Vec<(&'static str, u64)> {
