@@ -150,19 +150,11 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
 ) -> Result<Judgment, StageError> {
     let (kernel, set) = (KernelChoice::detect(), evaluation.set());
     let count = set.features_per_position();
-    // Before the first training every value is zero.
-    let is_zero = visits.is_none()
-        && evaluation.weights().iter().all(|&weight| weight == 0)
-        && evaluation.vectors().iter().all(|&component| component == 0);
     let judge_block = |block| {
         let (mut block_rows, mut features, mut judgment) = (Vec::new(), Vec::new(), Judgment::new());
         rows.read(block, &(0..=EMPTIES_MAX), &mut block_rows)?;
         for rows in block_rows.chunks(CHUNK_ROWS) {
             context.check()?;
-            if is_zero {
-                rows.iter().for_each(|&row| judgment.add(&row.into(), Score(0)));
-                continue;
-            }
             features.resize(rows.len() * count, 0);
             map_features(kernel, set, rows, set.canonical(), &mut features);
             for (&row, features) in rows.iter().zip(features.chunks_exact(count)) {
