@@ -2,7 +2,7 @@
 
 use super::avoided::Avoided;
 use super::decider::Decider;
-use super::openings::{Candidate, Opening, Openings};
+use super::openings::{Opening, Openings};
 use super::play::Players;
 use super::task::{BATCH_PAIRS, GateTask};
 use crate::artifact::dataset::part_range::PartItems;
@@ -62,7 +62,8 @@ pub(super) fn contest(
     let positions = avoided.positions(task.config.opening_plies, context)?;
     let openings = Openings::new(task, &positions);
     let whole = !batches.decider.as_ref().is_some_and(Decider::is_sequential);
-    let schedule = Mutex::new(Schedule { openings, games: &games, next: 0, whole });
+    let judge = Players::new(task, context.stop);
+    let schedule = Mutex::new(Schedule { openings, judge, games: &games, next: 0, whole });
     let collect = |game| {
         batches.add(game)?;
         Ok(!batches.over())
@@ -136,15 +137,11 @@ impl PlayedBatches<'_, '_> {
     }
 }
 
-/// The next thing to do.
-enum Job {
-    Judge(Candidate),
-    Play(u64, Opening),
-}
-
-/// What is left to do, in order.
+/// What is left to play, in order.
 struct Schedule<'a> {
     openings: Openings<'a>,
+    /// Who judges openings. That takes a moment beside the games that begin with them.
+    judge: Players<'a>,
     games: &'a PartItems<'a>,
     next: u64,
     /// Whether all openings will be needed, and are found before the first game.
@@ -152,41 +149,27 @@ struct Schedule<'a> {
 }
 
 impl Schedule<'_> {
-    /// `None` if there is nothing left to do that can be done; a spent budget ends it where a batch begins.
-    fn next(&mut self, context: Context<'_>) -> Option<Job> {
+    /// `None` if there is nothing left that can be played; a spent budget ends it where a batch begins.
+    fn next(&mut self, context: Context<'_>) -> Option<(u64, Opening)> {
         let ((_, game), (_, last)) = (self.games.get(self.next)?, self.games.get(self.games.count - 1)?);
         if game.is_multiple_of(2 * BATCH_PAIRS) && context.is_ending() {
             return None;
         }
         let wanted = if self.whole { last / 2 + 1 } else { game / 2 + 1 };
-        if (self.openings.found.len() as u64) < wanted {
-            if let Some(candidate) = self.openings.draw(context) {
-                return Some(Job::Judge(candidate));
-            }
-            if self.whole {
-                return None;
-            }
+        if !self.openings.find(wanted as usize, |position| self.judge.balanced(position), context) {
+            return None;
         }
-        let opening = self.openings.found.get((game / 2) as usize)?.clone();
         self.next += 1;
-        Some(Job::Play(game, opening))
+        Some((game, self.openings.found[(game / 2) as usize].clone()))
     }
 }
 
 fn work(task: &GateTask<'_>, schedule: &Mutex<Schedule<'_>>, outbox: &Outbox<'_, PlayedGame>, context: Context<'_>) {
     let mut players = Players::new(task, context.stop);
-    let lock = || schedule.lock().unwrap_or_else(PoisonError::into_inner);
     while outbox.is_open() {
-        let Some(job) = lock().next(context) else { return };
-        match job {
-            Job::Judge(candidate) => {
-                let Ok(balanced) = players.balanced(&candidate) else { return };
-                lock().openings.judge(candidate.number, balanced);
-            }
-            Job::Play(id, opening) => {
-                let Ok(row) = players.play(id, &opening.moves) else { return };
-                outbox.send(PlayedGame { row, openings: opening.counts });
-            }
-        }
+        let next = schedule.lock().unwrap_or_else(PoisonError::into_inner).next(context);
+        let Some((id, opening)) = next else { return };
+        let Ok(row) = players.play(id, &opening.moves) else { return };
+        outbox.send(PlayedGame { row, openings: opening.counts });
     }
 }

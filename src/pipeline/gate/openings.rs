@@ -2,11 +2,10 @@
 
 use super::task::{BALANCE_DISCS, GateTask};
 use crate::artifact::OpeningCounts;
-use crate::engine::{Game, Position, Square, Squares};
+use crate::engine::{Game, Position, Square, Squares, Stopped};
 use crate::pipeline::Context;
 use crate::random::{Stream, stream};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// The search for openings gives up after this many tries in a row without a new position.
 const TRIES_MAX: u32 = 100_000;
@@ -18,37 +17,22 @@ const UNBALANCED_MAX: u32 = 10_000;
 #[derive(Clone, Debug)]
 pub(super) struct Opening {
     /// Its moves.
-    pub(super) moves: Arc<[Square]>,
+    pub(super) moves: Vec<Square>,
     /// What became of all openings drawn up to this one.
     pub(super) counts: OpeningCounts,
 }
 
-/// A new position that may become an opening.
-#[derive(Clone, Debug)]
-pub(super) struct Candidate {
-    /// Its place among the candidates.
-    pub(super) number: usize,
-    /// The position to judge.
-    pub(super) position: Position,
-}
-
 /// The openings of a match in order, as far as they are found; each depends on those before it alone, so that a longer
 /// match begins with the same ones.
-///
-/// Drawing is cheap and happens in turn. Judging takes a search, so candidates are judged by any thread in any order, and
-/// become openings in the order in which they were drawn.
 pub(super) struct Openings<'a> {
     task: GateTask<'a>,
     /// Canonical and ascending.
     avoided: &'a [Position],
     seen: BTreeSet<Position>,
     counts: OpeningCounts,
-    /// All candidates, with what was found about them.
-    candidates: Vec<(Opening, Option<bool>)>,
-    /// How many of these, from the first on, have become openings or were turned down.
-    settled: usize,
+    /// Draws in a row without a new position, and unbalanced positions in a row.
+    tries: u32,
     unbalanced_in_a_row: u32,
-    drawn_out: bool,
     /// By pair.
     pub(super) found: Vec<Opening>,
 }
@@ -60,67 +44,47 @@ impl<'a> Openings<'a> {
             avoided,
             seen: BTreeSet::new(),
             counts: OpeningCounts::default(),
-            candidates: Vec::new(),
-            settled: 0,
+            tries: 0,
             unbalanced_in_a_row: 0,
-            drawn_out: false,
             found: Vec::new(),
         }
     }
 
-    /// Draws until there is a candidate to judge, none is left, or the run is to stop.
-    pub(super) fn draw(&mut self, context: Context<'_>) -> Option<Candidate> {
-        let mut tries = 0;
-        while !self.drawn_out && !self.too_few_balanced() && !context.stopped() {
-            if TRIES_MAX <= tries {
-                self.drawn_out = true;
-                break;
+    /// Draws until this many are found: `false` if there are fewer, or the run is to stop.
+    pub(super) fn find(
+        &mut self,
+        count: usize,
+        mut is_balanced: impl FnMut(Position) -> Result<bool, Stopped>,
+        context: Context<'_>,
+    ) -> bool {
+        while self.found.len() < count {
+            if TRIES_MAX <= self.tries || UNBALANCED_MAX <= self.unbalanced_in_a_row || context.stopped() {
+                return false;
             }
-            tries += 1;
             let game = self.random_game(self.counts.drawn);
-            self.counts.drawn += 1;
             let position = game.to_move().position;
             let canonical = position.canonical();
+            self.counts.drawn += 1;
+            self.tries += 1;
             if !self.seen.insert(canonical) {
                 self.counts.repeated += 1;
-                continue;
-            }
-            if self.avoided.binary_search(&canonical).is_ok() {
+            } else if self.avoided.binary_search(&canonical).is_ok() {
                 self.counts.in_training += 1;
-                continue;
-            }
-            let number = self.candidates.len();
-            self.candidates.push((Opening { moves: game.moves().collect(), counts: self.counts }, None));
-            if !game.is_over() {
-                return Some(Candidate { number, position });
-            }
-            self.judge(number, false);
-        }
-        None
-    }
-
-    /// Records whether a candidate is balanced.
-    pub(super) fn judge(&mut self, number: usize, balanced: bool) {
-        self.candidates[number].1 = Some(balanced);
-        // What was drawn beyond the last look at balance does not count, or it would depend on the threads.
-        while !self.too_few_balanced()
-            && let Some((opening, Some(balanced))) = self.candidates.get(self.settled)
-        {
-            self.settled += 1;
-            if *balanced {
-                // Those before it that were turned down were drawn before it, too.
-                let counts = OpeningCounts { unbalanced: self.counts.unbalanced, ..opening.counts };
-                self.found.push(Opening { counts, ..opening.clone() });
-                self.unbalanced_in_a_row = 0;
             } else {
-                self.counts.unbalanced += 1;
-                self.unbalanced_in_a_row += 1;
+                self.tries = 0;
+                let Ok(balanced) = (if game.is_over() { Ok(false) } else { is_balanced(position) }) else {
+                    return false;
+                };
+                if balanced {
+                    self.found.push(Opening { moves: game.moves().collect(), counts: self.counts });
+                    self.unbalanced_in_a_row = 0;
+                } else {
+                    self.counts.unbalanced += 1;
+                    self.unbalanced_in_a_row += 1;
+                }
             }
         }
-    }
-
-    fn too_few_balanced(&self) -> bool {
-        UNBALANCED_MAX <= self.unbalanced_in_a_row
+        true
     }
 
     /// Why there are too few, with the remedy.
@@ -182,14 +146,11 @@ mod tests {
         let context = context(&never);
         let nothing = Avoided::open(&[]).unwrap().positions(config.opening_plies, context).unwrap();
         let mut openings = Openings::new(&task, &nothing);
-        let balanced = openings.draw(context).unwrap();
-        openings.judge(balanced.number, true);
-        for _ in 0..UNBALANCED_MAX {
-            let candidate = openings.draw(context).unwrap();
-            openings.judge(candidate.number, false);
-        }
+        assert!(openings.find(1, |_| Ok(true), context));
+        assert!(!openings.find(2, |_| Ok(false), context));
         let drawn = openings.counts.drawn;
-        assert!(openings.draw(context).is_none());
+        assert_eq!(openings.counts.unbalanced, u64::from(UNBALANCED_MAX));
+        assert!(!openings.find(2, |_| Ok(true), context));
         assert_eq!((openings.counts.drawn, openings.found.len()), (drawn, 1));
     }
 }

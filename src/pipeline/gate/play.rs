@@ -1,9 +1,8 @@
 //! Gate games: each opening is played once with each color, by the same search with two models.
 
-use super::openings::Candidate;
 use super::task::{BALANCE_DEPTH, BALANCE_DISCS, GateMode, GateTask, TABLE_BITS};
 use crate::artifact::{GateGameRow, LoadedModel};
-use crate::engine::{Depth, Game, Limits, Searcher, Square, Stopped};
+use crate::engine::{Depth, Game, Limits, Position, Searcher, Square, Stopped};
 use crate::pipeline::selective::selective;
 use std::sync::atomic::AtomicBool;
 
@@ -37,14 +36,14 @@ impl<'m> Players<'m> {
     }
 
     /// Whether the mode takes a position as an opening: a sequential test needs one that favors neither side too much.
-    pub(super) fn balanced(&mut self, candidate: &Candidate) -> Result<bool, Stopped> {
+    pub(super) fn balanced(&mut self, position: Position) -> Result<bool, Stopped> {
         if let GateMode::Games {} = self.mode {
             return Ok(true);
         }
         let (searcher, Limits { mpc, selective, .. }) = &mut self.baseline;
         let limits = Limits { mpc: *mpc, selective: *selective, ..Limits::full_width(Depth(BALANCE_DEPTH)) };
         searcher.clear();
-        let result = searcher.search(candidate.position, limits).unless_stopped()?;
+        let result = searcher.search(position, limits).unless_stopped()?;
         Ok(result.score.abs().discs() <= BALANCE_DISCS)
     }
 
