@@ -18,91 +18,79 @@ pub(super) fn some_positions(task: FitMpcTask<'_>, samples: &[Sample]) -> Vec<Po
     samples.iter().map(|sample| sample.position).step_by(stride).take(wanted).collect()
 }
 
-/// Searches positions to the last depth with and without the table.
-pub(super) fn compare(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    positions: &[Position],
-    context: Context<'_>,
-) -> Result<NodesSaved, StageError> {
-    let depth = task.config.depth_max;
-    let full = search_all(task, table, positions, (depth, MpcLevel::FullWidth), context)?;
-    let full_width = nodes_of(&full);
-    let own = task.config.level();
-    let margin = own.percent().map(|_| MpcLevel::Sigmas(task.config.margin()));
-    let named = LEVELS.into_iter().filter_map(MpcLevel::from_percent);
-    let mut levels = Vec::new();
-    for level in named.chain([own]).chain(margin) {
-        let found = search_all(task, table, positions, (depth, level), context)?;
-        let pairs = || full.iter().zip(&found);
-        let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
-        let same = pairs().filter(|(full, found)| full.best_move == found.best_move).count();
-        let count = positions.len().max(1) as f64;
-        levels.push(LevelNodes {
-            level: level.percent(),
-            nodes: nodes_of(&found),
-            rms_difference: rounded(Score::in_discs((squares as f64 / count).sqrt()), 1e5),
-            same_move: rounded(same as f64 / count, 1e5),
-        });
-    }
-    levels.sort_by_key(|found| found.level.is_none().then_some(101).or(found.level));
-    levels.dedup_by_key(|found| found.level);
-    let mut depth_gained = 0;
-    for gained in 1..=DEPTH_GAINED_MAX {
-        let deeper = (depth + gained, task.config.level());
-        let found = search_all(task, table, positions, deeper, context)?;
-        if full_width < nodes_of(&found) {
-            break;
-        }
-        depth_gained = gained;
-    }
-    Ok(NodesSaved { depth, positions: positions.len() as u64, full_width, levels, depth_gained })
+/// Searches of positions with a table.
+pub(super) struct Searches<'a> {
+    pub(super) task: FitMpcTask<'a>,
+    pub(super) table: &'a MpcTable,
+    pub(super) positions: &'a [Position],
+    pub(super) context: Context<'a>,
 }
 
-/// Mean nodes of searches with the table at the level of the config, by depth, at least 1.
-pub(super) fn costs(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    positions: &[Position],
-    context: Context<'_>,
-) -> Result<Vec<u64>, StageError> {
-    let mean = |depth: u8| {
-        let found = search_all(task, table, positions, (depth, task.config.level()), context)?;
-        Ok((nodes_of(&found) / found.len().max(1) as u64).max(1))
-    };
-    (0..=task.config.depth_max).map(mean).collect()
+impl Searches<'_> {
+    /// Searches to the last depth with and without the table.
+    pub(super) fn compare(&self) -> Result<NodesSaved, StageError> {
+        let config = self.task.config;
+        let depth = config.depth_max;
+        let full = self.to_depth(depth, MpcLevel::FullWidth)?;
+        let full_width = nodes_of(&full);
+        let own = config.level();
+        let margin = own.percent().map(|_| MpcLevel::Sigmas(config.margin()));
+        let named = LEVELS.into_iter().filter_map(MpcLevel::from_percent);
+        let mut levels = Vec::new();
+        for level in named.chain([own]).chain(margin) {
+            let found = self.to_depth(depth, level)?;
+            let pairs = || full.iter().zip(&found);
+            let squares: u64 = pairs().map(|(full, found)| u64::from(full.score.abs_diff(found.score)).pow(2)).sum();
+            let same = pairs().filter(|(full, found)| full.best_move == found.best_move).count();
+            let count = self.positions.len().max(1) as f64;
+            levels.push(LevelNodes {
+                level: level.percent(),
+                nodes: nodes_of(&found),
+                rms_difference: rounded(Score::in_discs((squares as f64 / count).sqrt()), 1e5),
+                same_move: rounded(same as f64 / count, 1e5),
+            });
+        }
+        levels.sort_by_key(|found| found.level.is_none().then_some(101).or(found.level));
+        levels.dedup_by_key(|found| found.level);
+        let mut depth_gained = 0;
+        while depth_gained < DEPTH_GAINED_MAX && nodes_of(&self.to_depth(depth + depth_gained + 1, own)?) <= full_width
+        {
+            depth_gained += 1;
+        }
+        Ok(NodesSaved { depth, positions: self.positions.len() as u64, full_width, levels, depth_gained })
+    }
+
+    /// Mean nodes at the level of the config, by depth, at least 1.
+    pub(super) fn costs(&self) -> Result<Vec<u64>, StageError> {
+        let mean = |depth: u8| {
+            let found = self.to_depth(depth, self.task.config.level())?;
+            Ok((nodes_of(&found) / found.len().max(1) as u64).max(1))
+        };
+        (0..=self.task.config.depth_max).map(mean).collect()
+    }
+
+    fn to_depth(&self, depth: u8, mpc: MpcLevel) -> Result<Vec<SearchResult>, StageError> {
+        let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
+        self.each(|searcher, position| searcher.search(position, limits).unless_stopped())
+    }
+
+    /// Searches each position with an empty table, on the threads of the current pool.
+    pub(super) fn each<T: Send>(
+        &self,
+        search: impl Fn(&mut Searcher<'_>, Position) -> Result<T, Stopped> + Sync,
+    ) -> Result<Vec<T>, StageError> {
+        let Self { task, table, positions, context } = self;
+        let (evaluation, table_bits) = (&task.model.model.evaluation, task.config.sampling().table_bits);
+        let new_searcher = || Searcher::new(evaluation, table, table_bits).stopped_by(context.stop);
+        let search = |searcher: &mut Searcher<'_>, &position: &Position| {
+            context.check()?;
+            searcher.clear();
+            Ok(search(searcher, position)?)
+        };
+        positions.par_iter().map_init(new_searcher, search).collect()
+    }
 }
 
 fn nodes_of(found: &[SearchResult]) -> u64 {
     found.iter().map(|found| found.nodes).sum()
-}
-
-fn search_all(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    positions: &[Position],
-    (depth, mpc): (u8, MpcLevel),
-    context: Context<'_>,
-) -> Result<Vec<SearchResult>, StageError> {
-    let limits = Limits { mpc, ..Limits::full_width(Depth(depth)) };
-    let search = |searcher: &mut Searcher<'_>, position| searcher.search(position, limits).unless_stopped();
-    on_each(task, table, positions, search, context)
-}
-
-/// Searches positions on the threads of the current pool, each with an empty table.
-pub(super) fn on_each<T: Send>(
-    task: FitMpcTask<'_>,
-    table: &MpcTable,
-    positions: &[Position],
-    search: impl Fn(&mut Searcher<'_>, Position) -> Result<T, Stopped> + Sync,
-    context: Context<'_>,
-) -> Result<Vec<T>, StageError> {
-    let evaluation = &task.model.model.evaluation;
-    let new_searcher = || Searcher::new(evaluation, table, task.config.sampling().table_bits).stopped_by(context.stop);
-    let search = |searcher: &mut Searcher<'_>, &position: &Position| {
-        context.check()?;
-        searcher.clear();
-        Ok(search(searcher, position)?)
-    };
-    positions.par_iter().map_init(new_searcher, search).collect()
 }

@@ -1,7 +1,7 @@
 //! Fitting MPC statistics from beginning to end.
 
 use super::choice::{Costs, Fits, choose, source_shallow};
-use super::compare::{compare, costs, some_positions};
+use super::compare::{Searches, some_positions};
 use super::held_out::held_out;
 use super::line::{fit_pair, table_of};
 use super::metrics::{Deep, DepthFit, END_RANGES, FitMpcMetrics, HeldOut, Pair};
@@ -47,7 +47,8 @@ pub fn fit_mpc(task: FitMpcTask<'_>, context: Context<'_>) -> Result<FitMpcRepor
     }?;
     let table = table_of(&depths)?;
     let positions = some_positions(task, &samples);
-    let nodes = context.pool()?.install(|| compare(task, &table, &positions, context))?;
+    let searches = Searches { task, table: &table, positions: &positions, context };
+    let nodes = context.pool()?.install(|| searches.compare())?;
     let metrics = FitMpcMetrics { level: task.config.level(), t: task.config.margin(), depths, held_out, nodes };
     let model = Model {
         mpc_samples: metrics.depths.iter().flat_map(|fit| fit.entries().map(|_| fit.samples)).collect(),
@@ -97,7 +98,8 @@ fn fit_source(
 fn fit_line(task: FitMpcTask<'_>, samples: Vec<Sample>, context: Context<'_>) -> Result<Fitted, StageError> {
     let fits = fit_pairs(&samples, task.config.depth_max, context)?;
     let first = table_of(&first_choice(&fits))?;
-    let by_depth = costs(task, &first, &some_positions(task, &samples), context)?;
+    let positions = &some_positions(task, &samples);
+    let by_depth = Searches { task, table: &first, positions, context }.costs()?;
     let costs = Costs { by_depth, to_end: end_costs(&samples) };
     let chosen = choose(&samples, &fits, &costs, task.config.level(), context)?;
     let held_out = held_out(&samples, task.seed, &chosen, context)?;

@@ -1,13 +1,13 @@
 //! The source's form: one difference a depth, each depth fitted with the lower ones in use.
 
 use super::choice::source_shallow;
-use super::compare::on_each;
+use super::compare::Searches;
 use super::line::table_of;
 use super::metrics::{Deep, DepthFit, Pair};
 use super::sample::{Sample, Sampler, Searched};
 use super::sums::{Deviation, Line, Tails, rounded};
 use super::task::FitMpcTask;
-use crate::engine::{DEEP_MAX, Depth, LEVELS, Position, Score, Searcher};
+use crate::engine::{DEEP_MAX, Depth, LEVELS, Position, Score};
 use crate::pipeline::{Context, StageError};
 use crate::statistics::point_sums::PointSums;
 use rayon::prelude::{IntoParallelIterator, ParallelIterator};
@@ -29,8 +29,8 @@ pub(super) fn fit(task: FitMpcTask<'_>, context: Context<'_>) -> Result<(Vec<Dep
     for deep in 0..=task.config.depth_max {
         // A depth without statistics has the same score whether or not the table has its own: the root is not cut.
         let table = table_of(&fits)?;
-        let search = |searcher: &mut Searcher<'_>, position| searcher.score_at_depth(position, Depth(deep), level);
-        let scores = on_each(task, &table, &positions, search, context)?;
+        let searches = Searches { task, table: &table, positions: &positions, context };
+        let scores = searches.each(|searcher, position| searcher.score_at_depth(position, Depth(deep), level))?;
         for (sample, (score, nodes)) in samples.iter_mut().zip(scores) {
             sample.depths.push(Searched { score, nodes });
         }
