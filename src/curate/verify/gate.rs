@@ -21,7 +21,7 @@ pub(super) fn verify(dataset: &Dataset, fast: bool, context: Context<'_>) -> Res
         check_footers(dataset, index, &settings)?;
         Ok(prove_batch(dataset, index, !fast, context.stop)?)
     })?;
-    let (batches, openings): (Vec<_>, Vec<_>) = batches.into_iter().map(|batch| (batch.rows, batch.openings)).unzip();
+    let (batches, openings): (Vec<_>, Vec<_>) = batches.into_iter().unzip();
     if let Some((index, reason)) = repeated_opening(dataset, &openings) {
         return Err(dataset.damaged(&GATE_GAMES, index, reason).into());
     }

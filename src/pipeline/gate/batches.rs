@@ -40,46 +40,45 @@ impl<'a> Batches<'a> {
         let kind = Self { task: *task, avoided, step };
         Ok(Parts { kind, recipe, folder: task.output, items: task.config.games / 2, part_items: BATCH_PAIRS })
     }
+}
 
+impl Parts<'_, Batches<'_>> {
     /// The verdict in the folder, if it is that of this step. One on fewer games than may be played now is not.
-    pub(super) fn verdict(&self, parts: &Parts<'_, Self>) -> Result<Option<VerdictFile>, ArtifactError> {
-        self.check_models()?;
-        let manifest = parts.recipe.manifest_in(parts.folder, parts.items)?;
-        if manifest.is_none() || !exists(&parts.folder.join("verdict.json"))? {
+    pub(super) fn verdict(&self) -> Result<Option<VerdictFile>, ArtifactError> {
+        let found = read_verdict(self.folder);
+        // Without a sound verdict the recipe names the hashes of the models.
+        if let Ok(verdict) = &found {
+            self.check_models(verdict)?;
+        }
+        let manifest = self.recipe.manifest_in(self.folder, self.items)?;
+        if manifest.is_none() || !exists(&self.folder.join("verdict.json"))? {
             return Ok(None);
         }
-        Ok(Some(read_verdict(parts.folder)?).filter(|verdict| verdict.step == self.step.id))
+        Ok(Some(found?).filter(|verdict| verdict.step == self.kind.step.id))
     }
 
     /// Refuses the match of other models by their names, which a recipe does not have.
-    fn check_models(&self) -> Result<(), ArtifactError> {
-        let task = &self.task;
-        // Without a sound verdict the recipe names their hashes.
-        let Ok(verdict) = read_verdict(task.output) else { return Ok(()) };
+    fn check_models(&self, verdict: &VerdictFile) -> Result<(), ArtifactError> {
+        let GateTask { candidate, baseline, .. } = self.kind.task;
         for (role, theirs, ours) in
-            [("candidate", &verdict.candidate, task.candidate), ("baseline", &verdict.baseline, task.baseline)]
+            [("candidate", &verdict.candidate, candidate), ("baseline", &verdict.baseline, baseline)]
         {
             if theirs.content != ours.content {
                 let reason = format!("{role} is {} there and {} here", theirs.id, ours.id);
                 let reason = format!("{reason}\nchoose another --output, or remove the folder");
-                return Err(ArtifactError::conflict(task.output, reason));
+                return Err(ArtifactError::conflict(self.folder, reason));
             }
         }
         Ok(())
     }
 
     /// Refuses a folder with a batch after the last one that is asked for.
-    pub(super) fn check_no_more(
-        &self,
-        parts: &Parts<'_, Self>,
-        batches: usize,
-        stop: &AtomicBool,
-    ) -> Result<(), ArtifactError> {
-        let beyond = part_path(parts.folder, &GATE_GAMES, batches);
+    pub(super) fn check_no_more(&self, stop: &AtomicBool) -> Result<(), ArtifactError> {
+        let beyond = part_path(self.folder, &GATE_GAMES, self.ranges().len());
         match GATE_GAMES.read_unlisted(&beyond, |_| Ok(2 * BATCH_PAIRS), stop) {
             Err(ArtifactError::Missing { .. } | ArtifactError::Damaged { .. }) => Ok(()),
             Err(error) => Err(error),
-            Ok((entry, ..)) => parts.recipe.check_count(parts.folder, parts.items + entry.rows / 2, parts.items),
+            Ok((entry, ..)) => self.recipe.check_count(self.folder, self.items + entry.rows / 2, self.items),
         }
     }
 }
@@ -136,7 +135,7 @@ impl PartKind for Batches<'_> {
     }
 
     fn prove(&self, dataset: &Dataset, index: usize, context: Context<'_>) -> Result<Vec<Position>, StageError> {
-        Ok(prove_batch(dataset, index, true, context.stop)?.openings)
+        Ok(prove_batch(dataset, index, true, context.stop)?.1)
     }
 
     fn contradiction(dataset: &Dataset, openings: &[Vec<Position>]) -> Option<(usize, &'static Table, String)> {
@@ -144,7 +143,7 @@ impl PartKind for Batches<'_> {
     }
 
     fn is_finished(&self, parts: &Parts<'_, Self>) -> Result<bool, StageError> {
-        Ok(self.verdict(parts)?.is_some())
+        Ok(parts.verdict()?.is_some())
     }
 
     /// Looks come in order: the first batch that is missing ends them.

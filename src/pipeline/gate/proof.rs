@@ -5,16 +5,8 @@ use crate::engine::{Discs, Game, Position};
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-/// A batch whose games are sound.
-#[derive(Debug)]
-pub struct SoundBatch {
-    /// Its games.
-    pub rows: Vec<GateGameRow>,
-    /// The position after the opening of each pair, up to symmetry; empty if the games were not replayed.
-    pub openings: Vec<Position>,
-}
-
-/// Reads a batch and proves its pairs; and if `replay`, that each game is legal, over, and ends with its result.
+/// Reads a batch and proves its pairs; and if `replay`, that each game is legal, over, and ends with its result. Returns its games
+/// and the position after the opening of each pair, up to symmetry; no position if the games were not replayed.
 ///
 /// # Errors
 ///
@@ -24,7 +16,7 @@ pub fn prove_batch(
     index: usize,
     replay: bool,
     stop: &AtomicBool,
-) -> Result<SoundBatch, ArtifactError> {
+) -> Result<(Vec<GateGameRow>, Vec<Position>), ArtifactError> {
     let part = &dataset.manifest().parts[index];
     let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, index, stop)?;
     let damaged = |reason: String| dataset.damaged(&GATE_GAMES, index, reason);
@@ -42,7 +34,7 @@ pub fn prove_batch(
             openings.push(opening(&games[0])?);
         }
     }
-    Ok(SoundBatch { rows, openings })
+    Ok((rows, openings))
 }
 
 /// The first batch with an opening that an earlier pair has, and the reason. The openings are those of all batches.

@@ -29,13 +29,13 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     }
     let _lock = FolderLock::take(task.output)?;
     parts.sweep()?;
-    if let Some(verdict) = parts.kind.verdict(&parts)? {
+    if let Some(verdict) = parts.verdict()? {
         return Ok(GateReport { skipped: true, games_played: 0, verdict });
     }
     context.check_budget()?;
     let ranges = parts.ranges();
     let (found, _) = parts.sort(&ranges, |part, rows| (part, rows), context)?;
-    parts.kind.check_no_more(&parts, ranges.len(), context.stop)?;
+    parts.check_no_more(context.stop)?;
     // More games may change a verdict.
     ["verdict.json", "manifest.json"].iter().try_for_each(|name| remove_file(&task.output.join(name)))?;
     let found = found.into_iter().map(|(index, (part, rows))| ((index, part), (index, rows)));
@@ -66,7 +66,7 @@ fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateRe
     if !exists(&path)? {
         return Err(ArtifactError::Missing { path }.into());
     }
-    let Some(verdict) = parts.kind.verdict(parts)? else {
+    let Some(verdict) = parts.verdict()? else {
         let reason = "its verdict is on another number of games\ngive gate.games the value it had";
         return Err(ArtifactError::conflict(&path, reason).into());
     };
