@@ -2,7 +2,8 @@
 
 use super::keys::ConfigTable;
 use super::{fit_mpc, gate, generate, train};
-use crate::artifact::{DatasetKind, LOCK_NAME, Step, Table};
+use crate::artifact::dataset::recipe::Origin;
+use crate::artifact::{DatasetKind, LOCK_NAME, LoadedModel, Step, Table};
 use serde::Serialize;
 use std::fmt;
 
@@ -101,6 +102,24 @@ impl Stage {
     /// One run of the stage: its inputs' contents, its config table and the version of its algorithm.
     pub fn step(self, config: &impl Serialize, inputs: &[(&str, String)]) -> Step {
         Step::new(self.name(), self.facts().algorithm, config, inputs)
+    }
+
+    /// What the manifest of the dataset that it makes says of where the rows come from.
+    ///
+    /// # Panics
+    ///
+    /// If it makes no dataset, or the config has no JSON form, which would be our own mistake.
+    pub fn origin(
+        self,
+        config: &impl Serialize,
+        (seed, generation): (u64, u32),
+        models: &[(&str, &LoadedModel)],
+    ) -> Origin {
+        let Facts { config_table: table, dataset, .. } = self.facts();
+        let (kind, _) = dataset.expect("it makes a dataset");
+        let models = models.iter().map(|(role, model)| ((*role).to_owned(), model.content)).collect();
+        let config = serde_json::to_value(config).expect("a config is plain data");
+        Origin { kind, seed, generation, models, table, config }
     }
 
     /// Whether it makes versions of a model.

@@ -1,11 +1,9 @@
 //! What determines the samples of MPC statistics, except their number, and the step that a fit is.
 
 use super::task::{FitMpcTask, Method};
-use crate::artifact::dataset::recipe::Origin;
 use crate::artifact::step::table_settings;
-use crate::artifact::{DatasetFormat, DatasetKind, Recipe, Step};
+use crate::artifact::{DatasetFormat, Recipe, Step};
 use crate::pipeline::stage::Stage;
-use std::collections::BTreeMap;
 
 /// Rises when the same config would give other samples.
 const SAMPLES_ALGORITHM: u32 = 3;
@@ -24,18 +22,11 @@ pub fn recipe(task: &FitMpcTask<'_>) -> Recipe {
     ];
     // The searches of the source's form depend on the margin, and on all games: each uses the fits before it.
     let is_line = matches!(task.config.method, Method::Line { .. });
-    let config = serde_json::to_value(task.config).expect("a config is plain data");
+    let models = [("searcher", task.model)];
+    let origin = Stage::FitMpc.origin(task.config, (task.seed, task.generation), &models);
     let is_free = |name: &str| is_line && FREE_KEYS.contains(&name);
-    let table = Stage::FitMpc.facts().config_table;
-    settings.extend(table_settings(table, &config).into_iter().filter(|(name, _)| !is_free(name)));
-    let origin = Origin {
-        kind: DatasetKind::Mpc,
-        seed: task.seed,
-        generation: task.generation,
-        models: BTreeMap::from([("searcher".to_owned(), task.model.content)]),
-        table,
-        config,
-    };
+    let table = table_settings(origin.table, &origin.config);
+    settings.extend(table.into_iter().filter(|(name, _)| !is_free(name)));
     Recipe::new(settings, origin)
 }
 

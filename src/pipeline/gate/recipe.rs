@@ -2,9 +2,8 @@
 
 use super::avoided::Avoided;
 use super::task::GateTask;
-use crate::artifact::dataset::recipe::Origin;
 use crate::artifact::step::table_settings;
-use crate::artifact::{ArtifactError, ContentHash, DatasetFormat, DatasetKind, RULES, Recipe, Step};
+use crate::artifact::{ArtifactError, ContentHash, DatasetFormat, RULES, Recipe, Step};
 use crate::pipeline::stage::Stage;
 
 /// The recipe of a gate's games and the step that it is, with these contents of the avoided datasets, ascending.
@@ -18,24 +17,16 @@ pub(super) fn identity(task: &GateTask<'_>, avoided: &[ContentHash]) -> (Recipe,
         ("avoid", if hashes.is_empty() { "nothing".to_owned() } else { hashes.join(" ") }),
     ];
     let step = Stage::Gate.step(task.config, &inputs);
-    let config = serde_json::to_value(task.config).expect("a config is plain data");
+    let models = [("candidate", task.candidate), ("baseline", task.baseline)];
+    let origin = Stage::Gate.origin(task.config, (task.seed, task.generation), &models);
     let mut settings = vec![
         ("format".to_owned(), DatasetFormat::CURRENT.number().to_string()),
         ("algorithm".to_owned(), Stage::Gate.facts().algorithm.to_string()),
         ("rules".to_owned(), RULES.to_owned()),
     ];
-    let table = Stage::Gate.facts().config_table;
-    settings.extend(table_settings(table, &config).into_iter().filter(|(key, _)| key != "gate.games"));
+    let table = table_settings(origin.table, &origin.config);
+    settings.extend(table.into_iter().filter(|(key, _)| key != "gate.games"));
     settings.extend(inputs.map(|(name, value)| (name.to_owned(), value)));
-    let models = [("candidate", task.candidate), ("baseline", task.baseline)];
-    let origin = Origin {
-        kind: DatasetKind::Gate,
-        seed: task.seed,
-        generation: task.generation,
-        models: models.map(|(role, model)| (role.to_owned(), model.content)).into(),
-        table,
-        config,
-    };
     (Recipe::new(settings, origin), step)
 }
 

@@ -2,29 +2,20 @@
 
 use super::task::{ALGORITHM, GenerateTask};
 use crate::artifact::dataset::folder::part_path;
-use crate::artifact::dataset::recipe::{Origin, setting_in};
+use crate::artifact::dataset::recipe::setting_in;
 use crate::artifact::step::{settings_hash, table_settings};
 use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, Manifest, POSITIONS, RULES, Recipe, Settings,
-    Step, Table,
+    ArtifactError, ContentHash, Dataset, DatasetFormat, DatasetKind, POSITIONS, RULES, Recipe, Settings, Step, Table,
 };
 use crate::pipeline::stage::Stage;
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// The recipe of a task's games: the same settings play the same games.
 pub fn recipe(task: &GenerateTask<'_>) -> Recipe {
-    let config = resolved_config(task);
+    let origin =
+        Stage::Generate.origin(&resolved_config(task), (task.seed, task.generation), &[("player", task.model)]);
     let versions = (DatasetFormat::CURRENT, ALGORITHM);
-    let settings = settings(versions, (task.seed, task.generation, Some(task.model.content)), &config);
-    let origin = Origin {
-        kind: DatasetKind::Selfplay,
-        seed: task.seed,
-        generation: task.generation,
-        models: BTreeMap::from([("player".to_owned(), task.model.content)]),
-        table: Stage::Generate.facts().config_table,
-        config,
-    };
+    let settings = settings(versions, (task.seed, task.generation, Some(task.model.content)), &origin.config);
     Recipe::new(settings, origin)
 }
 
@@ -65,12 +56,6 @@ fn settings(
     settings
 }
 
-/// What a manifest says of everything in its recipe, if this version of the algorithm has made it.
-fn settings_by(manifest: &Manifest, algorithm: u32) -> Settings {
-    let player = manifest.models.get("player").copied();
-    settings((manifest.format, algorithm), (manifest.seed, manifest.generation, player), &manifest.config)
-}
-
 /// The algorithm version and the settings behind a dataset of self-play; `None` if it was merged or imported.
 ///
 /// A manifest does not name the version: its recipe is that of one of those there have been.
@@ -83,12 +68,18 @@ pub fn origin_of(dataset: &Dataset) -> Result<Option<(u32, Settings)>, ArtifactE
     if manifest.kind != DatasetKind::Selfplay || !manifest.parents.is_empty() {
         return Ok(None);
     }
-    let by = |algorithm| (algorithm, settings_by(manifest, algorithm));
-    let made = (1..=ALGORITHM).rev().map(by).find(|(_, settings)| settings_hash("recipe", settings) == manifest.recipe);
+    let by = |algorithm| {
+        let player = manifest.models.get("player").copied();
+        settings((manifest.format, algorithm), (manifest.seed, manifest.generation, player), &manifest.config)
+    };
+    let made = (1..=ALGORITHM)
+        .rev()
+        .map(|algorithm| (algorithm, by(algorithm)))
+        .find(|(_, settings)| settings_hash("recipe", settings) == manifest.recipe);
     if made.is_some() {
         return Ok(made);
     }
-    let settings = settings_by(manifest, ALGORITHM);
+    let settings = by(ALGORITHM);
     let footer = Table::read_footer(&part_path(dataset.folder(), &POSITIONS, 0)).unwrap_or_default();
     let differing = settings.iter().find_map(|(name, ours)| {
         let theirs = setting_in(&footer, name).filter(|theirs| *theirs != ours)?;
