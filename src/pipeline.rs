@@ -150,16 +150,9 @@ pub enum StageError {
     Threads(#[from] rayon::ThreadPoolBuildError),
 }
 
-/// False parts that an error names; the others are counted.
-const NAMED_MAX: usize = 5;
-
 fn listed(parts: &[(PathBuf, String)]) -> String {
-    let named = parts.iter().take(NAMED_MAX).map(|(path, reason)| format!("{}: {reason}", path.display()));
-    let mut text = named.collect::<Vec<_>>().join("\n  ");
-    if NAMED_MAX < parts.len() {
-        text += &format!("\n  and {} more parts", parts.len() - NAMED_MAX);
-    }
-    text
+    let named = parts.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
+    named.collect::<Vec<_>>().join("\n  ")
 }
 
 impl StageError {
@@ -204,9 +197,7 @@ impl Context<'_> {
     /// Works on a task of which the observer sees how much is done: of `total` items, `done` before.
     pub fn observe<T>(&self, task: &str, (total, done): (u64, u64), unit: &str, work: impl FnOnce() -> T) -> T {
         self.progress.begin(task, total, unit);
-        if 0 < done {
-            self.progress.resume(done);
-        }
+        self.progress.resume(done);
         let result = work();
         self.progress.end();
         result
