@@ -5,7 +5,7 @@ use super::delta::{Delta, Room, Weights, value};
 use super::rows::TrainingRow;
 use super::slots::{SlotMap, SlotTable};
 use rayon::prelude::{
-    IndexedParallelIterator, IntoParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut,
+    IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator, ParallelSlice, ParallelSliceMut,
 };
 
 /// Rows that a thread takes at a time.
@@ -13,14 +13,6 @@ const CHUNK_ROWS: usize = 256;
 
 /// Bits of a sum of updates that hold their number.
 const COUNT_BITS: u32 = 20;
-
-/// The slots of a pattern with everything that belongs to them.
-struct Share<'a> {
-    table: &'a SlotTable,
-    weights: &'a mut [i32],
-    visits: &'a mut [u32],
-    sums: &'a mut [i64],
-}
 
 /// What a batch does to the weights.
 #[derive(Clone, Copy)]
@@ -60,8 +52,11 @@ impl Weights<'_> {
             // Slots depend on no weight: whoever waits for the others can find those of the next batch.
             rayon::join(
                 || {
-                    let shares = shares(map, weights, counts, sums).into_par_iter();
-                    shares.with_max_len(1).for_each(|share| batch.apply(share));
+                    let (weights, counts) = (by_table(map, weights), by_table(map, counts));
+                    let tables = map.tables.par_iter().zip(weights).zip(counts).zip(by_table(map, sums));
+                    tables.with_max_len(1).for_each(|(((table, weights), counts), sums)| {
+                        batch.apply(table, weights, counts, sums);
+                    });
                 },
                 || find_slots(map, next, next_slots),
             );
@@ -104,38 +99,24 @@ fn find_slots(map: &SlotMap<'_>, rows: &[TrainingRow], slots: &mut Vec<u32>) {
     chunks.for_each(|(slots, rows)| map.write(rows, slots));
 }
 
-/// Weights, visits and sums by table.
-fn shares<'a>(
-    map: &'a SlotMap<'_>,
-    mut weights: &'a mut [i32],
-    mut visits: &'a mut [u32],
-    mut sums: &'a mut [i64],
-) -> Vec<Share<'a>> {
-    let share = |table: &'a SlotTable| {
-        let size = table.slots.len();
-        Share {
-            table,
-            weights: weights.split_off_mut(..size).expect("tables are as large as all weights"),
-            visits: visits.split_off_mut(..size).expect("there are as many visits as weights"),
-            sums: sums.split_off_mut(..size).expect("there are as many sums as weights"),
-        }
-    };
-    map.tables.iter().map(share).collect()
+/// What belongs to slots, by table.
+fn by_table<'a, T>(map: &SlotMap<'_>, mut by_slot: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let mut split = |table: &SlotTable| by_slot.split_off_mut(..table.slots.len()).expect("each slot has one");
+    map.tables.iter().map(&mut split).collect()
 }
 
 impl Batch<'_> {
     /// Adds up the updates of each weight of a table, and moves it.
-    fn apply(&self, share: Share<'_>) {
-        let (size, places) = (share.table.slots.len(), share.table.places.len());
+    fn apply(&self, table: &SlotTable, weights: &mut [i32], visits: &mut [u32], sums: &mut [i64]) {
+        let (size, places) = (table.slots.len(), table.places.len());
         match places {
-            1 => self.add_up::<1>(share.table, share.sums),
-            2 => self.add_up::<2>(share.table, share.sums),
-            4 => self.add_up::<4>(share.table, share.sums),
-            8 => self.add_up::<8>(share.table, share.sums),
+            1 => self.add_up::<1>(table, sums),
+            2 => self.add_up::<2>(table, sums),
+            4 => self.add_up::<4>(table, sums),
+            8 => self.add_up::<8>(table, sums),
             _ => unreachable!("the images of a pattern are 1, 2, 4 or 8"),
         }
-        let begin = share.table.slots.start;
-        let Share { table, weights, visits, sums } = share;
+        let begin = table.slots.start;
         let mut settle = |slot: usize| {
             let sum = std::mem::take(&mut sums[slot]);
             if sum != 0 {
