@@ -257,7 +257,7 @@ impl Learner<'_> {
         let order = Order::new(self.rows, &part.empties, shuffle);
         let check = || self.context.check();
         let read = |group: usize, rows: &mut Vec<TrainingRow>| -> Result<(), StageError> {
-            order.read(self.rows, &part.empties, group, rows, check)?;
+            order.read(group, rows, check)?;
             if let Some(vectors) = frozen {
                 subtract_pairs(self.map, vectors, rows);
             }

@@ -1,6 +1,7 @@
 //! The order in which a part learns its rows.
 
 use super::blocks::{BlockRow, Blocks};
+use super::rows::TrainingRow;
 use crate::pipeline::StageError;
 use crate::random::{RandomStream, Stream, stream};
 use std::convert::Infallible;
@@ -9,8 +10,10 @@ use std::ops::RangeInclusive;
 /// Blocks are read together until they have this many rows, which are then shuffled with each other.
 const GROUP_ROWS: usize = 1 << 17;
 
-/// The order of one epoch: groups of blocks.
-pub(super) struct Order {
+/// The order of one epoch: groups of blocks, of which the rows with these numbers of empty squares are learned.
+pub(super) struct Order<'a> {
+    rows: &'a Blocks<TrainingRow>,
+    empties: &'a RangeInclusive<u8>,
     pub(super) groups: Vec<Vec<usize>>,
     shuffle: Option<Shuffle>,
 }
@@ -34,26 +37,30 @@ impl Shuffle {
     }
 }
 
-impl Order {
+impl<'a> Order<'a> {
     /// Blocks in random order; without `shuffle` in the order of the dataset, one by one.
-    pub(super) fn new<R: BlockRow>(blocks: &Blocks<R>, empties: &RangeInclusive<u8>, shuffle: Option<Shuffle>) -> Self {
-        let mut numbers: Vec<usize> =
-            (0..blocks.block_count()).filter(|&block| 0 < blocks.count(block, empties)).collect();
+    pub(super) fn new(
+        rows: &'a Blocks<TrainingRow>,
+        empties: &'a RangeInclusive<u8>,
+        shuffle: Option<Shuffle>,
+    ) -> Self {
+        let mut numbers: Vec<usize> = (0..rows.block_count()).filter(|&block| 0 < rows.count(block, empties)).collect();
         let Some(random) = shuffle else {
-            return Self { groups: numbers.into_iter().map(|block| vec![block]).collect(), shuffle };
+            let groups = numbers.into_iter().map(|block| vec![block]).collect();
+            return Self { rows, empties, groups, shuffle };
         };
         random.stream(0).shuffle(&mut numbers, || Ok::<(), Infallible>(())).unwrap_or_else(|never| match never {});
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut rows = GROUP_ROWS;
+        let mut count = GROUP_ROWS;
         for block in numbers {
-            if GROUP_ROWS <= rows {
+            if GROUP_ROWS <= count {
                 groups.push(Vec::new());
-                rows = 0;
+                count = 0;
             }
             groups.last_mut().expect("one was just added").push(block);
-            rows += blocks.count(block, empties);
+            count += rows.count(block, empties);
         }
-        Self { groups, shuffle }
+        Self { rows, empties, groups, shuffle }
     }
 
     /// The rows of a group, in the order in which they are learned; none after the last group.
@@ -61,17 +68,15 @@ impl Order {
     /// # Errors
     ///
     /// A system error, or that of `check`.
-    pub(super) fn read<R: BlockRow>(
+    pub(super) fn read(
         &self,
-        blocks: &Blocks<R>,
-        empties: &RangeInclusive<u8>,
         group: usize,
-        rows: &mut Vec<R>,
+        rows: &mut Vec<TrainingRow>,
         check: impl Fn() -> Result<(), StageError>,
     ) -> Result<(), StageError> {
         rows.clear();
         let mut numbers = self.groups.get(group).into_iter().flatten();
-        numbers.try_for_each(|&block| blocks.read(block, empties, rows))?;
+        numbers.try_for_each(|&block| self.rows.read(block, self.empties, rows))?;
         if let Some(random) = self.shuffle {
             return random.stream(group + 1).shuffle(rows, check);
         }
@@ -83,7 +88,6 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows::TrainingRow;
     use super::*;
     use crate::engine::{EMPTIES_MAX, Opponent, Player, Position, Score};
 
@@ -106,7 +110,7 @@ mod tests {
         let order = Order::new(blocks, empties, shuffle);
         let mut group_rows = Vec::new();
         let group = |group| {
-            order.read(blocks, empties, group, &mut group_rows, || Ok(())).unwrap();
+            order.read(group, &mut group_rows, || Ok(())).unwrap();
             group_rows.iter().map(|row| row.target.0).collect()
         };
         (0..order.groups.len()).map(group).collect()
