@@ -82,8 +82,8 @@ impl Judgment {
 
     /// Adds a row that has this value.
     fn add(&mut self, row: &JudgedRow, value: Score) {
-        let labels = [Some(row.target), row.score, row.result, row.score.filter(|_| row.exact)];
-        let by_label = &mut self.sums[usize::from(row.position.empties().min(EMPTIES_MAX))];
+        let labels = [Some(row.row.target), row.score, row.result, row.score.filter(|_| row.exact)];
+        let by_label = &mut self.sums[usize::from(row.as_ref().empties().min(EMPTIES_MAX))];
         for (sums, label) in by_label.iter_mut().zip(labels) {
             let Some(label) = label else { continue };
             let classes = SCORE_CLASSES[..SCORE_CLASSES.len() - 1].iter();
@@ -159,7 +159,7 @@ fn judge_rows<R: BlockRow + Into<JudgedRow>>(
             map_features(kernel, set, rows, set.canonical(), &mut features);
             for (&row, features) in rows.iter().zip(features.chunks_exact(count)) {
                 let row: JudgedRow = row.into();
-                let empties = row.position.empties();
+                let empties = row.as_ref().empties();
                 let value = evaluation.value_of(empties, features.iter().map(|&feature| feature as usize));
                 judgment.add(&row, value);
                 if let Some(visits) = visits {

@@ -34,10 +34,8 @@ const _: () = assert!(size_of::<TrainingRow>() == 24);
 /// A held-out position with everything that its value can be compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgedRow {
-    /// The position, seen by the side to move.
-    pub position: Position,
-    /// What the weights are to predict.
-    pub target: Score,
+    /// The position, and what the weights are to predict.
+    pub row: TrainingRow,
     /// The deep-search score.
     pub score: Option<Score>,
     /// The final disc difference.
@@ -61,8 +59,8 @@ pub struct TrainingSet {
 
 impl From<TrainingRow> for JudgedRow {
     /// A row to learn keeps no label beside its target.
-    fn from(TrainingRow { position, target, .. }: TrainingRow) -> Self {
-        Self { position, target, score: None, result: None, exact: false }
+    fn from(row: TrainingRow) -> Self {
+        Self { row, score: None, result: None, exact: false }
     }
 }
 
@@ -84,7 +82,7 @@ impl AsRef<Position> for TrainingRow {
 
 impl AsRef<Position> for JudgedRow {
     fn as_ref(&self) -> &Position {
-        &self.position
+        &self.row.position
     }
 }
 
@@ -248,13 +246,13 @@ impl PartRows {
                 self.unlabeled += 1;
                 continue;
             };
-            let position = *position;
+            let weight = weight(target, config.weight_scale);
+            let learned = TrainingRow { weight, ..TrainingRow::new(*position, target) };
             if held_out {
                 let (score, result, exact) = (row.score, result(row), row.exact == Some(true));
-                self.validation.push(JudgedRow { position, target, score, result, exact });
+                self.validation.push(JudgedRow { row: learned, score, result, exact });
             } else {
-                let weight = weight(target, config.weight_scale);
-                self.training.push(TrainingRow { weight, ..TrainingRow::new(position, target) });
+                self.training.push(learned);
             }
         }
         for (&share, rows) in curve_shares(config).iter().zip(&mut self.curve) {
@@ -275,19 +273,9 @@ fn game_name(recipe: &str, game_id: u64) -> Vec<u8> {
     [recipe.as_bytes(), &game_id.to_le_bytes()].concat()
 }
 
-fn write_position(position: Position, bytes: &mut Vec<u8>) {
-    bytes.extend(position.player().to_le_bytes());
-    bytes.extend(position.opponent().to_le_bytes());
-}
-
 /// The bytes at a place of a row that this program wrote.
 fn field<const SIZE: usize>(bytes: &[u8], begin: usize) -> [u8; SIZE] {
     *bytes[begin..].first_chunk().expect("a row has its size")
-}
-
-fn read_position(bytes: &[u8]) -> Position {
-    let [player, opponent] = [0, 8].map(|begin| u64::from_le_bytes(field(bytes, begin)));
-    Position::new(Player(player), Opponent(opponent)).expect("a scratch file holds positions")
 }
 
 impl BlockRow for TrainingRow {
@@ -302,15 +290,17 @@ impl BlockRow for TrainingRow {
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
-        write_position(self.position, bytes);
+        bytes.extend(self.position.player().to_le_bytes());
+        bytes.extend(self.position.opponent().to_le_bytes());
         bytes.extend(self.target.0.to_le_bytes());
         bytes.extend(self.weight.to_le_bytes());
         bytes.extend(self.place.to_le_bytes());
     }
 
     fn read(bytes: &[u8]) -> Self {
+        let [player, opponent] = [0, 8].map(|begin| u64::from_le_bytes(field(bytes, begin)));
         Self {
-            position: read_position(bytes),
+            position: Position::new(Player(player), Opponent(opponent)).expect("a scratch file holds positions"),
             target: Score(i32::from_le_bytes(field(bytes, 16))),
             weight: u16::from_le_bytes(field(bytes, 20)),
             place: u16::from_le_bytes(field(bytes, 22)),
@@ -319,23 +309,21 @@ impl BlockRow for TrainingRow {
 }
 
 impl BlockRow for JudgedRow {
-    const SIZE: usize = 29;
+    const SIZE: usize = TrainingRow::SIZE + 9;
 
     fn write(&self, bytes: &mut Vec<u8>) {
-        write_position(self.position, bytes);
+        self.row.write(bytes);
+        bytes.extend(self.score.unwrap_or_default().0.to_le_bytes());
+        bytes.extend(self.result.unwrap_or_default().0.to_le_bytes());
         let flags = [self.score.is_some(), self.result.is_some(), self.exact].map(u8::from);
-        for Score(value) in [self.target, self.score.unwrap_or_default(), self.result.unwrap_or_default()] {
-            bytes.extend(value.to_le_bytes());
-        }
         bytes.push(flags[0] | flags[1] << 1 | flags[2] << 2);
     }
 
     fn read(bytes: &[u8]) -> Self {
-        let [target, score, result] = [16, 20, 24].map(|begin| Score(i32::from_le_bytes(field(bytes, begin))));
-        let flags = bytes[28];
+        let [score, result] = [0, 4].map(|begin| Score(i32::from_le_bytes(field(bytes, TrainingRow::SIZE + begin))));
+        let flags = bytes[TrainingRow::SIZE + 8];
         Self {
-            position: read_position(bytes),
-            target,
+            row: TrainingRow::read(bytes),
             score: (flags & 1 != 0).then_some(score),
             result: (flags & 2 != 0).then_some(result),
             exact: flags & 4 != 0,
@@ -371,7 +359,7 @@ mod tests {
         assert_eq!((bytes.len(), TrainingRow::read(&bytes)), (TrainingRow::SIZE, row));
         for (score, result, exact) in [(None, Some(-3000), false), (Some(-7), None, true), (Some(0), Some(0), true)] {
             let [score, result] = [score, result].map(|score| score.map(Score));
-            let row = JudgedRow { position: Position::START.pass(), target: Score(1), score, result, exact };
+            let row = JudgedRow { row, score, result, exact };
             bytes.clear();
             row.write(&mut bytes);
             assert_eq!((bytes.len(), JudgedRow::read(&bytes)), (JudgedRow::SIZE, row));
