@@ -85,30 +85,25 @@ impl Initial {
     ///
     /// A parent whose vectors have another shape.
     pub(super) fn new(task: &TrainTask<'_>) -> Result<Self, StageError> {
-        Ok(Self { model: initial_model(task), has_vectors: continues_vectors(task)? })
+        let (set, has_vectors) = (&task.features, continues_vectors(task)?);
+        let Some(parent) = inherited(task) else {
+            let evaluation = Evaluation::zero(Arc::clone(set));
+            let visits = vec![0; evaluation.weights().len()];
+            return Ok(Self { model: Model::draft(evaluation, visits), has_vectors });
+        };
+        let theirs = parent.evaluation.set();
+        let (mut weights, mut visits) = (Vec::new(), Vec::new());
+        for phase in 0..set.phase_count() {
+            let empties = phase_empties(set, phase);
+            let begin = theirs.phase((empties.start() + empties.end()) / 2) * set.feature_count();
+            weights.extend_from_slice(&parent.evaluation.weights()[begin..][..set.feature_count()]);
+            visits.extend_from_slice(&parent.visits[begin..][..set.feature_count()]);
+        }
+        let vectors = match theirs.vectors() == set.vectors() {
+            true => parent.evaluation.vectors().to_vec(),
+            false => vec![0; set.component_count()],
+        };
+        let evaluation = Evaluation::with_vectors(Arc::clone(set), weights, vectors);
+        Ok(Self { model: Model::draft(evaluation.expect("the parent's mirrors are equal"), visits), has_vectors })
     }
-}
-
-fn initial_model(task: &TrainTask<'_>) -> Model {
-    let set = &task.features;
-    let Some(parent) = inherited(task) else {
-        let evaluation = Evaluation::zero(Arc::clone(set));
-        let visits = vec![0; evaluation.weights().len()];
-        return Model::draft(evaluation, visits);
-    };
-    let theirs = parent.evaluation.set();
-    let (mut weights, mut visits) = (Vec::new(), Vec::new());
-    for phase in 0..set.phase_count() {
-        let empties = phase_empties(set, phase);
-        let middle = (empties.start() + empties.end()) / 2;
-        let features = theirs.phase(middle) * set.feature_count()..(theirs.phase(middle) + 1) * set.feature_count();
-        weights.extend_from_slice(&parent.evaluation.weights()[features.clone()]);
-        visits.extend_from_slice(&parent.visits[features]);
-    }
-    let vectors = match theirs.vectors() == set.vectors() {
-        true => parent.evaluation.vectors().to_vec(),
-        false => vec![0; set.component_count()],
-    };
-    let evaluation = Evaluation::with_vectors(Arc::clone(set), weights, vectors);
-    Model::draft(evaluation.expect("the parent's mirrors are equal"), visits)
 }
