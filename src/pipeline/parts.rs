@@ -76,8 +76,8 @@ pub trait Shards {
     fn check(&self, seed: u64, context: Context<'_>) -> Result<MadeAgain, StageError>;
 }
 
-/// Takes the rows of a range of items when they are made.
-pub(super) type Sink<'s, R> = dyn FnMut(&PartRange, R) -> Result<(), StageError> + Send + 's;
+/// Takes the rows of a range of items when they are made; says whether it wants more.
+pub(super) type Sink<'s, R> = dyn FnMut(&PartRange, R) -> Result<bool, StageError> + Send + 's;
 
 /// What a check makes again: one of `per`, between `min` and `max`.
 pub(super) struct Sampling {
@@ -263,7 +263,7 @@ impl<K: PartKind> Parts<'_, K> {
             let part = self.publish(range, &rows)?;
             K::count(&rows).into_iter().for_each(|(name, count)| *report.made.entry(name).or_default() += count);
             parts.insert(range.index, keep(part, rows));
-            Ok(())
+            Ok(true)
         };
         let games = |ranges: &[PartRange]| self.recipe.games(ranges.iter().map(|range| range.count).sum());
         let counts = (games(all), games(all) - games(&missing));
@@ -345,7 +345,7 @@ impl<K: PartKind> Shards for Parts<'_, K> {
             if let Some((table, reason)) = K::difference(range, &stored, &again) {
                 false_parts.entry(range.index).or_insert_with(|| (part_path(self.folder, table, range.index), reason));
             }
-            Ok(())
+            Ok(true)
         };
         let games = drawn.iter().map(|range| range.count).sum();
         let make_again = || self.kind.make(&drawn, &mut compare, context);

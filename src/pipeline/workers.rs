@@ -5,62 +5,12 @@ use super::{Context, StageError};
 use crate::artifact::PartRange;
 use crate::artifact::dataset::part_range::PartItems;
 use crate::engine::Stopped;
-use crossbeam::channel::{Sender, bounded};
+use crossbeam::channel::bounded;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Items that may wait for the collector; more would only cost memory.
 const WAITING_ITEMS: usize = 256;
-
-/// Takes what one worker thread makes to the collector.
-pub(super) struct Outbox<'a, I> {
-    sender: &'a Sender<I>,
-    over: &'a AtomicBool,
-    context: Context<'a>,
-}
-
-impl<I> Outbox<'_, I> {
-    /// Whether the collector wants more.
-    pub(super) fn is_open(&self) -> bool {
-        !self.context.stopped() && !self.over.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn send(&self, item: I) {
-        // A collector that has ended says so by the flag, and reports the reason itself.
-        self.sender.send(item).unwrap_or_default();
-    }
-}
-
-/// Runs `work` on every thread, and `collect` on one more, which takes the items in the order in which they come until it
-/// gives `false` or the run is to stop.
-pub(super) fn on_all_threads<I: Send>(
-    work: impl Fn(&Outbox<'_, I>) + Sync,
-    mut collect: impl FnMut(I) -> Result<bool, StageError> + Send,
-    context: Context<'_>,
-) -> Result<(), StageError> {
-    let pool = context.pool()?;
-    let over = AtomicBool::new(false);
-    let (sender, receiver) = bounded(WAITING_ITEMS);
-    let over = &over;
-    std::thread::scope(|scope| {
-        let collector = std::thread::Builder::new().name("collector".to_owned()).spawn_scoped(scope, move || {
-            let mut result = Ok(true);
-            // Publishing a part takes a moment: when this call is to stop, waiting items are left to the next one.
-            for item in receiver.into_iter().take_while(|_| !context.stopped()) {
-                result = collect(item);
-                if !matches!(result, Ok(true)) {
-                    break;
-                }
-            }
-            over.store(true, Ordering::Relaxed);
-            result.map(|_| ())
-        });
-        let collector = collector.map_err(StageError::Thread)?;
-        pool.broadcast(|_| work(&Outbox { sender: &sender, over, context }));
-        drop(sender);
-        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
 
 /// Makes items from the first on until `is_enough`, at least one, and discards them; returns their number.
 pub(super) fn make_until<I>(
@@ -77,8 +27,8 @@ pub(super) fn make_until<I>(
     Ok(items)
 }
 
-/// Makes the items of ranges on all threads, claimed in order, and hands over those of each range when all are made. A spent
-/// budget ends the work where a range begins.
+/// Makes the items of ranges on all threads, claimed in order, and hands over those of each range when all are made, until the
+/// sink wants no more. A spent budget ends the work where a range begins.
 pub(super) fn make_items<W, I: Send>(
     ranges: &[PartRange],
     worker: impl Fn() -> W + Sync,
@@ -86,40 +36,55 @@ pub(super) fn make_items<W, I: Send>(
     sink: &mut Sink<'_, Vec<I>>,
     context: Context<'_>,
 ) -> Result<(), StageError> {
+    let pool = context.pool()?;
     let items = PartItems::new(ranges);
-    let (next, end) = (AtomicU64::new(0), AtomicU64::new(items.count));
+    let (next, end, over) = (AtomicU64::new(0), AtomicU64::new(items.count), AtomicBool::new(false));
     let claim = || {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let (range, id) = items.get(number)?;
         if id == ranges[range].first && context.is_ending() {
             end.fetch_min(number, Ordering::Relaxed);
         }
-        (number < end.load(Ordering::Relaxed)).then_some((range, id))
-    };
-    let work = |outbox: &Outbox<'_, (usize, u64, I)>| {
-        let mut worker = worker();
-        while outbox.is_open() {
-            let Some((range, id)) = claim() else { return };
-            // A stopped worker has not made its item.
-            let Ok(item) = make(&mut worker, id) else { return };
-            outbox.send((range, id, item));
-        }
+        let is_open = !context.stopped() && !over.load(Ordering::Relaxed);
+        (is_open && number < end.load(Ordering::Relaxed)).then_some((range, id))
     };
     let mut waiting: BTreeMap<usize, BTreeMap<u64, I>> = BTreeMap::new();
     let mut missing = ranges.len();
-    let collect = |(range, id, item): (usize, u64, I)| {
+    let mut take = |(range, id, item): (usize, u64, I)| {
         context.progress.advance(1);
         let made = waiting.entry(range).or_default();
         made.insert(id, item);
-        if made.len() as u64 == ranges[range].count {
-            let made = waiting.remove(&range).unwrap_or_default();
-            sink(&ranges[range], made.into_values().collect())?;
-            missing -= 1;
+        if (made.len() as u64) < ranges[range].count {
+            return Ok(true);
         }
-        Ok(true)
+        missing -= 1;
+        let made = waiting.remove(&range).unwrap_or_default();
+        sink(&ranges[range], made.into_values().collect())
     };
-    on_all_threads(work, collect, context)?;
-    if 0 < missing {
+    let (sender, receiver) = bounded(WAITING_ITEMS);
+    let wants_more = std::thread::scope(|scope| {
+        let collect = || {
+            // Publishing a part takes a moment: when this call is to stop, waiting items are left to the next one.
+            let mut results = receiver.into_iter().take_while(|_| !context.stopped()).map(&mut take);
+            let last = results.find(|result| !matches!(result, Ok(true)));
+            over.store(true, Ordering::Relaxed);
+            last.unwrap_or(Ok(true))
+        };
+        let thread = std::thread::Builder::new().name("collector".to_owned());
+        let collector = thread.spawn_scoped(scope, collect).map_err(StageError::Thread)?;
+        pool.broadcast(|_| {
+            let mut worker = worker();
+            while let Some((range, id)) = claim() {
+                // A stopped worker has not made its item.
+                let Ok(item) = make(&mut worker, id) else { return };
+                // A collector that has ended says so by the flag, and reports the reason itself.
+                sender.send((range, id, item)).unwrap_or_default();
+            }
+        });
+        drop(sender);
+        collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    if wants_more && 0 < missing {
         context.check_budget()?;
         return Err(StageError::Interrupted);
     }

@@ -156,7 +156,7 @@ fn samples_of(
         let mut samples = BTreeMap::new();
         let mut keep = |range: &PartRange, rows| {
             samples.insert(range.index, rows);
-            Ok(())
+            Ok(true)
         };
         let ranges = PartRange::all(task.config.games, task.config.part_games);
         let make = || task.make(&ranges, &mut keep, context);

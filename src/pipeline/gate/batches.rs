@@ -1,7 +1,7 @@
 //! Batches: the pairs between two looks at the score, one Parquet part each.
 
 use super::avoided::Avoided;
-use super::contest::{BatchRows, contest, games_of};
+use super::contest::{BatchRows, play_batches};
 use super::decider::Decider;
 use super::proof::{prove_batch, repeated_opening};
 use super::recipe::identity;
@@ -18,7 +18,6 @@ use crate::pipeline::parts::{PartFiles, PartKind, Parts, PartsProgress, Sampling
 use crate::pipeline::stage::Stage;
 use crate::pipeline::{Context, StageError};
 use arrow::array::RecordBatch;
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// The key of a footer with what became of all openings drawn up to the last pair of the file.
@@ -100,7 +99,10 @@ impl PartKind for Batches<'_> {
         let [(footer, rows)] = files else { return None };
         let rows = GateGameRow::from_batch(rows).ok()?;
         let openings = serde_json::from_str(footer.get(OPENINGS_KEY)?).ok()?;
-        rows.iter().map(|row| row.game_id).eq(games_of(range).ids()).then_some(BatchRows { rows, openings })
+        rows.iter()
+            .map(|row| row.game_id)
+            .eq(2 * range.first..2 * range.ids().end)
+            .then_some(BatchRows { rows, openings })
     }
 
     fn write(&self, batch: &BatchRows, files: &mut PartFiles<'_>) -> Result<(), ArtifactError> {
@@ -115,7 +117,7 @@ impl PartKind for Batches<'_> {
         sink: &mut Sink<'_, BatchRows>,
         context: Context<'_>,
     ) -> Result<(), StageError> {
-        contest(&self.task, &self.avoided, None, ranges, BTreeMap::new(), sink, context).map(|_| ())
+        play_batches(&self.task, &self.avoided, (ranges, true), sink, context).map(drop)
     }
 
     fn count(batch: &BatchRows) -> Vec<(&'static str, u64)> {

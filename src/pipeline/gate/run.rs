@@ -42,11 +42,10 @@ pub fn gate(task: GateTask<'_>, context: Context<'_>) -> Result<GateReport, Stag
     let (mut entries, played): (BTreeMap<usize, Part>, BTreeMap<usize, BatchRows>) = found.unzip();
     let mut publish = |range: &PartRange, batch: BatchRows| {
         entries.insert(range.index, parts.publish(range, &batch)?);
-        Ok(())
+        Ok(true)
     };
-    let decider = Decider::new(task.config);
     let games = (task.config.games, played.values().map(|batch| batch.rows.len() as u64).sum());
-    let play = || contest(&task, &parts.kind.avoided, Some(decider), &ranges, played, &mut publish, context);
+    let play = || contest(&task, &parts.kind.avoided, &ranges, played, &mut publish, context);
     let outcome = context.observe(Stage::Gate.name(), games, Stage::Gate.facts().unit, play)?;
     // Machines that share a match play ahead of the look that decides it.
     for range in &ranges[outcome.batches..] {
@@ -80,10 +79,9 @@ fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateRe
         }
         let rows: Vec<GateGameRow> = dataset.read(&GATE_GAMES, range.index, context.stop)?;
         let stored = BatchRows { rows, openings: again.openings };
-        Batches::difference(range, &stored, &again).map_or(Ok(()), |(_, reason)| Err(damaged(range, reason)))
+        Batches::difference(range, &stored, &again).map_or(Ok(true), |(_, reason)| Err(damaged(range, reason)))
     };
-    let decider = Some(Decider::new(task.config));
-    let play = || contest(task, &parts.kind.avoided, decider, &parts.ranges(), BTreeMap::new(), &mut compare, context);
+    let play = || contest(task, &parts.kind.avoided, &parts.ranges(), BTreeMap::new(), &mut compare, context);
     let outcome = context.observe(Stage::Gate.name(), (task.config.games, 0), Stage::Gate.facts().unit, play)?;
     if outcome.batches != dataset.part_count() {
         let reason = format!("{} parts are needed, it lists {}", outcome.batches, dataset.part_count());
@@ -102,7 +100,7 @@ fn remake(parts: &Parts<'_, Batches<'_>>, context: Context<'_>) -> Result<GateRe
 fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part]) -> VerdictFile {
     let Batches { task, step, avoided } = &parts.kind;
     let mut decider = Decider::new(task.config);
-    decider.look(&outcome.rows);
+    decider.look(&outcome.all.rows);
     VerdictFile {
         format: VerdictFormat::CURRENT,
         verdict: decider.verdict(),
@@ -111,10 +109,10 @@ fn verdict_of(parts: &Parts<'_, Batches<'_>>, outcome: &Outcome, entries: &[Part
         candidate: task.candidate.as_reference(),
         baseline: task.baseline.as_reference(),
         pairs_asked: parts.items,
-        pairs_done: outcome.rows.len() as u64 / 2,
-        score: score(&outcome.rows),
+        pairs_done: outcome.all.rows.len() as u64 / 2,
+        score: score(&outcome.all.rows),
         test: decider.test(),
-        openings: outcome.openings,
+        openings: outcome.all.openings,
         avoided: avoided.contents(),
         config: parts.recipe.origin.config.clone(),
     }
