@@ -85,16 +85,17 @@ pub struct RunSteps {
     pub next: u32,
 }
 
-/// What a later stage needs: a value, or the reason why there is none.
-type Input<T> = Result<T, String>;
+/// The state of a stage, and what it passes on once it is done.
+type Found<T> = (StageState, Option<T>);
 
-/// The state of a stage, and what it passes on.
-type Found<T> = (StageState, Input<T>);
-
+/// The stages of a generation, one after another.
 struct Walk<'a> {
     lineage: &'a Lineage<'a>,
     documents: &'a [ModelDocument],
     tasks: GenerationTasks,
+    stages: &'a mut Vec<StageState>,
+    /// Why the next stage has no inputs.
+    blocked: Option<String>,
 }
 
 /// The stages of every generation that has begun and is not closed, and of the next one.
@@ -117,9 +118,11 @@ pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
             stages.extend(recorded(lineage, &documents, generation));
             true
         } else {
-            let walk = Walk { lineage, documents: &documents, tasks: lineage.tasks(generation)? };
+            let blocked = (next < generation).then(|| format!("generation {} is not done", generation - 1));
+            let tasks = lineage.tasks(generation)?;
+            let walk = Walk { lineage, documents: &documents, tasks, stages: &mut stages, blocked };
             let awaits = lineage.verdict(generation).is_some_and(|verdict| lineage.awaits_promotion(verdict));
-            walk.generation(generation <= next, &mut stages)? && (generation <= finished || !awaits)
+            walk.generation()? && (generation <= finished || !awaits)
         };
         if done && next == generation {
             next += 1;
@@ -165,55 +168,47 @@ impl StageState {
 }
 
 impl Walk<'_> {
-    /// The four stages of the generation, and whether all are done. Its player is known once the previous one is done.
-    fn generation(&self, player_known: bool, stages: &mut Vec<StageState>) -> Result<bool, StageError> {
-        let champion = if player_known {
-            Ok(self.load(&self.lineage.player(self.tasks.generation)?)?)
-        } else {
-            Err(format!("generation {} is not done", self.tasks.generation - 1))
+    /// The four stages of the generation; whether all are done. Its player is known once the previous one is done.
+    fn generation(mut self) -> Result<bool, StageError> {
+        let champion = match self.blocked {
+            None => Some(self.load(&self.lineage.player(self.tasks.generation)?)?),
+            Some(_) => None,
         };
-        let champion = champion.as_ref().map_err(String::clone);
-        let (generate, dataset) = self.state(Stage::Generate, champion.clone(), |model| self.generate(model))?;
-        let parent = champion.clone().and_then(|parent| dataset.map(|()| parent));
-        let (train, draft) = self.state(Stage::Train, parent, |parent| self.train(parent))?;
-        let (fit_mpc, candidate) = self.state(Stage::FitMpc, draft, |draft| self.fit_mpc(&draft))?;
-        let players = champion.and_then(|champion| candidate.map(|candidate| (candidate, champion)));
-        let (gate, next) = self.state(Stage::Gate, players, |(candidate, champion)| self.gate(&candidate, champion))?;
-        stages.extend([generate, train, fit_mpc, gate]);
-        Ok(next.is_ok())
+        let champion = champion.as_ref();
+        let dataset = self.stage(Stage::Generate, champion, Self::generate)?;
+        let draft = self.stage(Stage::Train, dataset.and(champion), Self::train)?;
+        let candidate = self.stage(Stage::FitMpc, draft.as_ref(), Self::fit_mpc)?;
+        let verdict = self.stage(Stage::Gate, candidate.as_ref().zip(champion), Self::gate)?;
+        Ok(verdict.is_some())
     }
 
-    /// The state of a stage as far as its inputs are known; if they are not, an earlier result of it is stale.
-    fn state<I, T>(
-        &self,
+    /// Adds a stage as far as its inputs are known; if they are not, an earlier result of it is stale.
+    fn stage<I, T>(
+        &mut self,
         stage: Stage,
-        inputs: Input<I>,
-        find: impl FnOnce(I) -> Result<Found<T>, ArtifactError>,
-    ) -> Result<Found<T>, ArtifactError> {
-        let inputs = match inputs {
-            Ok(inputs) => inputs,
-            Err(why) => {
-                let state = if self.has_result(stage)? { State::Stale } else { State::Missing };
-                return Ok((StageState::new(self.tasks.generation, stage, state, Some(why.clone())), Err(why)));
-            }
+        inputs: Option<I>,
+        find: impl FnOnce(&Self, I) -> Result<Found<T>, ArtifactError>,
+    ) -> Result<Option<T>, ArtifactError> {
+        let generation = self.tasks.generation;
+        let Some(inputs) = inputs else {
+            let has_result =
+                if stage.makes_versions() { self.latest(stage).is_some() } else { self.manifest(stage)?.is_some() };
+            let state = if has_result { State::Stale } else { State::Missing };
+            self.stages.push(StageState::new(generation, stage, state, self.blocked.clone()));
+            return Ok(None);
         };
-        let (mut state, made) = find(inputs)?;
+        let (mut state, made) = find(self, inputs)?;
+        if made.is_none() {
+            self.blocked = Some(format!("{stage} of generation {generation} is {}", state.state.name()));
+        }
         let registry = self.lineage.registry.folder();
         let folder = if stage.makes_versions() { registry.to_owned() } else { self.folder(stage) };
         // A registry's lock does not name its generation: it is the one whose inputs are known and whose result is not.
         if state.state != State::Done && FolderLock::is_held(&folder, stage.lock())? {
             state.state = State::Running;
         }
-        Ok((state, made))
-    }
-
-    /// Whether a stage has once made a result in this generation.
-    fn has_result(&self, stage: Stage) -> Result<bool, ArtifactError> {
-        Ok(match stage {
-            Stage::Generate => self.manifest(stage)?.is_some(),
-            Stage::Train | Stage::FitMpc => self.latest(stage).is_some(),
-            Stage::Gate => self.lineage.verdict(self.tasks.generation).is_some(),
-        })
+        self.stages.push(state);
+        Ok(made)
     }
 
     fn load(&self, player: &Player) -> Result<LoadedModel, ArtifactError> {
@@ -285,13 +280,12 @@ impl Walk<'_> {
         } else if !has_samples {
             state.state = State::Missing;
             state.because = Some(format!("its samples are not in {}", self.folder(Stage::FitMpc).display()));
-            let why = describe(&state);
-            return Ok((state, Err(why)));
+            return Ok((state, None));
         }
         Ok((state, made))
     }
 
-    fn gate(&self, candidate: &LoadedModel, champion: &LoadedModel) -> Result<Found<()>, ArtifactError> {
+    fn gate(&self, (candidate, champion): (&LoadedModel, &LoadedModel)) -> Result<Found<()>, ArtifactError> {
         let task = self.tasks.gate(candidate, champion);
         let step = gate::recipe::step(&task)?;
         let verdict = self.lineage.verdict(self.tasks.generation);
@@ -347,7 +341,7 @@ impl Walk<'_> {
             (None, None) => State::Missing,
         };
         let state = StageState { step: Some(step.id), ..StageState::new(self.tasks.generation, stage, state, because) };
-        let made = made.filter(|_| state.state == State::Done).ok_or_else(|| describe(&state));
+        let made = made.filter(|_| state.state == State::Done);
         (state, made)
     }
 }
@@ -357,9 +351,4 @@ fn settings_of(document: &ModelDocument) -> Settings {
     let mut settings = document.origin.settings();
     settings.extend(document.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
     settings
-}
-
-/// Why the stages after this one are unknown.
-fn describe(state: &StageState) -> String {
-    format!("{} of generation {} is {}", state.stage.name(), state.generation, state.state.name())
 }
