@@ -4,7 +4,6 @@
 pub mod claim;
 pub mod config_entry;
 mod defaults;
-pub mod efficiency;
 pub mod exact_errors;
 pub mod folders;
 pub mod forecast;
@@ -16,7 +15,6 @@ pub mod next;
 pub mod restart;
 pub mod run_json;
 pub mod snapshot;
-pub mod speed;
 pub mod standings;
 pub mod state;
 pub mod status;

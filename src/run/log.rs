@@ -1,8 +1,11 @@
-//! `run.log`: one line per call of a stage, with its times. A side file: no result depends on it.
+//! `run.log`: one line per call of a stage, with its times; how fast self-play was, and how busy the threads were. A side file: no
+//! result depends on it.
 
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{append_line, read_bounded};
+use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -79,6 +82,73 @@ pub fn read_calls(registry: &Path) -> Result<Vec<CallRecord>, ArtifactError> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
+/// The speed of self-play in one generation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlaySpeed {
+    /// The generation.
+    pub generation: u32,
+    /// Seconds of the calls that played its games.
+    pub seconds: f64,
+    /// Games per second.
+    pub games_per_second: f64,
+}
+
+impl PlaySpeed {
+    /// That of a generation with this number of games; `None` if the log does not say when they were finished.
+    pub fn of(calls: &[CallRecord], generation: u32, games: u64) -> Option<Self> {
+        let is_its = |call: &&CallRecord| call.stage == Stage::Generate.name() && call.generation == Some(generation);
+        let calls: Vec<&CallRecord> =
+            calls.iter().filter(is_its).filter(|call| call.outcome != CallOutcome::Skipped).collect();
+        // A generation that was made again has several finished calls: the last finished the games that exist.
+        let mut tries = calls.split_inclusive(|call| call.outcome == CallOutcome::Done);
+        let last = tries.rfind(|calls| calls.last().is_some_and(|call| call.outcome == CallOutcome::Done))?;
+        let seconds: f64 = last.iter().map(|call| call.seconds).sum();
+        (0.0 < seconds).then(|| Self { generation, seconds, games_per_second: games as f64 / seconds })
+    }
+}
+
+/// The processor time of calls that did work, beside the time that their threads had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Efficiency {
+    /// Processor seconds of all threads.
+    pub cpu_seconds: f64,
+    /// Seconds, each as often as the call had threads.
+    pub thread_seconds: f64,
+    /// The first over the second: 1 if every thread was busy all the time.
+    pub efficiency: f64,
+}
+
+/// The efficiency of a run and of each of its stages.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunEfficiency {
+    /// Of all stages.
+    #[serde(flatten)]
+    pub all: Efficiency,
+    /// By stage.
+    pub stages: BTreeMap<String, Efficiency>,
+}
+
+impl Efficiency {
+    fn of(calls: &[&CallRecord]) -> Option<Self> {
+        let cpu_seconds = calls.iter().map(|call| call.cpu_seconds).sum();
+        let threads = |call: &CallRecord| call.threads.unwrap_or(0) as f64;
+        let thread_seconds = calls.iter().map(|call| call.seconds * threads(call)).sum();
+        (0.0 < thread_seconds).then(|| Self { cpu_seconds, thread_seconds, efficiency: cpu_seconds / thread_seconds })
+    }
+}
+
+impl RunEfficiency {
+    /// That of the calls which did work and recorded their threads; `None` if there are none.
+    pub fn of(calls: &[CallRecord]) -> Option<Self> {
+        let worked = |call: &&CallRecord| call.threads.is_some() && call.outcome != CallOutcome::Skipped;
+        let calls: Vec<&CallRecord> = calls.iter().filter(worked).collect();
+        let mut by_stage: BTreeMap<String, Vec<&CallRecord>> = BTreeMap::new();
+        calls.iter().for_each(|call| by_stage.entry(call.stage.clone()).or_default().push(call));
+        let stages = by_stage.into_iter().filter_map(|(stage, calls)| Some((stage, Efficiency::of(&calls)?)));
+        Some(Self { all: Efficiency::of(&calls)?, stages: stages.collect() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +197,49 @@ mod tests {
         assert_eq!(read_calls(folder.path()).unwrap(), expected.map(|(stage, code)| record(stage, code)));
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.lines().all(|line| !line.is_empty()), "{text}");
+    }
+
+    fn call(stage: &str, outcome: CallOutcome, [seconds, cpu_seconds]: [f64; 2], threads: Option<usize>) -> CallRecord {
+        let (stage, id, error) = (stage.to_owned(), None, None);
+        CallRecord { stage, generation: None, outcome, code: 0, began: 0, seconds, cpu_seconds, threads, id, error }
+    }
+
+    #[test]
+    fn the_calls_that_made_the_games_count_and_no_others() {
+        use CallOutcome::{Done, Failed, Skipped, Stopped};
+        let call = |stage: &str, generation, outcome, seconds| CallRecord {
+            generation: Some(generation),
+            ..call(stage, outcome, [seconds, 0.0], Some(2))
+        };
+        let mut calls = vec![
+            call("generate", 1, Done, 50.0), // before a restart
+            call("generate", 1, Stopped, 3.0),
+            call("generate", 2, Done, 70.0),
+            call("train", 1, Done, 90.0),
+            call("generate", 1, Failed, 1.0),
+            call("generate", 1, Done, 6.0),
+            call("generate", 1, Skipped, 0.5),
+        ];
+        let speed = PlaySpeed::of(&calls, 1, 200).unwrap();
+        assert_eq!((speed.generation, speed.seconds, speed.games_per_second), (1, 10.0, 20.0));
+        assert_eq!(PlaySpeed::of(&calls, 3, 200), None);
+        calls.push(call("generate", 1, Stopped, 4.0));
+        assert_eq!(PlaySpeed::of(&calls, 1, 200), Some(speed), "a call that finished nothing since");
+    }
+
+    #[test]
+    fn calls_weigh_by_the_time_of_their_threads() {
+        let calls = [
+            call("generate", CallOutcome::Done, [10.0, 38.0], Some(4)),
+            call("generate", CallOutcome::Stopped, [5.0, 2.0], Some(4)),
+            call("train", CallOutcome::Failed, [10.0, 5.0], Some(1)),
+            call("train", CallOutcome::Skipped, [100.0, 1.0], Some(4)),
+            call("gate", CallOutcome::Done, [100.0, 1.0], None),
+        ];
+        let run = RunEfficiency::of(&calls).unwrap();
+        assert_eq!((run.all.cpu_seconds, run.all.thread_seconds), (45.0, 70.0));
+        let stages: Vec<_> = run.stages.iter().map(|(stage, found)| (stage.as_str(), found.efficiency)).collect();
+        assert_eq!(stages, [("generate", 40.0 / 60.0), ("train", 0.5)]);
+        assert_eq!(RunEfficiency::of(&calls[3..]), None);
     }
 }

@@ -1,7 +1,6 @@
 //! `run.json`: one call of the pipeline for machines. It holds times, so it is not an artifact.
 
-use super::efficiency::RunEfficiency;
-use super::log::{CallRecord, read_calls, utc};
+use super::log::{CallRecord, RunEfficiency, read_calls, utc};
 use super::status::RunStatus;
 use crate::artifact::publish::publish_bytes;
 use crate::artifact::{ArtifactError, FormatVersion};

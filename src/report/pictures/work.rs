@@ -6,7 +6,7 @@ use crate::report::figure::{Figure, absent};
 use crate::report::invocation::Invocation;
 use crate::report::markup::Markup;
 use crate::report::scale::{from_zero, number};
-use crate::run::efficiency::{Efficiency, RunEfficiency};
+use crate::run::log::{Efficiency, RunEfficiency};
 
 pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     if facts.speeds.is_empty() {
