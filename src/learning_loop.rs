@@ -195,7 +195,7 @@ impl Run<'_> {
     /// Makes an accepted candidate champion.
     fn promote(&self, Accepted(candidate, verdict): &Accepted) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
-        let report = self.journal.note("promote", None, work, |report| CallEnd {
+        let report = self.journal.call("promote", None, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
             is_skipped: report.skipped,
             ..CallEnd::default()

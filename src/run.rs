@@ -13,7 +13,6 @@ pub mod log;
 pub mod models;
 pub mod next;
 pub mod restart;
-pub mod run_json;
 pub mod snapshot;
 pub mod standings;
 pub mod state;

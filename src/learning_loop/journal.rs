@@ -2,22 +2,51 @@
 //! them.
 
 use super::RunTask;
-use crate::artifact::ArtifactError;
-use crate::artifact::publish::exists;
+use crate::artifact::publish::{exists, publish_bytes};
+use crate::artifact::{ArtifactError, FormatVersion};
 use crate::exit_code;
 use crate::pipeline::watcher::watched;
 use crate::pipeline::{Context, StageError};
 use crate::report::write_report;
-use crate::run::log::{CallOutcome, CallRecord, append_call};
-use crate::run::run_json::{PipelineCall, RUN_RECORD_NAME, write_record};
+use crate::run::log::{CallOutcome, CallRecord, RUN_RECORD_NAME, RunEfficiency, append_call, read_calls, utc};
 use crate::run::status::RunStatus;
 use crossbeam::channel::{Receiver, RecvTimeoutError};
+use serde::Serialize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often run.json says how far the run is.
 const RECORD_EVERY: Duration = Duration::from_secs(10);
+
+/// The format version of run.json. The page shows it, and the report takes three values from it; no stage reads it.
+type RunFormat = FormatVersion<1>;
+
+#[derive(Debug, Serialize)]
+struct BudgetState {
+    seconds: u64,
+    seconds_left: u64,
+    spent: bool,
+}
+
+/// One call of the pipeline for machines, the content of `run.json`. It holds times, so it is not an artifact.
+#[derive(Debug, Serialize)]
+struct RunRecord<'a> {
+    format: RunFormat,
+    began: String,
+    ended: String,
+    seconds: u64,
+    code: Option<u8>,
+    /// `running`, `accepted`, `rejected`, `inconclusive`, `budget`, `damaged`, `interrupted` or `failed`.
+    outcome: &'static str,
+    budget: Option<BudgetState>,
+    /// The calls of the stages, in order.
+    stages: Vec<CallRecord>,
+    /// How busy their threads were.
+    efficiency: Option<RunEfficiency>,
+    #[serde(flatten)]
+    status: &'a RunStatus,
+}
 
 /// The notes of one call of a run.
 pub(super) struct Journal<'a> {
@@ -79,22 +108,11 @@ impl<'a> Journal<'a> {
     pub(super) fn call<T>(
         &self,
         stage: &'static str,
-        generation: u32,
-        work: impl FnOnce() -> Result<T, StageError>,
-        end: impl FnOnce(&T) -> CallEnd,
-    ) -> Result<T, StageError> {
-        self.report();
-        self.note(stage, Some(generation), work, end)
-    }
-
-    /// Does some work and notes how it ended.
-    pub(super) fn note<T>(
-        &self,
-        stage: &'static str,
         generation: Option<u32>,
         work: impl FnOnce() -> Result<T, StageError>,
         end: impl FnOnce(&T) -> CallEnd,
     ) -> Result<T, StageError> {
+        self.report();
         let host = self.context.host;
         let (began, since, cpu_since) = (host.unix_seconds(), host.seconds(), host.cpu_seconds());
         let result = unless_it_panics(stage, work);
@@ -130,7 +148,6 @@ impl<'a> Journal<'a> {
     fn record(&self, code: Option<u8>) -> Result<(), ArtifactError> {
         let RunTask { config, registry, datasets, budget, .. } = self.task;
         let now = self.context.host.unix_seconds();
-        let call = PipelineCall { began: self.began, now, code, budget };
         // A damaged run has no summary, but the record of the call is needed all the more.
         let mut status = RunStatus::read(config, registry, datasets)
             .unwrap_or_else(|_| RunStatus { run: config.name.clone(), ..RunStatus::default() });
@@ -139,7 +156,26 @@ impl<'a> Journal<'a> {
             // Without the errors on the yardstick, if they cannot be measured now.
             pool.install(|| status.measure(registry)).unwrap_or_default();
         }
-        write_record(registry.folder(), call, &status)
+        let (seconds, calls) = (now.saturating_sub(self.began), read_calls(registry.folder())?);
+        let stages: Vec<CallRecord> = calls.into_iter().filter(|call| self.began <= call.began).collect();
+        let record = RunRecord {
+            format: RunFormat::CURRENT,
+            began: utc(self.began),
+            ended: utc(now),
+            seconds,
+            code,
+            outcome: outcome(code),
+            budget: budget.map(|budget| BudgetState {
+                seconds: budget.as_secs(),
+                seconds_left: budget.as_secs().saturating_sub(seconds),
+                spent: code == Some(exit_code::BUDGET_SPENT),
+            }),
+            efficiency: RunEfficiency::of(&stages),
+            stages,
+            status: &status,
+        };
+        let text = serde_json::to_string_pretty(&record).expect("a record is plain data");
+        publish_bytes(&registry.folder().join(RUN_RECORD_NAME), format!("{text}\n").as_bytes())
     }
 
     /// Draws the run as a page. A page to look at never stops the run.
@@ -149,6 +185,19 @@ impl<'a> Journal<'a> {
             self.context.pool()?.install(page)
         };
         unless_it_panics("report", draw).unwrap_or_default();
+    }
+}
+
+const fn outcome(code: Option<u8>) -> &'static str {
+    let Some(code) = code else { return "running" };
+    match code {
+        exit_code::DONE => "accepted",
+        exit_code::REJECTED => "rejected",
+        exit_code::INCONCLUSIVE => "inconclusive",
+        exit_code::BUDGET_SPENT => "budget",
+        exit_code::BAD_INPUT => "damaged",
+        exit_code::INTERRUPTED => "interrupted",
+        _ => "failed",
     }
 }
 
@@ -168,7 +217,6 @@ mod tests {
     use crate::pipeline::fixtures::Nobody;
     use crate::report::invocation::Invocation;
     use crate::run::lineage::Change;
-    use crate::run::log::read_calls;
     use crate::run::next::Generations;
     use serde_json::Value;
 
@@ -198,7 +246,7 @@ mod tests {
         let journal = Journal::new(&task, context);
         let panics = || -> Result<(), StageError> {
             journal.begin()?;
-            journal.call("train", 3, || panic!("no {} there", "weight"), |()| CallEnd::default())
+            journal.call("train", Some(3), || panic!("no {} there", "weight"), |()| CallEnd::default())
         };
         let error = journal.keep(panics).unwrap_err();
         assert!(error.to_string().contains("train stopped at an error in renma: no weight there"), "{error}");

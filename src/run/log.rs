@@ -12,6 +12,9 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Its name in a registry's folder.
 const RUN_LOG_NAME: &str = "run.log";
 
+/// The name of the record of the last call of the pipeline, beside it.
+pub const RUN_RECORD_NAME: &str = "run.json";
+
 /// A longer log is not read: this is enough for many years.
 const SIZE_MAX: u64 = 256 << 20;
 

@@ -7,7 +7,7 @@ use crate::artifact::publish::{is_link, read_bounded};
 use crate::artifact::{ArtifactError, LoadedModel, Model};
 use crate::play::terminal::level::Level;
 use crate::report::REPORT_NAME;
-use crate::run::run_json::RUN_RECORD_NAME;
+use crate::run::log::RUN_RECORD_NAME;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
