@@ -36,15 +36,11 @@ impl std::str::FromStr for Generations {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |digits: &str| {
-            let sound = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
-            sound.then(|| digits.parse().ok()).flatten()
-        };
         let found = match text.strip_prefix('+') {
-            Some(digits) => number(digits).map(Self::More),
-            None => number(text).map(Self::Last),
+            Some(number) => number.parse().map(Self::More),
+            None => text.parse().map(Self::Last),
         };
-        found.ok_or_else(|| "expected a number of generations, or + and a number".to_owned())
+        found.map_err(|_| "expected a number of generations, or + and a number".to_owned())
     }
 }
 
@@ -89,14 +85,10 @@ impl Lineage<'_> {
         announce: impl Fn(&Loss),
     ) -> Result<Next, StageError> {
         let begun = self.begun_before(change)?;
-        if let Some(from) = self.file.restart {
-            self.restart(from)?;
-        }
-        if let Change::Restart(from) = change {
-            if let Some(loss) = self.loss(from)? {
-                announce(&loss);
-            }
-            self.restart(from)?;
+        if let Some(from) = self.restart_from(change) {
+            let loss = self.loss(from)?;
+            loss.iter().for_each(announce);
+            self.restart(from, loss)?;
         }
         self.take_config(change)?;
         self.write()?;
@@ -120,7 +112,7 @@ impl Lineage<'_> {
         generations: Generations,
     ) -> Result<(Next, Option<Loss>), StageError> {
         let begun = self.begun_before(change)?;
-        let restart = if let Change::Restart(from) = change { Some(from) } else { self.file.restart };
+        let restart = self.restart_from(change);
         let loss = restart.map(|from| self.loss(from)).transpose()?.flatten();
         if let Some(from) = restart {
             self.forget(from, loss.as_ref());
@@ -146,6 +138,12 @@ impl Lineage<'_> {
             return Err(StageError::Setting(format!("{reason}\nrestart from generation {begun} or earlier")));
         }
         Ok(begun)
+    }
+
+    /// Where a restart begins, if one is asked for or was interrupted.
+    fn restart_from(&self, change: Change) -> Option<u32> {
+        let asked = if let Change::Restart(from) = change { Some(from) } else { None };
+        asked.into_iter().chain(self.file.restart).min()
     }
 
     /// The last generation of a call of which `next` is the first.

@@ -72,13 +72,13 @@ impl Lineage<'_> {
         Ok((!loss.folders.is_empty()).then_some(loss))
     }
 
-    /// Removes everything from a generation on: first from the records, so that nothing names what no longer exists.
+    /// Removes everything from a generation on, which is this loss: first from the records, so that nothing names what no longer
+    /// exists.
     ///
     /// # Errors
     ///
     /// A stage at work, or a system error; the next call resumes where this one stopped.
-    pub fn restart(&mut self, from: u32) -> Result<(), StageError> {
-        let loss = self.loss(from)?;
+    pub(super) fn restart(&mut self, from: u32, loss: Option<Loss>) -> Result<(), StageError> {
         check_idle(self.registry, self.datasets)?;
         self.file.restart = Some(from);
         let champions = self.champions.clone();
