@@ -65,13 +65,13 @@ pub fn plan(task: &RunTask<'_>, context: Context<'_>) -> Result<Plan, StageError
     let (next, loss) = lineage.preview_next(task.change, task.generations)?;
     let forecast = forecast(task, context)?;
     forecast.check_disk(task.datasets)?;
-    let commands =
-        if next.generation <= next.last { commands(task, &lineage, &next, loss.is_some())? } else { Vec::new() };
-    let (kept, last) = (next.generation - 1, next.last);
-    let is_done = |state: &&StageState| state.generation == next.generation && state.state == State::Done;
-    // After a restart nothing of the generation is left.
+    let is_done = |state: &StageState| state.generation == next.generation && state.state == State::Done;
+    // After a restart nothing of the generation is left, and what it made is made again under new numbers.
     let states = if loss.is_some() { Vec::new() } else { run_steps(&lineage)?.stages };
-    let done = states.iter().filter(is_done).map(|state| state.stage).collect();
+    let states: Vec<StageState> = states.into_iter().filter(is_done).collect();
+    let commands = if next.generation <= next.last { commands(task, &lineage, &next, &states)? } else { Vec::new() };
+    let (kept, last) = (next.generation - 1, next.last);
+    let done = states.iter().map(|state| state.stage).collect();
     Ok(Plan { run: task.config.name.clone(), kept, last, done, loss, forecast, commands })
 }
 
@@ -94,21 +94,19 @@ pub(super) fn forecast(task: &RunTask<'_>, context: Context<'_>) -> Result<Forec
     forecast
 }
 
-/// The stages of a generation as commands.
+/// The stages of a generation as commands, of which those in `done` are done.
 fn commands(
     task: &RunTask<'_>,
     lineage: &Lineage<'_>,
     next: &Next,
-    is_restart: bool,
+    done: &[StageState],
 ) -> Result<Vec<StageCommand>, StageError> {
     let generation = next.generation;
     let folder = |stage: Stage| quoted(&generation_folder(task.datasets, stage, generation));
     let models = quoted(task.registry.folder());
     let common = format!("{} --models {models}", config_options(task, lineage, generation)?);
     let replace = if next.replace { " --replace" } else { "" };
-    // What a restart removes is made again under new numbers.
-    let made = if is_restart { Vec::new() } else { run_steps(lineage)?.stages };
-    let [draft, candidate] = versions(lineage, generation, &made)?;
+    let [draft, candidate] = versions(lineage, done)?;
     let champion = quoted(Path::new(&next.champion));
     let datasets: Vec<String> = next.tasks.datasets.iter().map(|folder| quoted(folder)).collect();
     let (datasets, gate) = (datasets.join(" "), folder(Stage::Gate));
@@ -146,12 +144,11 @@ fn config_options(task: &RunTask<'_>, lineage: &Lineage<'_>, generation: u32) ->
 }
 
 /// The versions that training and fitting have made in a generation, or will make.
-fn versions(lineage: &Lineage<'_>, generation: u32, made: &[StageState]) -> Result<[String; 2], ArtifactError> {
+fn versions(lineage: &Lineage<'_>, done: &[StageState]) -> Result<[String; 2], ArtifactError> {
     let mut last = lineage.registry.version_last()?.map_or(0, VersionId::number);
     Ok([Stage::Train, Stage::FitMpc].map(|stage| {
-        let is_made =
-            |state: &&StageState| state.generation == generation && state.stage == stage && state.state == State::Done;
-        made.iter().find(is_made).and_then(|state| state.version.clone()).unwrap_or_else(|| {
+        let made = done.iter().find(|state| state.stage == stage);
+        made.and_then(|state| state.version.clone()).unwrap_or_else(|| {
             last += 1;
             VersionId::from_number(last).map_or_else(String::new, |id| id.to_string())
         })
