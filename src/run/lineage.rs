@@ -137,11 +137,7 @@ impl<'a> Lineage<'a> {
     pub fn write(&self) -> Result<(), StageError> {
         let folder = self.registry.folder();
         for entry in &self.file.configs {
-            if entry.names_the_files_of(&self.config) {
-                snapshot::write(folder, &self.config, entry)?;
-            } else {
-                snapshot::refresh(folder, &self.config.name, entry)?;
-            }
+            snapshot::write(folder, &self.config, entry)?;
         }
         let path = folder.join(NAME);
         let known: LineageFile = read_versioned_or_default::<LineageFormat, _>(&path)?;

@@ -19,22 +19,21 @@ pub fn path(registry: &Path, run: &str, from: u32) -> PathBuf {
     in_generation(&registry.join(CONFIG), from).join(format!("{run}.toml"))
 }
 
-/// Writes the snapshot of the config of an entry; files that are already the same are not written.
-pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Result<(), StageError> {
+/// Writes the snapshot of an entry; files that are already the same are not written. The files that the config names are those of
+/// `loaded`, if that is still the entry's config; otherwise an existing snapshot keeps its own.
+pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Result<(), ArtifactError> {
     let path = path(registry, &loaded.name, entry.from);
     let folder = path.parent().unwrap_or(registry);
-    put(&folder.join(FEATURES), features_text(&loaded.features).as_bytes())?;
-    match &loaded.book {
-        Some(book) => put(&folder.join(BOOK), (book.lines().join("\n") + "\n").as_bytes())?,
-        None => remove_file(&folder.join(BOOK))?,
+    if entry.names_the_files_of(loaded) {
+        put(&folder.join(FEATURES), features_text(&loaded.features).as_bytes())?;
+        match &loaded.book {
+            Some(book) => put(&folder.join(BOOK), (book.lines().join("\n") + "\n").as_bytes())?,
+            None => remove_file(&folder.join(BOOK))?,
+        }
+    } else if !exists(&path)? {
+        return Ok(());
     }
-    Ok(put(&path, text(&loaded.name, entry).as_bytes())?)
-}
-
-/// Rewrites the config of a snapshot after a change of keys on which no step depends.
-pub fn refresh(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<(), StageError> {
-    let path = path(registry, run, entry.from);
-    if exists(&path)? { Ok(put(&path, text(run, entry).as_bytes())?) } else { Ok(()) }
+    put(&path, text(&loaded.name, entry).as_bytes())
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
