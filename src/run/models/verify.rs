@@ -50,7 +50,7 @@ pub fn verify_registry(models: &Path, datasets: &Path, context: &Context<'_>) ->
     check_champions(models, &documents)?;
     for document in &documents {
         let path = registry.folder_of(document.id).join("model.json");
-        document.origin.parent.iter().try_for_each(|parent| check_player(&path, "parent", parent, &documents))?;
+        document.origin.parent.iter().try_for_each(|parent| check_version(&path, parent, &documents, false))?;
     }
     let gates = gates(datasets)?;
     gates.iter().try_for_each(|gate| verify_gate(gate, &documents))?;
@@ -71,52 +71,34 @@ pub fn verify_registry(models: &Path, datasets: &Path, context: &Context<'_>) ->
 fn check_champions(models: &Path, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
     let path = models.join("champion.json");
     for promotion in ChampionFile::read(models)?.history {
-        check_exists(&path, promotion.id, promotion.content, documents)?;
+        let named = ModelReference { id: ModelName::Version(promotion.id), content: promotion.content };
+        check_version(&path, &named, documents, true)?;
     }
     let player = ClosedFile::read(models)?.champion;
-    match player.as_ref().and_then(|player| Some((player.id.version()?, player.content))) {
-        Some((id, content)) => check_exists(&ClosedFile::path(models), id, content, documents),
-        None => Ok(()),
-    }
+    player.map_or(Ok(()), |player| check_version(&ClosedFile::path(models), &player, documents, true))
 }
 
-fn check_exists(
+/// A version that a file names must have the content given there, if it still exists, which it must if it `is_needed`.
+fn check_version(
     path: &Path,
-    id: VersionId,
-    content: ContentHash,
+    named: &ModelReference,
     documents: &[ModelDocument],
+    is_needed: bool,
 ) -> Result<(), ArtifactError> {
-    match documents.iter().find(|document| document.id == id) {
-        None => Err(ArtifactError::damaged(path, format!("it names {id}, which is gone"))),
-        Some(document) if document.content != content => {
-            Err(ArtifactError::damaged(path, format!("it names {id} with another content than that version has")))
-        }
-        Some(_) => Ok(()),
-    }
-}
-
-/// A version that a file names must have the content given there, if it still exists.
-fn check_player(
-    path: &Path,
-    role: &str,
-    player: &ModelReference,
-    documents: &[ModelDocument],
-) -> Result<(), ArtifactError> {
-    let named = documents.iter().find(|document| ModelName::Version(document.id) == player.id);
-    match named {
-        Some(document) if document.content != player.content => {
-            let reason = format!("its {role} {} has another content than the version of that name", player.id);
-            Err(ArtifactError::damaged(path, reason))
-        }
-        _ => Ok(()),
-    }
+    let ModelReference { id, content } = named;
+    let reason = match documents.iter().find(|document| ModelName::Version(document.id) == *id) {
+        None if is_needed && id.version().is_some() => ", which is gone",
+        Some(document) if document.content != *content => " with another content than that version has",
+        _ => return Ok(()),
+    };
+    Err(ArtifactError::damaged(path, format!("it names {id}{reason}")))
 }
 
 fn verify_gate(gate: &RunGate, documents: &[ModelDocument]) -> Result<(), ArtifactError> {
     let path = gate.folder.join("verdict.json");
     let verdict = &gate.verdict;
-    for (role, player) in [("candidate", &verdict.candidate), ("baseline", &verdict.baseline)] {
-        check_player(&path, role, player, documents)?;
+    for player in [&verdict.candidate, &verdict.baseline] {
+        check_version(&path, player, documents, false)?;
     }
     let manifest = Manifest::read(&gate.folder, DatasetKind::Gate)?;
     let mut games = 0;
