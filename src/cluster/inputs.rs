@@ -40,19 +40,8 @@ impl PlannedModel {
 
     /// Loads the model for the plan in the file `path`.
     pub(super) fn load(&self, path: &Path) -> Result<LoadedModel, ArtifactError> {
-        let Self { name, content } = self;
-        let model = load_model(name, Path::new("")).map_err(|error| match error {
-            ArtifactError::Missing { .. } => {
-                is_gone(path, &format!("its model {name} ({}) does not exist", content.short()))
-            }
-            error => error,
-        })?;
-        if model.content != *content {
-            let (found, wanted) = (model.content.short(), content.short());
-            let reason = format!("{name} is model {found} now, the plan was made for {wanted}");
-            return Err(ArtifactError::unfit(path, format!("{reason}\nput that model back, or make the plan again")));
-        }
-        Ok(model)
+        let model = load_model(&self.name, Path::new(""));
+        checked(model, path, ("model", &self.name, self.content), |model| model.content)
     }
 }
 
@@ -64,23 +53,33 @@ impl PlannedDataset {
 
     /// Checks that the folder still has the dataset, for the plan in the file `path`.
     pub(super) fn check(&self, path: &Path) -> Result<(), ArtifactError> {
-        let name = self.folder.display();
-        let manifest = Manifest::read_any(&self.folder).map_err(|error| match error {
-            ArtifactError::Missing { .. } => is_gone(path, &format!("its dataset {name} does not exist")),
-            error => error,
-        })?;
-        if manifest.content != self.content {
-            let (found, wanted) = (manifest.content.short(), self.content.short());
-            let reason = format!("{name} has content {found} now, the plan was made for {wanted}");
-            return Err(ArtifactError::unfit(path, format!("{reason}\nput it back, or make the plan again")));
-        }
-        Ok(())
+        let name = self.folder.to_string_lossy();
+        let manifest = Manifest::read_any(&self.folder);
+        checked(manifest, path, ("dataset", &name, self.content), |manifest| manifest.content).map(drop)
     }
 }
 
-fn is_gone(path: &Path, reason: &str) -> ArtifactError {
-    let remedy = "start it in the folder in which the plan was made, or make the plan again";
-    ArtifactError::conflict(path, format!("{reason}\n{remedy}"))
+/// An input that was read for the plan in the file `path`, if it is the one that the plan names: its kind, name and content.
+fn checked<T>(
+    read: Result<T, ArtifactError>,
+    path: &Path,
+    (kind, name, wanted): (&str, &str, ContentHash),
+    content: impl FnOnce(&T) -> ContentHash,
+) -> Result<T, ArtifactError> {
+    let input = read.map_err(|error| match error {
+        ArtifactError::Missing { .. } => {
+            let reason = format!("its {kind} {name} ({}) does not exist", wanted.short());
+            let remedy = "start it in the folder in which the plan was made, or make the plan again";
+            ArtifactError::conflict(path, format!("{reason}\n{remedy}"))
+        }
+        error => error,
+    })?;
+    let found = content(&input);
+    if found == wanted {
+        return Ok(input);
+    }
+    let reason = format!("{name} has content {} now, the plan was made for {}", found.short(), wanted.short());
+    Err(ArtifactError::unfit(path, format!("{reason}\nput that {kind} back, or make the plan again")))
 }
 
 /// A folder as a plan names it: a plan is JSON, and so are its names.
