@@ -3,8 +3,8 @@
 use super::samples::{Scatter, scatter};
 use crate::artifact::publish::read_bounded;
 use crate::artifact::{
-    ArtifactError, Dataset, DatasetKind, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument, ModelName,
-    NEVER, Registry, Verdict, VersionId,
+    ArtifactError, Dataset, GATE_GAMES, GateGameRow, GenerationLine, Manifest, ModelDocument, ModelName, NEVER,
+    Registry, Verdict, VersionId,
 };
 use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
@@ -13,11 +13,11 @@ use crate::pipeline::gate::decider::{Decider, Look};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::exact_errors::measured_once;
-use crate::run::folders::{RunGate, generation_folder, generations};
+use crate::run::folders::{RunGate, generations, selfplay};
 use crate::run::lineage::Lineage;
 use crate::run::log::{PlaySpeed, RUN_RECORD_NAME, RunEfficiency, read_calls};
 use crate::run::standings::{Standing, standings};
-use crate::run::status::generation_line;
+use crate::run::status::generation_lines;
 use crate::statistics::sprt::SequentialTest;
 use rayon::prelude::{IntoParallelRefIterator, ParallelIterator};
 use serde::Deserialize;
@@ -102,7 +102,7 @@ impl Facts {
         let documents = registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id);
         let calls = read_calls(registry.folder())?;
-        let sets = manifests(datasets)?;
+        let sets: Vec<Manifest> = selfplay(datasets)?.into_iter().map(|(.., manifest)| manifest).collect();
         let speeds = sets.iter().filter_map(|set| PlaySpeed::of(&calls, set.generation, set.done));
         let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);
         let fits: Vec<Made<FitMpcMetrics>> = made(&documents, Stage::FitMpc);
@@ -212,22 +212,13 @@ fn descents(
     let closed = lineage.closed.generation;
     let mut last = lineage.gates.last().map_or(closed, |gate| gate.generation.max(closed));
     last = last.max(generations(lineage.datasets, Stage::Generate)?.last().copied().unwrap_or(0));
-    let mut lines = lineage.closed.generations.clone();
-    for generation in closed + 1..=last {
-        lines.push(generation_line(lineage, documents, generation)?);
-    }
+    let lines = generation_lines(lineage, documents, last)?;
     let descents = measured_once(lines, lineage.registry)?.into_iter().map(|line| Descent {
         player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
         draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),
         line,
     });
     Ok(descents.collect())
-}
-
-fn manifests(datasets: &Path) -> Result<Vec<Manifest>, ArtifactError> {
-    let folders = generations(datasets, Stage::Generate)?.into_iter();
-    let folders = folders.map(|generation| generation_folder(datasets, Stage::Generate, generation));
-    folders.filter_map(|folder| Manifest::find(&folder, DatasetKind::Selfplay).transpose()).collect()
 }
 
 /// The gate's path, if it was a sequential test.

@@ -86,6 +86,20 @@ pub fn generations_in(folder: &Path) -> Result<Vec<u32>, ArtifactError> {
     Ok(generations)
 }
 
+/// The finished datasets of self-play, by generation, with their folders.
+///
+/// # Errors
+///
+/// A damaged manifest.
+pub fn selfplay(datasets: &Path) -> Result<Vec<(u32, PathBuf, Manifest)>, ArtifactError> {
+    let mut found = Vec::new();
+    for generation in generations(datasets, Stage::Generate)? {
+        let folder = generation_folder(datasets, Stage::Generate, generation);
+        found.extend(Manifest::find_any(&folder)?.map(|manifest| (generation, folder, manifest)));
+    }
+    Ok(found)
+}
+
 /// The generation in which a stage made a version; none of a version that came from elsewhere.
 pub fn generation_of(document: &ModelDocument) -> Option<u32> {
     let origin = &document.origin;

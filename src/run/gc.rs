@@ -5,14 +5,13 @@
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
 use super::exact_errors::measured;
-use super::folders::{DatasetFolder, generation_folder, generation_of, generations};
+use super::folders::{DatasetFolder, generation_folder, generation_of, generations, selfplay};
 use super::lineage::Lineage;
-use super::status::generation_line;
+use super::status::generation_lines;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{
-    ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, Manifest, ModelDocument, ModelName, ModelReference,
-    Registry,
+    ArtifactError, ClosedFile, ContentHash, FolderLock, LOCK_NAME, ModelDocument, ModelName, ModelReference, Registry,
 };
 use crate::pipeline::StageError;
 use crate::pipeline::stage::Stage;
@@ -136,10 +135,8 @@ fn closed_file(lineage: &Lineage<'_>, documents: &[ModelDocument]) -> Result<Clo
     let mut closed = lineage.closed.clone();
     let last = lineage.finished().saturating_sub(lineage.config.config.run.keep_generations);
     if closed.generation < last {
-        let closing = closed.generation + 1..=last;
-        let lines = closing.map(|generation| generation_line(lineage, documents, generation));
         // The last chance: candidates may be removed.
-        closed.generations.extend(measured(lines.collect::<Result<_, _>>()?, lineage.registry)?);
+        closed.generations = measured(generation_lines(lineage, documents, last)?, lineage.registry)?;
         closed.generation = last;
         let content = lineage.player(last + 1)?.content;
         let promoted = lineage.champions.history.iter().find(|promotion| promotion.content == content);
@@ -196,12 +193,8 @@ fn needless_versions<'a>(
     let mut wanted: Vec<ContentHash> = players.map(|player| player.content).collect();
     wanted.extend(lineage.champions.history.iter().map(|promotion| promotion.content));
     wanted.extend(closed.champion.as_ref().map(|champion| champion.content));
-    for generation in generations(lineage.datasets, Stage::Generate)? {
-        let folder = generation_folder(lineage.datasets, Stage::Generate, generation);
-        if closed.generation < generation {
-            wanted.extend(Manifest::find_any(&folder)?.into_iter().flat_map(|manifest| manifest.models.into_values()));
-        }
-    }
+    let played = selfplay(lineage.datasets)?.into_iter().filter(|(generation, ..)| closed.generation < *generation);
+    wanted.extend(played.flat_map(|(.., manifest)| manifest.models.into_values()));
     wanted.extend(documents.iter().filter(|document| !is_closed(document)).map(|document| document.content));
     let mut reachable = BTreeSet::new();
     while let Some(content) = wanted.pop() {

@@ -66,10 +66,7 @@ impl RunStatus {
         let documents = registry.documents()?;
         let champion = lineage.champions.champion().map(|promotion| promotion.id.to_string());
         let last = steps.stages.last().map_or(steps.first, |state| state.generation);
-        let mut lines = lineage.closed.generations.clone();
-        for generation in steps.first..=last {
-            lines.push(generation_line(&lineage, &documents, generation)?);
-        }
+        let lines = generation_lines(&lineage, &documents, last)?;
         let verdicts = lines.iter().rev().filter_map(|line| line.verdict);
         let rejected_in_a_row = verdicts.take_while(|verdict| *verdict != Verdict::Accepted).count() as u32;
         let status = |line: GenerationLine| GenerationStatus {
@@ -105,12 +102,24 @@ impl RunStatus {
     }
 }
 
-/// The line of a generation that is not closed, before its candidate is measured.
+/// The lines of all generations up to the last one, closed ones first. Candidates of the others are not measured yet.
 ///
 /// # Errors
 ///
 /// A damaged document.
-pub fn generation_line(
+pub fn generation_lines(
+    lineage: &Lineage<'_>,
+    documents: &[ModelDocument],
+    last: u32,
+) -> Result<Vec<GenerationLine>, ArtifactError> {
+    let mut lines = lineage.closed.generations.clone();
+    for generation in lineage.closed.generation + 1..=last {
+        lines.push(generation_line(lineage, documents, generation)?);
+    }
+    Ok(lines)
+}
+
+fn generation_line(
     lineage: &Lineage<'_>,
     documents: &[ModelDocument],
     generation: u32,

@@ -6,7 +6,7 @@ use crate::artifact::{
 use crate::engine::Evaluation;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
-use crate::run::folders::{RunGate, gates, generation_folder, generations};
+use crate::run::folders::{RunGate, gates, generation_folder, selfplay};
 use crate::run::standings::{Standing, standings};
 use crate::run::status::train_metrics;
 use crate::run::yardstick::exact_mae;
@@ -142,21 +142,16 @@ pub(super) fn folder_of(entry: &DatasetEntry, datasets: &Path) -> Result<Option<
 
 /// The self-play that a model played.
 fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, ArtifactError> {
-    let mut links = Vec::new();
-    for generation in generations(datasets, Stage::Generate)? {
-        let folder = generation_folder(datasets, Stage::Generate, generation);
-        let Some(manifest) = Manifest::find_any(&folder)? else { continue };
-        if manifest.models.values().any(|player| *player == model.content) {
-            links.push(DatasetLink {
-                generation,
-                content: manifest.content,
-                games: manifest.done,
-                positions: manifest.rows("positions"),
-                folder: Some(folder.to_string_lossy().into_owned()),
-            });
-        }
-    }
-    Ok(links)
+    let mut datasets = selfplay(datasets)?;
+    datasets.retain(|(.., manifest)| manifest.models.values().any(|player| *player == model.content));
+    let link = |(generation, folder, manifest): (u32, PathBuf, Manifest)| DatasetLink {
+        generation,
+        content: manifest.content,
+        games: manifest.done,
+        positions: manifest.rows("positions"),
+        folder: Some(folder.to_string_lossy().into_owned()),
+    };
+    Ok(datasets.into_iter().map(link).collect())
 }
 
 #[cfg(test)]
