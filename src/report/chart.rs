@@ -2,7 +2,7 @@
 //! style decides them; sizes are those of a phone's screen, so that no text shrinks there.
 
 use super::markup::Markup;
-use super::scale::{Scale, tick_label, ticks};
+use super::scale::{Scale, ticks};
 
 /// The width and height of a chart that takes one column.
 pub(super) const NARROW: [f64; 2] = [340.0, 232.0];
@@ -15,8 +15,6 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 10.0;
 /// The advance of a letter and the height of a line, in the page's font for charts.
 const LETTER: f64 = 6.6;
-/// The advance of a letter of a name in the widest of the fonts that a browser may choose, on a small phone too.
-const BOLD_LETTER: f64 = 8.4;
 const LINE: f64 = 14.0;
 /// With more points than this, their dots would touch.
 const DOTS_MAX: usize = 16;
@@ -132,7 +130,8 @@ impl Chart<'_> {
             y: Scale { range: y.range, places: [height - BOTTOM, TOP] },
             ends: Vec::new(),
         };
-        svg(markup, self.size, self.summary, |markup| {
+        let view = format!("0 0 {width} {height}");
+        markup.element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", self.summary)], |markup| {
             self.draw_axes(&frame, markup);
             self.marks.iter().for_each(|mark| frame.draw(mark, markup));
             frame.draw_ends(markup);
@@ -142,17 +141,14 @@ impl Chart<'_> {
     fn draw_axes(&self, frame: &Frame, markup: &mut Markup) {
         let ([width, height], [x_axis, y_axis]) = (self.size, self.axes);
         let [left, right] = frame.x.places;
-        let count = 4.0;
-        for tick in ticks(y_axis.range, count, y_axis.whole) {
+        for (tick, text) in ticks(y_axis.range, 4.0, y_axis.whole) {
             let y = frame.y.place(tick);
             line(markup, if tick == 0.0 { "zero" } else { "grid" }, [left, y], [right, y]);
-            label(markup, "tick end", [left - 6.0, y + 4.0], &tick_label(tick, y_axis.range, count));
+            label(markup, "tick end", [left - 6.0, y + 4.0], &text);
         }
         let count = (right - left) / if x_axis.whole { 36.0 } else { 55.0 };
-        for tick in ticks(x_axis.range, count, x_axis.whole) {
-            let x = frame.x.place(tick);
-            let count = if x_axis.whole { count.min(x_axis.range[1] - x_axis.range[0]) } else { count };
-            label(markup, "tick middle", [x, height - BOTTOM + 17.0], &tick_label(tick, x_axis.range, count));
+        for (tick, text) in ticks(x_axis.range, count, x_axis.whole) {
+            label(markup, "tick middle", [frame.x.place(tick), height - BOTTOM + 17.0], &text);
         }
         label(markup, "axis", [0.0, 12.0], y_axis.name);
         label(markup, "axis end", [width.min(right + RIGHT), height - 5.0], x_axis.name);
@@ -235,11 +231,6 @@ impl Frame {
     }
 }
 
-fn svg(markup: &mut Markup, [width, height]: [f64; 2], summary: &str, draw: impl FnOnce(&mut Markup)) {
-    let view = format!("0 0 {width} {height}");
-    markup.element("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", summary)], draw);
-}
-
 /// A tooltip, unless it is empty.
 fn tooltip(markup: &mut Markup, text: &str) {
     if !text.is_empty() {
@@ -266,37 +257,4 @@ fn dot(markup: &mut Markup, class: &str, [x, y]: [f64; 2], radius: &str, tip: &s
 fn short(place: f64) -> String {
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
-}
-
-/// A bar of [`bars`].
-#[derive(Debug)]
-pub(super) struct Bar {
-    pub(super) name: String,
-    pub(super) value: f64,
-    pub(super) label: String,
-}
-
-/// Horizontal bars from zero to `most`, each with its name before it and its value after it, under a sentence.
-pub(super) fn bars(markup: &mut Markup, sentence: &str, bars: &[Bar], most: f64) {
-    const ROW: f64 = 30.0;
-    let width = NARROW[0];
-    let letters = |text: &str| BOLD_LETTER * text.chars().count() as f64;
-    let left = bars.iter().map(|bar| letters(&bar.name)).fold(0.0, f64::max).min(width / 3.0) + 10.0;
-    let right = width - bars.iter().map(|bar| letters(&bar.label)).fold(0.0, f64::max) - 8.0;
-    let scale = Scale { range: [0.0, if most <= 0.0 { 1.0 } else { most }], places: [left, right] };
-    let described: Vec<String> = bars.iter().map(|bar| format!("{} {}", bar.name, bar.label)).collect();
-    let summary = format!("{sentence} {}", described.join(", "));
-    svg(markup, [width, ROW * bars.len() as f64 + 8.0], &summary, |markup| {
-        for (place, bar) in bars.iter().enumerate() {
-            let y = ROW * place as f64 + 6.0;
-            label(markup, "name", [0.0, y + 14.0], &bar.name);
-            let end = scale.place(bar.value);
-            let (x, top) = (short(left), short(y + 3.0));
-            for (class, end) in [("track", right), ("fill", end)] {
-                let length = short(end - left);
-                markup.void("rect", &[("class", class), ("x", &x), ("y", &top), ("width", &length), ("height", "14")]);
-            }
-            label(markup, "name end", [width, y + 14.0], &bar.label);
-        }
-    });
 }

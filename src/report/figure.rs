@@ -1,6 +1,7 @@
 //! A picture with its title, what it shows in a sentence, and where its numbers are.
 
 use super::chart::{Axis, Chart, Mark, NARROW, WIDE};
+use super::facts::Facts;
 use super::invocation::Invocation;
 use super::markup::Markup;
 use crate::artifact::VersionId;
@@ -17,37 +18,64 @@ pub(super) struct Figure {
     pub(super) command: String,
 }
 
-impl Figure {
+/// The page under construction, with what it shows and the call that makes it.
+#[derive(Debug)]
+pub(super) struct Sheet<'a> {
+    pub(super) markup: &'a mut Markup,
+    pub(super) facts: &'a Facts,
+    pub(super) invocation: &'a Invocation,
+}
+
+impl Sheet<'_> {
+    /// Why a picture is left out.
+    pub(super) fn absent(&mut self, why: &str) {
+        self.markup.leaf("p", &[("class", "absent")], why);
+    }
+
     /// A figure of what a version's document says.
-    pub(super) fn of_version(title: &'static str, sentence: String, id: VersionId, invocation: &Invocation) -> Self {
-        let source = invocation.model_file(&format!("{id}/model.json"));
-        let command = invocation.model_command(&format!("show {id} --json"));
-        Self { title, sentence, source, command }
+    pub(super) fn of_version(&self, title: &'static str, sentence: String, id: VersionId) -> Figure {
+        let source = self.invocation.model_file(&format!("{id}/model.json"));
+        let command = self.invocation.model_command(&format!("show {id} --json"));
+        Figure { title, sentence, source, command }
     }
 
     /// A chart of one column.
-    pub(super) fn chart(&self, markup: &mut Markup, axes: [Axis; 2], marks: &[Mark]) {
-        let chart = Chart { summary: &self.sentence, size: NARROW, axes, marks };
-        self.with(markup, "", |markup| chart.draw(markup));
+    pub(super) fn chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
+        let chart = Chart { summary: &figure.sentence, size: NARROW, axes, marks };
+        self.figure(figure, "", |markup| chart.draw(markup));
     }
 
     /// A chart of two columns, which takes one on a phone.
-    pub(super) fn wide_chart(&self, markup: &mut Markup, axes: [Axis; 2], marks: &[Mark]) {
-        self.with(markup, "wide", |markup| {
+    pub(super) fn wide_chart(&mut self, figure: &Figure, axes: [Axis; 2], marks: &[Mark]) {
+        self.figure(figure, "wide", |markup| {
             for (class, size) in [("at-wide", WIDE), ("at-narrow", NARROW)] {
-                let chart = Chart { summary: &self.sentence, size, axes, marks };
+                let chart = Chart { summary: &figure.sentence, size, axes, marks };
                 markup.element("div", &[("class", class)], |markup| chart.draw(markup));
             }
         });
     }
 
+    /// Horizontal bars: the name before each, its share of the longest that a bar can be, and the label after it.
+    pub(super) fn bars<'b>(&mut self, figure: &Figure, bars: impl Iterator<Item = (&'b String, f64, String)>) {
+        self.figure(figure, "", |markup| {
+            markup.element("div", &[("class", "bars")], |markup| {
+                for (name, share, label) in bars {
+                    markup.leaf("b", &[], name);
+                    let style = format!("width:{:.1}%", 100.0 * share.clamp(0.0, 1.0));
+                    markup.element("span", &[], |markup| markup.leaf("i", &[("style", &style)], ""));
+                    markup.leaf("b", &[], &label);
+                }
+            });
+        });
+    }
+
     /// The figure around a picture.
-    pub(super) fn with(&self, markup: &mut Markup, class: &str, draw: impl FnOnce(&mut Markup)) {
-        markup.element("figure", &[("class", class)], |markup| {
-            markup.leaf("h3", &[], self.title);
-            markup.leaf("p", &[], &self.sentence);
+    fn figure(&mut self, figure: &Figure, class: &str, draw: impl FnOnce(&mut Markup)) {
+        self.markup.element("figure", &[("class", class)], |markup| {
+            markup.leaf("h3", &[], figure.title);
+            markup.leaf("p", &[], &figure.sentence);
             draw(markup);
-            markup.element("figcaption", &[], |markup| source(markup, &self.source, &self.command));
+            markup.element("figcaption", &[], |markup| source(markup, &figure.source, &figure.command));
         });
     }
 }
@@ -63,22 +91,7 @@ pub(super) fn references(markup: &mut Markup, references: [(&str, &str); 2]) {
         markup.element("span", &[], |markup| {
             markup.leaf("b", &[], name);
             markup.text(" ");
-            code(markup, text);
+            markup.leaf("code", &[], text);
         });
     }
-}
-
-/// A command or a path. It may be broken anywhere except in its options.
-fn code(markup: &mut Markup, text: &str) {
-    markup.element("code", &[], |markup| {
-        for (place, word) in text.split(' ').enumerate() {
-            markup.text(if place == 0 { "" } else { " " });
-            if word.starts_with("--") { markup.leaf("i", &[], word) } else { markup.text(word) }
-        }
-    });
-}
-
-/// Why a picture is left out.
-pub(super) fn absent(markup: &mut Markup, why: &str) {
-    markup.leaf("p", &[("class", "absent")], why);
 }

@@ -2,23 +2,25 @@
 
 use super::HEAD;
 use super::facts::Facts;
-use super::figure::{absent, references};
+use super::figure::{Sheet, references};
 use super::invocation::Invocation;
 use super::markup::Markup;
 use super::pictures::{errors, mpc, strength, training, work};
 use super::scale::{number, signed};
 use super::tables;
 
-/// Draws what a section shows.
-type Draw = fn(&mut Markup, &Facts, &Invocation);
+/// A section: its name, its class, and what draws it.
+type Section = (&'static str, &'static str, fn(&mut Sheet<'_>));
 
-/// The sections with pictures, in order.
-const SECTIONS: [(&str, Draw); 5] = [
-    ("Strength", strength::draw),
-    ("Error", errors::draw),
-    ("Training", training::draw),
-    ("Selective search", mpc::draw),
-    ("Work", work::draw),
+/// The sections in order.
+const SECTIONS: [Section; 7] = [
+    ("Strength", "grid", strength::draw),
+    ("Error", "grid", errors::draw),
+    ("Training", "grid", training::draw),
+    ("Selective search", "grid", mpc::draw),
+    ("Work", "grid", work::draw),
+    ("Data", "", tables::datasets),
+    ("Lineage", "", tables::lineage),
 ];
 
 /// A running run's page is reloaded after this number of seconds.
@@ -33,11 +35,13 @@ pub(super) fn page(facts: &Facts, invocation: &Invocation) -> String {
         markup.element("body", &[], |markup| {
             markup.element("header", &[], |markup| header(markup, facts));
             markup.element("main", &[], |markup| {
-                for (name, draw) in SECTIONS {
-                    section(markup, name, "grid", |markup| draw(markup, facts, invocation));
+                for (name, class, draw) in SECTIONS {
+                    markup.element("section", &[], |markup| {
+                        markup.leaf("h2", &[], name);
+                        let draw = |markup: &mut Markup| draw(&mut Sheet { markup, facts, invocation });
+                        markup.element("div", &[("class", class)], draw);
+                    });
                 }
-                section(markup, "Data", "", |markup| tables::datasets(markup, facts, invocation));
-                section(markup, "Lineage", "", |markup| tables::lineage(markup, facts, invocation));
             });
             markup.element("footer", &[], |markup| footer(markup, facts, invocation));
         });
@@ -131,17 +135,11 @@ fn tiles(facts: &Facts) -> Vec<(&'static str, String, String)> {
     tiles
 }
 
-fn section(markup: &mut Markup, name: &str, class: &str, body: impl FnOnce(&mut Markup)) {
-    markup.element("section", &[], |markup| {
-        markup.leaf("h2", &[], name);
-        markup.element("div", &[("class", class)], body);
-    });
-}
-
 fn footer(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let (made, all) =
         (invocation.run_command(&facts.run, "report"), invocation.run_command(&facts.run, "status --json"));
-    absent(markup, "Errors are in discs; Elo comes from a joint fit to all gates. Hover over a mark for its numbers.");
+    let note = "Errors are in discs; Elo comes from a joint fit to all gates. Hover over a mark for its numbers.";
+    markup.leaf("p", &[("class", "absent")], note);
     markup.element("p", &[("class", "caption")], |markup| {
         references(markup, [("made by", &made), ("all figures", &all)]);
     });

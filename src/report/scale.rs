@@ -23,22 +23,14 @@ fn step(range: [f64; 2], count: f64) -> f64 {
     factor.unwrap_or(10.0) * power
 }
 
-/// Round values inside of a range, at most about `count`; whole numbers only if `whole`.
-pub(super) fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<f64> {
+/// Round values inside of a range, at most about `count`, with their labels; whole numbers only if `whole`.
+pub(super) fn ticks(range: [f64; 2], count: f64, whole: bool) -> Vec<(f64, String)> {
     let step = step(range, count);
     let step = if whole { step.max(1.0) } else { step };
+    // The decimals that labels need to differ.
+    let decimals = (-libm::log10(step) - 1e-9).ceil().clamp(0.0, 6.0) as usize;
     let (first, last) = ((range[0] / step - 1e-9).ceil() as i64, (range[1] / step + 1e-9).floor() as i64);
-    (first..=last).map(|tick| tick as f64 * step).collect()
-}
-
-/// The number of decimals that ticks need to differ.
-fn decimals(range: [f64; 2], count: f64) -> usize {
-    (-libm::log10(step(range, count)) - 1e-9).ceil().clamp(0.0, 6.0) as usize
-}
-
-/// A tick's label.
-pub(super) fn tick_label(value: f64, range: [f64; 2], count: f64) -> String {
-    number(value, decimals(range, count))
+    (first..=last).map(|tick| tick as f64 * step).map(|tick| (tick, number(tick, decimals))).collect()
 }
 
 /// A range from zero that holds the values, with round ends.
@@ -102,10 +94,13 @@ mod tests {
         ] {
             let found = ticks(range, count, whole);
             assert_eq!(found.len(), expected.len(), "{range:?}: {found:?}");
-            assert!(found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+            assert!(
+                found.iter().zip(&expected).all(|(found, expected)| (found.0 - expected).abs() < 1e-9),
+                "{found:?}"
+            );
         }
-        assert_eq!(tick_label(4.1, [4.0, 4.5], 5.0), "4.1");
-        assert_eq!(tick_label(2000.0, [0.0, 10_000.0], 5.0), "2,000");
+        assert_eq!(ticks([4.0, 4.5], 5.0, false)[1].1, "4.1");
+        assert_eq!(ticks([0.0, 10_000.0], 5.0, false)[1].1, "2,000");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! What is better read than drawn: the datasets and the lineage.
 
-use super::facts::{Descent, Facts};
-use super::figure::{absent, source};
-use super::invocation::Invocation;
+use super::facts::Descent;
+use super::figure::{Sheet, source};
 use super::markup::Markup;
 use super::scale::number;
 use crate::artifact::{Manifest, Verdict};
@@ -12,11 +11,12 @@ use crate::statistics::elo::elo_text;
 /// The number of latest generations that are in sight; the others can be opened.
 const IN_SIGHT: usize = 10;
 
-pub(super) fn datasets(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    let sets: Vec<&Manifest> = facts.datasets.iter().rev().collect();
+pub(super) fn datasets(sheet: &mut Sheet<'_>) {
+    let sets: Vec<&Manifest> = sheet.facts.datasets.iter().rev().collect();
     let Some(latest) = sets.first() else {
-        return absent(markup, "No dataset of self-play is finished, or all are gone.");
+        return sheet.absent("No dataset of self-play is finished, or all are gone.");
     };
+    let Sheet { markup, invocation, .. } = sheet;
     let (recent, earlier) = sets.split_at(sets.len().min(IN_SIGHT));
     scrolled(markup, "Datasets", |markup| dataset_table(markup, recent));
     more(markup, earlier.len(), |markup| scrolled(markup, "Earlier datasets", |markup| dataset_table(markup, earlier)));
@@ -48,11 +48,12 @@ fn dataset_row(markup: &mut Markup, set: &Manifest) {
     });
 }
 
-pub(super) fn lineage(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    let descents: Vec<&Descent> = facts.descents.iter().rev().collect();
+pub(super) fn lineage(sheet: &mut Sheet<'_>) {
+    let descents: Vec<&Descent> = sheet.facts.descents.iter().rev().collect();
     if descents.is_empty() {
-        return absent(markup, "No generation has begun.");
+        return sheet.absent("No generation has begun.");
     }
+    let Sheet { markup, invocation, .. } = sheet;
     let (recent, earlier) = descents.split_at(descents.len().min(IN_SIGHT));
     let list = |markup: &mut Markup, descents: &[&Descent]| {
         markup

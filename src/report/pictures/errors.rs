@@ -3,10 +3,8 @@
 use crate::artifact::GenerationLine;
 use crate::pipeline::train::task::{Errors, TrainMetrics};
 use crate::report::chart::{Axis, Mark, Tone};
-use crate::report::facts::{Facts, Made};
-use crate::report::figure::{Figure, absent};
-use crate::report::invocation::Invocation;
-use crate::report::markup::Markup;
+use crate::report::facts::Made;
+use crate::report::figure::{Figure, Sheet};
 use crate::report::scale::{around, from_zero, number};
 
 /// The labels of the rows whose errors are exact.
@@ -15,13 +13,11 @@ const SOLVED: &str = "the exact scores of positions that self-play solved";
 /// How a sentence about exact errors begins.
 const ON_YARDSTICK: &str = "On the yardstick, exact scores that no model is trained on, the error";
 
-pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    by_generation(markup, facts, invocation);
-    let Some(training) = facts.training() else {
-        return absent(
-            markup,
-            "There are no errors by empty squares yet: no model of the run has figures of a training.",
-        );
+pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+    by_generation(sheet);
+    let Some(training) = sheet.facts.training() else {
+        return sheet
+            .absent("There are no errors by empty squares yet: no model of the run has figures of a training.");
     };
     let TrainMetrics { after, labels, held_out, .. } = &training.figures;
     let rows = if *held_out { "Held-out error by empties" } else { "Error on training rows by empties" };
@@ -29,14 +25,15 @@ pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &I
         [(rows, "what it should predict", after), ("Exact error by empties", SOLVED, &labels.exact)]
     {
         if errors.by_empties.is_empty() {
-            absent(markup, &format!("{title} is left out: {} has no such figures.", training.id));
+            sheet.absent(&format!("{title} is left out: {} has no such figures.", training.id));
         } else {
-            by_empties(markup, (title, label), training, errors, invocation);
+            by_empties(sheet, (title, label), training, errors);
         }
     }
 }
 
-fn by_generation(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+fn by_generation(sheet: &mut Sheet<'_>) {
+    let facts = sheet.facts;
     let line = |tone, name: &str, figure: fn(&GenerationLine) -> Option<f64>| {
         let points = facts.lines().filter_map(|line| Some([f64::from(line.generation), figure(line)?])).collect();
         Mark::series(tone, points, name, |[x, y]| format!("generation {x}: {name} {} discs", number(y, 2)))
@@ -48,7 +45,7 @@ fn by_generation(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     ];
     let values = || facts.lines().flat_map(|line| [line.mae_before, line.mae_after, line.exact_mae]).flatten();
     if values().next().is_none() {
-        return absent(markup, "There are no errors yet: no generation has a candidate.");
+        return sheet.absent("There are no errors yet: no generation has a candidate.");
     }
     let exact: Vec<f64> = facts.lines().filter_map(|line| line.exact_mae).collect();
     let sentence = match exact[..] {
@@ -59,19 +56,18 @@ fn by_generation(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let figure = Figure {
         title: "Error by generation",
         sentence,
-        source: invocation.model_file("*/model.json"),
-        command: invocation.run_command(&facts.run, "status"),
+        source: sheet.invocation.model_file("*/model.json"),
+        command: sheet.invocation.run_command(&facts.run, "status"),
     };
     let axes = [Axis::generations(1, facts.last()), Axis::real("mean absolute error, discs", around(values()))];
-    figure.chart(markup, axes, &marks);
+    sheet.chart(&figure, axes, &marks);
 }
 
 fn by_empties(
-    markup: &mut Markup,
+    sheet: &mut Sheet<'_>,
     (title, label): (&'static str, &str),
     training: &Made<TrainMetrics>,
     errors: &Errors,
-    invocation: &Invocation,
 ) {
     let line = |tone, name: &str, parity: u32| {
         let of_parity = errors.by_empties.iter().filter(|range| range.min % 2 == parity);
@@ -81,8 +77,8 @@ fn by_empties(
     let marks = [line(Tone::Ink, "odd", 1), line(Tone::Accent, "even", 0)];
     let most = errors.by_empties.iter().map(|range| range.min).max().unwrap_or(60);
     let sentence = format!("{} is {} discs off {label}, on average.", training.id, number(errors.all.mae, 2));
-    let figure = Figure::of_version(title, sentence, training.id, invocation);
+    let figure = sheet.of_version(title, sentence, training.id);
     let x = Axis::whole("empty squares", [0.0, f64::from(most.max(10))]);
     let y = Axis::real("mean absolute error, discs", from_zero(errors.by_empties.iter().map(|range| range.error.mae)));
-    figure.chart(markup, [x, y], &marks);
+    sheet.chart(&figure, [x, y], &marks);
 }

@@ -3,32 +3,29 @@
 use crate::engine::{LEVELS, Score};
 use crate::pipeline::fit_mpc::metrics::{FitMpcMetrics, HeldOut};
 use crate::report::chart::{Axis, Mark, Tone};
-use crate::report::facts::{Facts, Made};
-use crate::report::figure::{Figure, absent};
-use crate::report::invocation::Invocation;
-use crate::report::markup::Markup;
+use crate::report::facts::Made;
+use crate::report::figure::{Figure, Sheet};
 use crate::report::samples::Scatter;
 use crate::report::scale::{from_zero, number};
 
 /// The level whose margin is drawn, by its place in [`LEVELS`].
 const LEVEL: usize = 1;
 
-pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    let Some(fit) = facts.fit() else {
-        return absent(markup, "There are no MPC statistics yet.");
+pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+    let Some(fit) = sheet.facts.fit() else {
+        return sheet.absent("There are no MPC statistics yet.");
     };
-    match &facts.scatter {
-        Some(scatter) => draw_scatter(markup, fit, scatter, invocation),
-        None => absent(markup, "The scatter of depths is left out: its samples are gone, or it has no pairs."),
+    match &sheet.facts.scatter {
+        Some(scatter) => draw_scatter(sheet, fit, scatter),
+        None => sheet.absent("The scatter of depths is left out: its samples are gone, or it has no pairs."),
     }
-    if fit.figures.held_out.is_empty() {
-        absent(markup, "Calibration is left out: the source's form of the fit holds no games out.");
-    } else {
-        calibration(markup, fit, invocation);
+    match &fit.figures.held_out[..] {
+        [] => sheet.absent("Calibration is left out: the source's form of the fit holds no games out."),
+        [all, ..] => calibration(sheet, fit, all),
     }
 }
 
-fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatter, invocation: &Invocation) {
+fn draw_scatter(sheet: &mut Sheet<'_>, made: &Made<FitMpcMetrics>, scatter: &Scatter) {
     let fit = &scatter.fit;
     let discs = |millidiscs: i32| Score(millidiscs).discs();
     let most = from_zero(scatter.points.iter().flatten().map(|score| score.abs()))[1].min(64.0);
@@ -59,14 +56,14 @@ fn draw_scatter(markup: &mut Markup, made: &Made<FitMpcMetrics>, scatter: &Scatt
             number(scatter.points.len() as f64, 0),
             number(discs(fit.sigma), 1)
         ),
-        source: invocation.data_file(&format!("mpc/generation={:04}/samples/*.parquet", scatter.generation)),
-        command: invocation.model_command(&format!("show {} --json", made.id)),
+        source: sheet.invocation.data_file(&format!("mpc/generation={:04}/samples/*.parquet", scatter.generation)),
+        command: sheet.invocation.model_command(&format!("show {} --json", made.id)),
     };
     let axes = ["shallow score, discs", "deep score, discs"].map(|name| Axis::real(name, [-most, most]));
-    figure.chart(markup, axes, &marks);
+    sheet.chart(&figure, axes, &marks);
 }
 
-fn calibration(markup: &mut Markup, made: &Made<FitMpcMetrics>, invocation: &Invocation) {
+fn calibration(sheet: &mut Sheet<'_>, made: &Made<FitMpcMetrics>, all: &HeldOut) {
     let groups = &made.figures.held_out;
     let points = |group: &HeldOut| -> Vec<[f64; 2]> {
         let rates = LEVELS.iter().zip(group.miss_rates);
@@ -80,14 +77,13 @@ fn calibration(markup: &mut Markup, made: &Made<FitMpcMetrics>, invocation: &Inv
             format!("{}: {} % missed where {} % were expected", group.group, number(found, 1), number(expected, 0))
         }));
     }
-    let all = &groups[0];
     let sentence = format!(
         "On games held out, {} % of the deep scores of {} lie outside of a margin that {} % should miss.",
         number(100.0 * all.miss_rates[LEVEL], 1),
         made.id,
         100 - LEVELS[LEVEL]
     );
-    let figure = Figure::of_version("Calibration", sentence, made.id, invocation);
+    let figure = sheet.of_version("Calibration", sentence, made.id);
     let axes = [Axis::real("misses expected, %", [0.0, 30.0]), Axis::real("misses found, %", [0.0, most])];
-    figure.chart(markup, axes, &marks);
+    sheet.chart(&figure, axes, &marks);
 }

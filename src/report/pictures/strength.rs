@@ -2,10 +2,8 @@
 
 use crate::pipeline::stage::Stage;
 use crate::report::chart::{Axis, Mark, Tone};
-use crate::report::facts::{Facts, GatePath, Rung};
-use crate::report::figure::{Figure, absent};
-use crate::report::invocation::Invocation;
-use crate::report::markup::Markup;
+use crate::report::facts::{GatePath, Rung};
+use crate::report::figure::{Figure, Sheet};
 use crate::report::scale::{around, signed};
 
 /// Up to this number of points, each has its label.
@@ -14,20 +12,19 @@ const LABELS_MAX: usize = 10;
 /// Older gates than this are not drawn.
 const GATES_MAX: usize = 100;
 
-pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    if facts.ladder.len() < 2 {
-        absent(markup, "There is no ladder yet: it needs a finished gate.");
-    } else {
-        ladder(markup, facts, invocation);
+pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+    if sheet.facts.ladder.len() < 2 {
+        return sheet.absent("There is no ladder yet: it needs a finished gate.");
     }
-    match facts.gates.last() {
-        Some(latest) => gates(markup, facts, latest, invocation),
-        None if facts.ladder.len() < 2 => {}
-        None => absent(markup, "There are no paths of gates: their games are gone, or gate.mode is not `sprt`."),
+    ladder(sheet);
+    match sheet.facts.gates.last() {
+        Some(latest) => gates(sheet, latest),
+        None => sheet.absent("There are no paths of gates: their games are gone, or gate.mode is not `sprt`."),
     }
 }
 
-fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
+fn ladder(sheet: &mut Sheet<'_>) {
+    let facts = sheet.facts;
     let rungs = &facts.ladder;
     let ends = rungs.iter().flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
     let [low, high] = around(ends);
@@ -35,19 +32,18 @@ fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let range = [low - 0.12 * (high - low), high + 0.08 * (high - low)];
     let steps = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
     let mut marks = vec![Mark::line(Tone::Accent, steps, "")];
-    let champion = facts.champion_rung().map(|rung| rung.standing.content);
+    let champion = facts.champion_rung();
     marks.extend(rungs.iter().map(|rung| {
-        let has_label = rungs.len() <= LABELS_MAX || Some(rung.standing.content) == champion;
+        let is_champion = champion.is_some_and(|champion| champion.standing.content == rung.standing.content);
         Mark::Interval {
             tone: if rung.promoted { Tone::Accent } else { Tone::Muted },
             at: place(rung),
             ends: [rung.standing.rating.elo_low, rung.standing.rating.elo_high],
             tip: format!("{}: {} Elo", rung.standing.id, rung.standing.text()),
-            label: has_label.then(|| rung.name()),
+            label: (rungs.len() <= LABELS_MAX || is_champion).then(|| rung.name()),
         }
     }));
-    let best = champion.and_then(|_| facts.champion_rung());
-    let sentence = match best.filter(|rung| rung.generation != 0) {
+    let sentence = match champion.filter(|rung| rung.generation != 0) {
         Some(rung) => format!(
             "The champion {} stands {} Elo {} over the start of the ladder; bars are 95 % intervals.",
             rung.standing.id,
@@ -59,12 +55,12 @@ fn ladder(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
     let figure = Figure {
         title: "Ladder",
         sentence,
-        source: invocation.data_file("gate/*/verdict.json"),
-        command: invocation.model_command("list"),
+        source: sheet.invocation.data_file("gate/*/verdict.json"),
+        command: sheet.invocation.model_command("list"),
     };
     let last = rungs.last().map_or(0, |rung| rung.generation);
     let axes = [Axis::generations(0, last), Axis::real("Elo, all gates together", range)];
-    figure.wide_chart(markup, axes, &marks);
+    sheet.wide_chart(&figure, axes, &marks);
 }
 
 fn place(rung: &Rung) -> [f64; 2] {
@@ -75,10 +71,10 @@ fn interval(rung: &Rung) -> String {
     format!("[{}, {}]", signed(rung.standing.rating.elo_low, 0), signed(rung.standing.rating.elo_high, 0))
 }
 
-fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Invocation) {
+fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
     // Tests with other risks have other bounds.
     let same = |path: &&GatePath| [path.test.alpha, path.test.beta] == [latest.test.alpha, latest.test.beta];
-    let paths: Vec<&GatePath> = facts.gates.iter().rev().filter(same).take(GATES_MAX).collect();
+    let paths: Vec<&GatePath> = sheet.facts.gates.iter().rev().filter(same).take(GATES_MAX).collect();
     let [low, high] = [latest.test.llr_low, latest.test.llr_high];
     let points = |path: &GatePath| -> Vec<[f64; 2]> {
         [[0.0, 0.0]].into_iter().chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr])).collect()
@@ -98,10 +94,10 @@ fn gates(markup: &mut Markup, facts: &Facts, latest: &GatePath, invocation: &Inv
             "inconclusive" => format!("The latest gate was inconclusive after {pairs} pairs of games."),
             word => format!("The latest gate {word} its candidate after {pairs} pairs of games."),
         },
-        source: invocation.data_file("gate/*/games/*.parquet"),
-        command: invocation.inspect_command(Stage::Gate, latest.generation),
+        source: sheet.invocation.data_file("gate/*/games/*.parquet"),
+        command: sheet.invocation.inspect_command(Stage::Gate, latest.generation),
     };
     let x = Axis::whole("pairs of games", [0.0, most]);
     let y = Axis::real("log-likelihood ratio", [range[0] - room, range[1] + room]);
-    figure.chart(markup, [x, y], &marks);
+    sheet.chart(&figure, [x, y], &marks);
 }

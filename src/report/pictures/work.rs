@@ -1,30 +1,26 @@
 //! What the run cost: throughput, efficiency, processor time.
 
-use crate::report::chart::{Axis, Bar, Mark, Tone, bars};
-use crate::report::facts::Facts;
-use crate::report::figure::{Figure, absent};
-use crate::report::invocation::Invocation;
-use crate::report::markup::Markup;
+use crate::report::chart::{Axis, Mark, Tone};
+use crate::report::figure::{Figure, Sheet};
 use crate::report::scale::{from_zero, number};
 use crate::run::log::{Efficiency, RunEfficiency};
 
-pub(in crate::report) fn draw(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    if facts.speeds.is_empty() {
-        absent(markup, "Throughput is left out: run.log names no call that finished self-play.");
-    } else {
-        throughput(markup, facts, invocation);
-    }
-    match &facts.efficiency {
-        Some(efficiency) => stages(markup, facts, efficiency, invocation),
-        None => absent(markup, "Efficiency is left out: run.log names no call that recorded its processor time."),
+pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
+    throughput(sheet);
+    match &sheet.facts.efficiency {
+        Some(efficiency) => stages(sheet, efficiency),
+        None => sheet.absent("Efficiency is left out: run.log names no call that recorded its processor time."),
     }
 }
 
-fn throughput(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
-    let speeds = &facts.speeds;
-    let points: Vec<[f64; 2]> =
-        speeds.iter().map(|speed| [f64::from(speed.generation), speed.games_per_second]).collect();
-    let latest = speeds[speeds.len() - 1];
+fn throughput(sheet: &mut Sheet<'_>) {
+    let facts = sheet.facts;
+    let [first, ..] = facts.speeds[..] else {
+        return sheet.absent("Throughput is left out: run.log names no call that finished self-play.");
+    };
+    let latest = facts.speeds[facts.speeds.len() - 1];
+    let speeds = facts.speeds.iter();
+    let points: Vec<[f64; 2]> = speeds.map(|speed| [f64::from(speed.generation), speed.games_per_second]).collect();
     let figure = Figure {
         title: "Throughput",
         sentence: format!(
@@ -32,68 +28,42 @@ fn throughput(markup: &mut Markup, facts: &Facts, invocation: &Invocation) {
             latest.generation,
             number(latest.games_per_second, 0)
         ),
-        source: invocation.model_file("run.log"),
-        command: invocation.run_command(&facts.run, "status --json"),
+        source: sheet.invocation.model_file("run.log"),
+        command: sheet.invocation.run_command(&facts.run, "status --json"),
     };
-    let x = Axis::generations(speeds[0].generation, latest.generation);
+    let x = Axis::generations(first.generation, latest.generation);
     let y = Axis::real("self-play, games per second", from_zero(points.iter().map(|point| point[1])));
     let tip = |[x, y]: [f64; 2]| format!("generation {x}: {} games per second", number(y, 1));
-    figure.chart(markup, [x, y], &[Mark::series(Tone::Accent, points, "", tip)]);
+    sheet.chart(&figure, [x, y], &[Mark::series(Tone::Accent, points, "", tip)]);
 }
 
-fn stages(markup: &mut Markup, facts: &Facts, run: &RunEfficiency, invocation: &Invocation) {
-    let rows = |value: fn(&Efficiency) -> f64, label: &dyn Fn(f64) -> String| -> Vec<Bar> {
-        // The moments that promotions take are no share of the whole.
-        let stages = run.stages.iter().filter(|(_, found)| 0.002 * run.all.cpu_seconds < found.cpu_seconds);
-        let bar = |(stage, found): (&String, &Efficiency)| {
-            let value = value(found);
-            Bar { name: stage.clone(), value, label: label(value) }
-        };
-        stages.map(bar).collect()
-    };
+fn stages(sheet: &mut Sheet<'_>, run: &RunEfficiency) {
     let percent = |share: f64| format!("{} %", number(100.0 * share, 0));
+    // The moments that promotions take are no share of the whole.
+    let stages = run.stages.iter().filter(|(_, found)| 0.002 * run.all.cpu_seconds < found.cpu_seconds);
+    let busy = stages.clone().map(|(name, Efficiency { efficiency, .. })| (name, *efficiency, percent(*efficiency)));
     let figure = Figure {
         title: "Efficiency",
         sentence: format!("All threads together were busy for {} of their time.", percent(run.all.efficiency)),
-        source: invocation.model_file("run.log"),
-        command: invocation.run_command(&facts.run, "status"),
+        source: sheet.invocation.model_file("run.log"),
+        command: sheet.invocation.run_command(&sheet.facts.run, "status"),
     };
-    let found = rows(|stage| stage.efficiency, &percent);
-    figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, 1.0));
+    sheet.bars(&figure, busy);
     let most = run.stages.values().map(|stage| stage.cpu_seconds).fold(0.0, f64::max);
-    let unit = Unit::of(most);
+    let cost = stages.map(|(name, found)| (name, found.cpu_seconds / most, cpu_text(found.cpu_seconds, most)));
     let figure = Figure {
         title: "Processor time",
-        sentence: format!("{} by all stages.", Unit::of(run.all.cpu_seconds).text(run.all.cpu_seconds)),
-        source: invocation.model_file("run.log"),
-        command: invocation.run_command(&facts.run, "status --json"),
+        sentence: format!("{} by all stages.", cpu_text(run.all.cpu_seconds, run.all.cpu_seconds)),
+        source: sheet.invocation.model_file("run.log"),
+        command: sheet.invocation.run_command(&sheet.facts.run, "status --json"),
     };
-    let found = rows(|stage| stage.cpu_seconds, &|seconds| unit.short_text(seconds));
-    figure.with(markup, "", |markup| bars(markup, &figure.sentence, &found, most));
+    sheet.bars(&figure, cost);
 }
 
-/// A unit of processor time.
-#[derive(Clone, Copy)]
-struct Unit(f64, &'static str, &'static str);
-
-impl Unit {
-    /// The one for times up to this number of seconds: hours, unless that is a small part of one.
-    fn of(most: f64) -> Self {
-        let units = [Self(3600.0, "CPU-hours", "h"), Self(60.0, "CPU-minutes", "min")];
-        units.into_iter().find(|Self(seconds, ..)| *seconds <= most).unwrap_or(Self(1.0, "CPU-seconds", "s"))
-    }
-
-    fn text(self, seconds: f64) -> String {
-        format!("{} {}", self.count(seconds), self.1)
-    }
-
-    /// For the narrow place behind a bar.
-    fn short_text(self, seconds: f64) -> String {
-        format!("{} {}", self.count(seconds), self.2)
-    }
-
-    fn count(self, seconds: f64) -> String {
-        let value = seconds / self.0;
-        number(value, if value < 10.0 { 2 } else { usize::from(value < 100.0) })
-    }
+/// A processor time in the unit for times up to `most`: hours, unless that is a small part of one.
+fn cpu_text(seconds: f64, most: f64) -> String {
+    let units = [(3600.0, "CPU-hours"), (60.0, "CPU-minutes")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| *unit <= most).unwrap_or((1.0, "CPU-seconds"));
+    let value = seconds / unit;
+    format!("{} {name}", number(value, if value < 10.0 { 2 } else { usize::from(value < 100.0) }))
 }
