@@ -8,7 +8,7 @@ use crate::cli::output::{counted, print, print_json, thousands};
 use crate::cli::session::Session;
 use crate::run::folders::RunGate;
 use crate::run::models::changes::Changes;
-use crate::run::models::show::{DatasetLink, ModelHistory, VectorCounts};
+use crate::run::models::show::{DatasetLink, ModelHistory};
 use crate::run::standings::Standing;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -46,7 +46,7 @@ fn json_of(model: &LoadedModel, history: &ModelHistory, changes: Option<&Changes
         "instances": set.instances().len(),
         "phases": set.phase_count(),
         "weights": model.model.evaluation.weights().len(),
-        "vectors": history.vectors,
+        "vectors": (0 < set.vector_size()).then(|| json!({"components": set.vector_size(), "groups": set.group_count()})),
         "mpc_entries": model.model.mpc.entries().len(),
         "mae": history.training.as_ref().map(|training| training.after.all.mae),
         "exact_mae": history.exact_mae,
@@ -70,10 +70,11 @@ fn rows_of(model: &LoadedModel, history: &ModelHistory) -> Vec<String> {
     let patterns = format!("{}, {numbers}", set.name());
     let origin = model.document.as_ref().map(|document| &document.origin);
     let mut rows = vec![row("model", &format!("{} ({})", model.id, model.content.short())), row("patterns", &patterns)];
-    rows.extend(history.vectors.map(|VectorCounts { components, groups, nonzero }| {
-        let (components, groups) = (counted(components as u64, "component"), counted(groups as u64, "group"));
-        row("vectors", &format!("{components}, {groups} of phases, {} not zero", thousands(nonzero)))
-    }));
+    if 0 < set.vector_size() {
+        let [components, groups] = [(set.vector_size(), "component"), (set.group_count(), "group")]
+            .map(|(count, noun)| counted(count as u64, noun));
+        rows.push(row("vectors", &format!("{components}, {groups} of phases")));
+    }
     rows.extend(origin.map(|origin| {
         row("kind", &format!("{} by {}, step {}", kind_word(origin.kind), origin.stage, origin.step.short()))
     }));

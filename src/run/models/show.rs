@@ -3,7 +3,6 @@
 use crate::artifact::{
     ArtifactError, ChampionFile, ContentHash, DatasetEntry, LoadedModel, Manifest, ModelDocument, VersionId,
 };
-use crate::engine::Evaluation;
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
 use crate::run::folders::{RunGate, gates, generation_folder, selfplay};
@@ -25,34 +24,6 @@ pub struct DatasetLink {
     pub folder: Option<String>,
 }
 
-/// The vectors beside a model's weights.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct VectorCounts {
-    /// Components of each vector.
-    pub components: usize,
-    /// Groups of phases that share vectors.
-    pub groups: usize,
-    /// Vectors that are not zero, mirrors counted once.
-    pub nonzero: u64,
-}
-
-impl VectorCounts {
-    /// `None` if the model has no vectors.
-    fn of(evaluation: &Evaluation) -> Option<Self> {
-        let (set, components) = (evaluation.set(), evaluation.set().vector_size());
-        if components == 0 {
-            return None;
-        }
-        let is_canonical = |place: usize| {
-            let feature = place % set.feature_count();
-            set.canonical()[feature] as usize == feature
-        };
-        let vectors = evaluation.vectors().chunks_exact(components).enumerate();
-        let counted = |(place, vector): &(usize, &[i8])| is_canonical(*place) && vector.iter().any(|&value| value != 0);
-        Some(Self { components, groups: set.group_count(), nonzero: vectors.filter(counted).count() as u64 })
-    }
-}
-
 /// What a run knows about a model.
 #[derive(Clone, Debug)]
 pub struct ModelHistory {
@@ -60,8 +31,6 @@ pub struct ModelHistory {
     pub training: Option<TrainMetrics>,
     /// Its error on the yardstick, in discs.
     pub exact_mae: f64,
-    /// Its vectors, if it has any.
-    pub vectors: Option<VectorCounts>,
     /// Its place on the ladder of all gates.
     pub standing: Option<Standing>,
     /// Its latest promotion, counted from 1; none if it was never the champion.
@@ -101,7 +70,6 @@ impl ModelHistory {
         Ok(Self {
             training: model.document.as_ref().and_then(|document| train_metrics(documents, document)),
             exact_mae: exact_mae(&model.model.evaluation),
-            vectors: VectorCounts::of(&model.model.evaluation),
             standing: standings(datasets)?.into_iter().find(|standing| standing.content == model.content),
             promotion: promotion.map(|place| place + 1),
             promotion_count: promotions.len(),
@@ -152,29 +120,4 @@ fn played(model: &LoadedModel, datasets: &Path) -> Result<Vec<DatasetLink>, Arti
         folder: Some(folder.to_string_lossy().into_owned()),
     };
     Ok(datasets.into_iter().map(link).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::artifact::model::features_file::parse_features;
-    use std::sync::Arc;
-
-    #[test]
-    fn vectors_that_are_not_zero_count_once_with_their_mirrors() {
-        let text = |vectors: u8| {
-            format!(
-                "name = \"a\"\nphase_empties_max = [60]\nvectors = {vectors}\n\
-                [[pattern]]\nname = \"b\"\nsquares = \"a1 h1\"\n"
-            )
-        };
-        let set = |vectors: u8| Arc::new(parse_features(&text(vectors)).unwrap());
-        assert!(VectorCounts::of(&Evaluation::zero(set(0))).is_none());
-        // The features 1 and 3 are mirrors; 8 is its own.
-        let mut vectors = vec![0; 18];
-        [2, 6, 16, 17].into_iter().for_each(|place| vectors[place] = -1);
-        let evaluation = Evaluation::with_vectors(set(2), vec![0; 9], vectors).unwrap();
-        let found = serde_json::to_value(VectorCounts::of(&evaluation)).unwrap();
-        assert_eq!(found, serde_json::json!({"components": 2, "groups": 1, "nonzero": 2}));
-    }
 }
