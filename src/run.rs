@@ -3,8 +3,6 @@
 
 pub mod claim;
 pub mod config_entry;
-mod defaults;
-pub mod exact_errors;
 pub mod folders;
 pub mod forecast;
 pub mod gc;

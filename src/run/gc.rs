@@ -4,10 +4,10 @@
 //! ones are closed: `closed.json` says so before anything is removed, and no stage works on them again. Of these we keep
 //! the self-play that training windows still reach, the gates behind promotions, and the versions behind champions.
 
-use super::exact_errors::measured;
 use super::folders::{DatasetFolder, generation_folder, generation_of, generations, selfplay};
 use super::lineage::Lineage;
 use super::status::generation_lines;
+use super::yardstick::measured;
 use crate::artifact::publish::temporary::sweep_tree;
 use crate::artifact::publish::{bytes_in, is_folder, is_link, remove_folder};
 use crate::artifact::{

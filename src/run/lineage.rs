@@ -3,8 +3,7 @@
 //! A config is recorded with the first generation it makes, a player when its generation begins. So a rerun makes the same
 //! generations, even if the config file or the champion has changed in the meantime.
 
-use super::config_entry::ConfigEntry;
-use super::defaults::keep_defaults;
+use super::config_entry::{ConfigEntry, FEATURES, keep_defaults};
 use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
 use super::snapshot;
 use crate::artifact::line::line;
@@ -117,7 +116,9 @@ impl<'a> Lineage<'a> {
         let folder = registry.folder();
         let file: LineageFile = read_versioned_or_default::<LineageFormat, _>(&folder.join(NAME))?;
         let (config, moved_defaults) = match file.configs.last() {
-            Some(last) => keep_defaults(last, given, folder)?,
+            Some(last) => {
+                keep_defaults(last, given, &snapshot::path(folder, &given.name, last.from).with_file_name(FEATURES))?
+            }
             None => (given.clone(), Vec::new()),
         };
         Ok(Self {

@@ -1,10 +1,10 @@
 //! What a run has done, one line per generation.
 
-use super::exact_errors::measured;
 use super::folders::generation_folder;
 use super::lineage::Lineage;
 use super::standings::{Standing, standings};
 use super::state::{StageState, run_steps};
+use super::yardstick::measured;
 use crate::artifact::publish::bytes_in;
 use crate::artifact::{
     ArtifactError, DatasetKind, GenerationLine, Manifest, ModelDocument, ModelName, POSITIONS, Registry, Verdict,
