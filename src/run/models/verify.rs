@@ -1,13 +1,12 @@
 //! Every version of a registry, its champions, and the datasets and gates that they name, checked byte by byte.
 
 use super::show::folder_of;
-use crate::artifact::dataset::folder::{file_entry, part_path};
 use crate::artifact::dataset::recipe::check_footers;
 use crate::artifact::dataset::verify::verify_part;
 use crate::artifact::model::reference::load_champion;
 use crate::artifact::{
-    ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, DatasetKind, GATE_GAMES, LoadedModel, Manifest,
-    ModelDocument, ModelName, ModelReference, NEVER, POSITIONS, Registry, VersionId,
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, GateGameRow, LoadedModel, ModelDocument,
+    ModelName, ModelReference, NEVER, POSITIONS, Registry, VersionId,
 };
 use crate::pipeline::generate::recipe::origin_of;
 use crate::pipeline::{Context, StageError};
@@ -100,15 +99,9 @@ fn verify_gate(gate: &RunGate, documents: &[ModelDocument]) -> Result<(), Artifa
     for player in [&verdict.candidate, &verdict.baseline] {
         check_version(&path, player, documents, false)?;
     }
-    let manifest = Manifest::read(&gate.folder, DatasetKind::Gate)?;
-    let mut games = 0;
-    for (index, part) in manifest.parts.iter().enumerate() {
-        let batch = GATE_GAMES.read(
-            &part_path(&gate.folder, &GATE_GAMES, index),
-            file_entry(&gate.folder, part, &GATE_GAMES)?,
-            &NEVER,
-        )?;
-        games += batch.num_rows() as u64;
+    let (dataset, mut games) = (Dataset::open_any(&gate.folder)?, 0);
+    for index in 0..dataset.part_count() {
+        games += dataset.read::<GateGameRow>(&GATE_GAMES, index, &NEVER)?.len() as u64;
     }
     let counted = 2 * verdict.score.pairs.iter().sum::<u64>();
     if games != counted {
