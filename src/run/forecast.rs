@@ -22,7 +22,7 @@ use std::path::Path;
 
 /// A run is refused if it is expected to need this many times the bytes that are free: the expectation is no more exact.
 const DISK_SLACK: f64 = 1.2;
-/// For how long the games of each player are timed.
+/// For how long games are timed.
 const TRIAL_SECONDS: f64 = 1.0;
 /// At most this share of a generation is played for it.
 const TRIAL_SHARE: u64 = 20;
@@ -67,7 +67,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// Of the generations up to the last one. Where no generation has been timed, games are played for two seconds; the stop
+    /// Of the generations up to the last one. Where no generation has been timed, games are played for a second; the stop
     /// flag of the context ends games that take longer.
     ///
     /// # Errors
@@ -173,18 +173,15 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Seconds of the generations up to the last one, and whether they are a minimum. The first is played by the run's player, the
-    /// others by a trained one, for which the model that ships stands.
+    /// Seconds of the generations up to the last one, and whether they are a minimum. A trained model plays most of them, for which
+    /// the model that ships stands as long as there is none.
     fn seconds(&self, lineage: &Lineage<'_>, next: u32, last: u32) -> Result<(f64, bool), StageError> {
-        let player = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
-        let (first, is_minimum) = self.game_seconds(&player)?;
-        let later = if is_minimum || next == last || !player.model.mpc.is_empty() {
-            first
-        } else {
-            self.game_seconds(&LoadedModel::builtin(Builtin::Champion))?.0
-        };
-        let seconds =
-            (next..=last).map(|number| self.generation_seconds(number, if number == next { first } else { later }));
+        let mut player = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
+        if next < last && player.model.mpc.is_empty() {
+            player = LoadedModel::builtin(Builtin::Champion);
+        }
+        let (game_seconds, is_minimum) = self.game_seconds(&player)?;
+        let seconds = (next..=last).map(|generation| self.generation_seconds(generation, game_seconds));
         Ok((seconds.sum(), is_minimum))
     }
 
