@@ -267,15 +267,15 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
     let stem = || path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name = builtin.map_or_else(stem, str::to_owned);
     // It becomes the name of folders.
-    if !is_line(&name) || [".", ".."].contains(&&*name) {
-        return Err(invalid(None, format!("no run may be called {name:?}\nrename the file")));
-    }
-    let reserved =
-        [("shipped", "models/shipped is the model that ships"), ("yardstick", "datasets/yardstick is not of a run")];
-    if let Some((_, reason)) = reserved.iter().find(|(reserved, _)| name == *reserved) {
-        return Err(invalid(None, format!("no run may be called `{name}`: {reason}\nrename the file")));
-    }
-    Ok(LoadedConfig { name, config, features: Arc::new(features), book, origins })
+    let reason = match &*name {
+        "shipped" => ": models/shipped is the model that ships",
+        "yardstick" => ": datasets/yardstick is not of a run",
+        sound if is_line(sound) && ![".", ".."].contains(&sound) => {
+            return Ok(LoadedConfig { name, config, features: Arc::new(features), book, origins });
+        }
+        _ => "",
+    };
+    Err(invalid(None, format!("no run may be called {name:?}{reason}\nrename the file")))
 }
 
 /// Where a value comes from, as messages name it.
