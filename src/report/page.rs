@@ -86,7 +86,6 @@ fn header(markup: &mut Markup, facts: &Facts) {
 
 fn state_words(outcome: Option<&str>) -> String {
     match outcome {
-        Some("running") => "running".to_owned(),
         Some("accepted" | "rejected" | "inconclusive") => "finished".to_owned(),
         Some("budget") => "budget spent".to_owned(),
         Some(other) => other.to_owned(),
@@ -112,12 +111,7 @@ fn tiles(facts: &Facts) -> Vec<(&'static str, String, String)> {
     tiles.push(("Champion", champion, made.unwrap_or_default()));
     if let Some(rung) = facts.champion_rung() {
         let rating = rung.standing.rating;
-        let start = facts
-            .ladder
-            .iter()
-            .find(|rung| rung.standing.rating.elo_low == 0.0 && rung.standing.rating.elo_high == 0.0);
-        let over = start.map_or_else(String::new, |start| format!(" over {}", start.name()));
-        let ends = format!("{} to {}{over}", signed(rating.elo_low, 0), signed(rating.elo_high, 0));
+        let ends = format!("{} to {} over the start", signed(rating.elo_low, 0), signed(rating.elo_high, 0));
         tiles.push(("Elo", signed(rating.elo, 0), ends));
     }
     if let Some(error) = facts.champion_line().and_then(|line| line.exact_mae) {
