@@ -89,7 +89,7 @@ impl DaskRunner {
     ) -> Result<Self, StageError> {
         let python = match scheduler {
             None => environment::python(context)?,
-            Some(_) => environment::users_python()?,
+            Some(_) => environment::users_python(context)?,
         };
         let failed = |action: &'static str, path: &Path| {
             let path = path.to_owned();

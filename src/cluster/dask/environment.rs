@@ -8,7 +8,7 @@ use crate::cluster::drive::tell;
 use crate::pipeline::{Context, StageError};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
@@ -29,24 +29,26 @@ fn named_python() -> OsString {
 }
 
 /// The user's Python, which has the same distributed as their cluster.
-pub(super) fn users_python() -> Result<PathBuf, StageError> {
+pub(super) fn users_python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let python = named_python();
     let check = format!("{CHECK}; import distributed");
     let remedy = "name a Python in RENMA_PYTHON that has distributed, in the version of your cluster";
-    output(Command::new(&python).args(["-c", &check])).map_err(|reason| unusable(&python, &reason, remedy))?;
+    output(Command::new(&python).args(["-c", &check]), context)?
+        .map_err(|reason| unusable(&python, &reason, remedy))?;
     Ok(python.into())
 }
 
 /// A Python with the pinned packages, in the user's cache; it is made once.
 pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let base = named_python();
-    let version = output(Command::new(&base).args(["-c", CHECK])).map_err(|reason| unusable(&base, &reason, REMEDY))?;
+    let version = output(Command::new(&base).args(["-c", CHECK]), context)?;
+    let version = version.map_err(|reason| unusable(&base, &reason, REMEDY))?;
     let hash = ContentHash::of(format!("{REQUIREMENTS}{}", String::from_utf8_lossy(&version)).as_bytes());
     let (cache, name) = (cache_folder()?, format!("dask-{}", hash.short()));
     let python = |folder: &Path| folder.join("bin/python");
     let folder = cache.join(&name);
     if exists(&folder)? {
-        let Err(reason) = output(Command::new(python(&folder)).args(["-c", IMPORTS])) else {
+        let Err(reason) = output(Command::new(python(&folder)).args(["-c", IMPORTS]), context)? else {
             return Ok(python(&folder));
         };
         tell(&format!("{} is damaged: {reason}", folder.display()), context);
@@ -57,7 +59,7 @@ pub(super) fn python(context: Context<'_>) -> Result<PathBuf, StageError> {
     let mut pending = PendingFolder::new(&cache)?;
     let requirements = pending.path().join("requirements.txt");
     let make = |command: &mut Command| {
-        wait(command, context)?.map_err(|reason| unusable(&base, &format!("cannot install Dask: {reason}"), REMEDY))
+        output(command, context)?.map_err(|reason| unusable(&base, &format!("cannot install Dask: {reason}"), REMEDY))
     };
     make(Command::new(&base).args(["-m", "venv"]).arg(pending.path()))?;
     publish_bytes(&requirements, REQUIREMENTS.as_bytes())?;
@@ -76,25 +78,13 @@ fn cache_folder() -> Result<PathBuf, StageError> {
     Ok(cache.join("renma"))
 }
 
-/// What a quick command prints, or why it failed.
-fn output(command: &mut Command) -> Result<Vec<u8>, String> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    result_of(output)
-}
-
-fn result_of(output: Output) -> Result<Vec<u8>, String> {
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(stderr.trim().lines().last().unwrap_or("it ended without a word").to_owned())
-}
-
-/// As [`output`], for a command that takes a while: an interruption ends it.
-fn wait(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, String>, StageError> {
-    let failed = |source| ArtifactError::io("start", Path::new(OsStr::new("python3")), source);
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(failed)?;
+/// What a command prints, or why it failed; an interruption ends it.
+fn output(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, String>, StageError> {
+    let mut child = match command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() {
+        Ok(child) => child,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let failed = |source| ArtifactError::io("wait for", Path::new("python3"), source);
     while child.try_wait().map_err(failed)?.is_none() {
         if let Err(error) = context.check() {
             child.kill().and_then(|()| child.wait()).map_err(failed)?;
@@ -102,7 +92,12 @@ fn wait(command: &mut Command, context: Context<'_>) -> Result<Result<Vec<u8>, S
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    Ok(result_of(child.wait_with_output().map_err(failed)?))
+    let output = child.wait_with_output().map_err(failed)?;
+    if output.status.success() {
+        return Ok(Ok(output.stdout));
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Ok(Err(stderr.trim().lines().last().unwrap_or("it ended without a word").to_owned()))
 }
 
 fn unusable(python: &OsStr, reason: &str, remedy: &str) -> StageError {
