@@ -12,7 +12,7 @@ use crate::pipeline::fit_mpc::metrics::FitMpcMetrics;
 use crate::pipeline::gate::decider::{Decider, Look};
 use crate::pipeline::stage::Stage;
 use crate::pipeline::train::task::TrainMetrics;
-use crate::run::folders::{RunGate, generations, selfplay};
+use crate::run::folders::{RunGate, selfplay};
 use crate::run::lineage::Lineage;
 use crate::run::log::{PlaySpeed, RUN_RECORD_NAME, RunEfficiency, read_calls};
 use crate::run::standings::{Standing, standings};
@@ -209,10 +209,7 @@ fn descents(
     documents: &[ModelDocument],
     trainings: &[Made<TrainMetrics>],
 ) -> Result<Vec<Descent>, ArtifactError> {
-    let closed = lineage.closed.generation;
-    let mut last = lineage.gates.last().map_or(closed, |gate| gate.generation.max(closed));
-    last = last.max(generations(lineage.datasets, Stage::Generate)?.last().copied().unwrap_or(0));
-    let lines = generation_lines(lineage, documents, last)?;
+    let lines = generation_lines(lineage, documents, lineage.begun()?)?;
     let descents = measured_once(lines, lineage.registry)?.into_iter().map(|line| Descent {
         player: lineage.file.player_of(line.generation).map(|player| player.name.clone()),
         draft: trainings.iter().rfind(|made| made.generation == line.generation).map(|made| made.id),

@@ -4,7 +4,7 @@
 //! generations, even if the config file or the champion has changed in the meantime.
 
 use super::config_entry::{ConfigEntry, FEATURES, keep_defaults};
-use super::folders::{DatasetFolder, RunGate, gates, generation_folder};
+use super::folders::{DatasetFolder, RunGate, gates, generation_folder, generations};
 use super::snapshot;
 use crate::artifact::line::line;
 use crate::artifact::model::reference::load_model;
@@ -196,11 +196,11 @@ impl<'a> Lineage<'a> {
             || first.is_some_and(|first| first.differences(&ConfigEntry::new(1, &self.config)).is_empty())
     }
 
-    /// Whether any stage has worked on a generation.
-    pub fn has_begun(&self, generation: u32) -> Result<bool, ArtifactError> {
-        let mut begun = self.file.player_of(generation).is_some();
-        for folder in DatasetFolder::all() {
-            begun = begun || exists(&generation_folder(self.datasets, folder, generation))?;
+    /// The last generation that any stage has worked on.
+    pub fn begun(&self) -> Result<u32, ArtifactError> {
+        let mut begun = self.finished();
+        for kind in DatasetFolder::all() {
+            begun = begun.max(generations(self.datasets, kind)?.last().copied().unwrap_or(0));
         }
         Ok(begun)
     }
@@ -267,8 +267,8 @@ impl<'a> Lineage<'a> {
     /// Uses a different config from the next generation on; one that has begun keeps its config.
     fn change_config(&mut self, change: Change, next: u32) -> Result<(), StageError> {
         let ours = ConfigEntry::new(next, &self.config);
-        let begun =
-            self.has_begun(next)? && self.file.config_of(next).is_some_and(ConfigEntry::has_algorithms_of_today);
+        let has_begun = self.file.player_of(next).is_some() || next <= self.begun()?;
+        let begun = has_begun && self.file.config_of(next).is_some_and(ConfigEntry::has_algorithms_of_today);
         let from = if begun { next + 1 } else { next };
         let before = self.file.config_of(from - 1);
         // A change with which no generation has begun can be undone.

@@ -1,7 +1,7 @@
 //! The state of every stage of a run, from the step ids that the stages compute.
 
 use super::config_entry::ConfigEntry;
-use super::folders::{DatasetFolder, generation_folder, generations, recipe_of};
+use super::folders::{generation_folder, recipe_of};
 use super::lineage::{Lineage, Player};
 use super::tasks::GenerationTasks;
 use crate::artifact::dataset::folder::part_path;
@@ -106,10 +106,7 @@ struct Walk<'a> {
 pub fn run_steps(lineage: &Lineage<'_>) -> Result<RunSteps, StageError> {
     let (closed, finished) = (lineage.closed.generation, lineage.finished());
     let first = closed + 1;
-    let mut begun = finished;
-    for kind in DatasetFolder::all() {
-        begun = begun.max(generations(lineage.datasets, kind)?.last().copied().unwrap_or(0));
-    }
+    let begun = lineage.begun()?;
     let last = begun.max(lineage.config.config.run.generations.min(begun.max(closed) + 1));
     let documents = lineage.registry.documents()?;
     let (mut stages, mut next) = (Vec::new(), first);
