@@ -46,9 +46,13 @@ impl PlannedModel {
 }
 
 impl PlannedDataset {
-    pub(super) fn new(folder: &Path) -> Result<Self, StageError> {
-        let content = Manifest::read_any(folder)?.content;
-        Ok(Self { folder: text_of(folder)?.into(), content })
+    /// The datasets in some folders.
+    pub(super) fn all(folders: &[impl AsRef<Path>]) -> Result<Vec<Self>, StageError> {
+        let new = |folder: &Path| {
+            let content = Manifest::read_any(folder)?.content;
+            Ok(Self { folder: text_of(folder)?.into(), content })
+        };
+        folders.iter().map(|folder| new(folder.as_ref())).collect()
     }
 
     /// Checks that the folder still has the dataset, for the plan in the file `path`.

@@ -93,11 +93,7 @@ impl StagePlan {
                 let plan = Self::Train {
                     config: task.config.clone(),
                     features: features_text(&task.features),
-                    datasets: task
-                        .datasets
-                        .iter()
-                        .map(|folder| PlannedDataset::new(folder))
-                        .collect::<Result<_, _>>()?,
+                    datasets: PlannedDataset::all(&task.datasets)?,
                     parent: task.parent.map(PlannedModel::new).transpose()?,
                     registry: text_of(task.registry.folder())?.into(),
                     memory: task.memory,
@@ -122,7 +118,7 @@ impl StagePlan {
                     config: task.config.clone(),
                     candidate: PlannedModel::new(task.candidate)?,
                     baseline: PlannedModel::new(task.baseline)?,
-                    avoid: task.avoid.iter().map(|folder| PlannedDataset::new(folder)).collect::<Result<_, _>>()?,
+                    avoid: PlannedDataset::all(task.avoid)?,
                     output: text_of(task.output)?.into(),
                 };
                 (task.seed, task.generation, plan)
