@@ -1,7 +1,6 @@
 //! One TOML decides a run: it names what differs from the default config, and is read strictly and checked whole.
 
 pub mod builtin;
-mod nearest;
 mod resolve;
 pub mod setting;
 

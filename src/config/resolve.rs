@@ -1,6 +1,5 @@
 //! A config's text laid over the default: every key that it does not name keeps the default's value.
 
-use super::nearest::nearest;
 use super::{Config, Origin, TABLES, keys_of, toml_text};
 use crate::pipeline::keys::{Key, KeyFault, any_of};
 use serde::Deserialize;
@@ -228,6 +227,13 @@ fn nearest_key(table: &str, key: &str) -> String {
     found.map(|(table, key)| format!("\ndid you mean {table}.{key}?")).unwrap_or_default()
 }
 
+/// The word that is nearest to another, unless more than a third of its letters would have to change; two that are swapped count
+/// as one.
+fn nearest<'b>(word: &str, words: impl Iterator<Item = &'b str>) -> Option<&'b str> {
+    let near = words.map(|other| (strsim::damerau_levenshtein(word, other), other)).min()?;
+    (near.0 <= word.chars().count() / 3).then_some(near.1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,5 +376,13 @@ mod tests {
         check("[run]\nseed = 1\nseed = 2", Some(3), "run.seed is set twice: expected once");
         check("[train]\nstart = parent", Some(2), "train.start = parent: expected \"zero\" or \"parent\"");
         check("[run]\n[gate", Some(2), "it is not TOML: unclosed table, expected `]`");
+    }
+
+    #[test]
+    fn only_a_near_word_is_suggested() {
+        assert_eq!(nearest("play_dept", ["label_depth", "play_depth"].into_iter()), Some("play_depth"));
+        assert_eq!(nearest("ratoi", ["start", "ratio"].into_iter()), Some("ratio"));
+        assert_eq!(nearest("colour", ["clip", "ratio"].into_iter()), None);
+        assert_eq!(nearest("a", ["t", "clip"].into_iter()), None);
     }
 }
