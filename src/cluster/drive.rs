@@ -217,9 +217,7 @@ impl Drive<'_> {
             }
             for event in self.runner.wait(TICK)? {
                 if let Event::Ended(ended) = event {
-                    self.state.submitted.remove(&ended.shard);
-                    self.note_success(&ended);
-                    log(self.plan, &ended)?;
+                    self.end(&ended)?;
                 }
             }
         }
@@ -229,10 +227,8 @@ impl Drive<'_> {
     fn handle(&mut self, event: Event) -> Result<(), StageError> {
         match event {
             Event::Ended(ended) => {
-                self.state.submitted.remove(&ended.shard);
-                log(self.plan, &ended)?;
+                self.end(&ended)?;
                 if ended.code == Some(0) {
-                    self.note_success(&ended);
                     self.count(ended.shard);
                     self.state.unconfirmed.insert(ended.shard, ended);
                 } else {
@@ -253,22 +249,33 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn note_success(&mut self, ended: &Ended) {
+    /// Takes note of a shard that has ended.
+    fn end(&mut self, ended: &Ended) -> Result<(), ArtifactError> {
+        self.state.submitted.remove(&ended.shard);
         if ended.code == Some(0) {
             let report = &mut self.state.report;
             report.ran += 1;
             report.cpu_seconds = report.cpu_seconds.zip(ended.cpu_seconds).map(|(sum, more)| sum + more);
         }
+        log(self.plan, ended)
     }
 
     /// Plans the next try of a shard that failed, if one can help.
     fn fail(&mut self, ended: &Ended) -> Result<(), StageError> {
         let failures = self.state.failures.entry(ended.shard).or_default();
         *failures += 1;
-        let may_pass = match ended.code {
-            None | Some(0) => true,
+        let with = |code: i32| format!("ended with {code}");
+        let (may_pass, how, code) = match ended.code {
+            None => (true, "was lost or killed".to_owned(), exit_code::TRY_AGAIN),
+            Some(0) => (true, format!("{}, but its files are not in this folder", with(0)), exit_code::BAD_INPUT),
             // A shell reports the death of a command by a signal as 128 and more, and so does an interrupted renma.
-            Some(code) => code == i32::from(exit_code::TRY_AGAIN) || 128 <= code,
+            Some(code) if code == i32::from(exit_code::TRY_AGAIN) || 128 <= code => {
+                (true, with(code), exit_code::TRY_AGAIN)
+            }
+            Some(code) => match u8::try_from(code) {
+                Ok(code @ (exit_code::USAGE | exit_code::BAD_INPUT)) => (false, with(code.into()), code),
+                _ => (false, with(code), exit_code::OTHER),
+            },
         };
         if let (true, Some(ticks)) = (may_pass, RETRY_AFTER.get(*failures - 1)) {
             self.state.waiting.insert(ended.shard, self.state.tick + ticks);
@@ -276,18 +283,6 @@ impl Drive<'_> {
             return Ok(());
         }
         let times = if *failures == 1 { String::new() } else { format!(", failure {failures}") };
-        let how = match ended.code {
-            None => "was lost or killed".to_owned(),
-            Some(0) => "ended with 0, but its files are not in this folder".to_owned(),
-            Some(code) => format!("ended with {code}"),
-        };
-        let code = match ended.code {
-            Some(code) if code == i32::from(exit_code::USAGE) => exit_code::USAGE,
-            Some(code) if code == i32::from(exit_code::BAD_INPUT) => exit_code::BAD_INPUT,
-            Some(0) => exit_code::BAD_INPUT,
-            _ if may_pass => exit_code::TRY_AGAIN,
-            _ => exit_code::OTHER,
-        };
         let stderr = ended.stderr.trim_end();
         let stderr = if stderr.is_empty() { String::new() } else { format!(":\n{stderr}") };
         let who = format!("shard {} of {}{}", ended.shard, self.plan.display(), ended.place());
