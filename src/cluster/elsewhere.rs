@@ -11,16 +11,11 @@ pub const DASK: &str = "dask";
 
 /// Where shards run, and how many at once.
 #[derive(Clone, Debug)]
-pub struct Elsewhere {
-    place: Place,
-    workers: usize,
-}
-
-#[derive(Clone, Debug)]
-enum Place {
-    /// A cluster of the user's, or one on this machine.
-    Dask(Option<Scheduler>),
-    Command(CommandLine),
+pub enum Elsewhere {
+    /// A Dask cluster of the user's, or one on this machine.
+    Dask(Option<Scheduler>, usize),
+    /// A command.
+    Command(CommandLine, usize),
 }
 
 impl Elsewhere {
@@ -30,12 +25,11 @@ impl Elsewhere {
     ///
     /// A command that names no shard, or a scheduler that no Dask needs.
     pub fn new(on: &str, workers: usize, scheduler: Option<Scheduler>) -> Result<Self, StageError> {
-        let place = match (on, scheduler) {
-            (DASK, scheduler) => Place::Dask(scheduler),
-            (_, Some(_)) => return Err(StageError::Setting(format!("--scheduler needs --on {DASK}"))),
-            (command, None) => Place::Command(CommandLine::new(command)?),
-        };
-        Ok(Self { place, workers })
+        match (on, scheduler) {
+            (DASK, scheduler) => Ok(Self::Dask(scheduler, workers)),
+            (_, Some(_)) => Err(StageError::Setting(format!("--scheduler needs --on {DASK}"))),
+            (command, None) => Ok(Self::Command(CommandLine::new(command)?, workers)),
+        }
     }
 
     /// Runs the shards that a plan lacks, on a runner that is started only if there are any.
@@ -49,10 +43,10 @@ impl Elsewhere {
         if now.complete {
             return Ok(DriveReport { shards: now.shards, ..DriveReport::default() });
         }
-        let mut runner: Box<dyn Runner + '_> = match &self.place {
-            Place::Command(line) => Box::new(CommandRunner::new(line.of_plan(plan.path)?, self.workers, context)),
-            Place::Dask(scheduler) => {
-                Box::new(DaskRunner::start(plan.path, scheduler.as_ref(), self.workers, context)?)
+        let mut runner: Box<dyn Runner + '_> = match self {
+            Self::Command(line, room) => Box::new(CommandRunner::new(line.of_plan(plan.path)?, *room, context)),
+            Self::Dask(scheduler, workers) => {
+                Box::new(DaskRunner::start(plan.path, scheduler.as_ref(), *workers, context)?)
             }
         };
         drive(plan.path, &plan.plan.shard_weights(), &mut *runner, |ahead| plan.progress(ahead, context), context)
