@@ -4,12 +4,12 @@
 use crate::artifact::model::features_file::read_features;
 use crate::artifact::model::version::pattern_set_hash;
 use crate::artifact::step::table_settings;
-use crate::artifact::{ArtifactError, ContentHash, Settings};
+use crate::artifact::{ArtifactError, ContentHash};
 use crate::config::{Config, LoadedConfig};
 use crate::pipeline::stage::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,7 +45,12 @@ pub struct ConfigEntry {
 impl ConfigEntry {
     /// The entry of a config, in the form of its snapshot.
     pub fn new(from: u32, loaded: &LoadedConfig) -> Self {
-        let config = relocated(loaded);
+        let mut config = Value::Object(loaded.config.tables());
+        // What it names lies beside the snapshot.
+        config["run"]["features"] = FEATURES.into();
+        if loaded.book.is_some() {
+            config["generate"]["book"] = BOOK.into();
+        }
         let defaults =
             all_keys(&config).map(|(name, _)| name).filter(|name| !loaded.origins.contains_key(name)).collect();
         Self {
@@ -77,13 +82,13 @@ impl ConfigEntry {
     }
 
     /// Every key on which a step depends, with its value.
-    fn settings(&self) -> Settings {
-        let mut settings: Settings = all_keys(&self.config).collect();
-        settings.retain(|(name, _)| !FREE_KEYS.contains(&name.as_str()));
-        let contents = [("run.features", Some(self.features)), ("generate.book", self.book)];
-        for (name, content) in contents {
-            let text = content.map_or_else(|| "none".to_owned(), ContentHash::short);
-            settings.iter_mut().filter(|(other, _)| other == name).for_each(|(_, value)| value.clone_from(&text));
+    fn settings(&self) -> BTreeMap<String, String> {
+        let mut settings: BTreeMap<String, String> = all_keys(&self.config).collect();
+        settings.retain(|name, _| !FREE_KEYS.contains(&name.as_str()));
+        for (name, content) in [("run.features", Some(self.features)), ("generate.book", self.book)] {
+            if let Some(value) = settings.get_mut(name) {
+                *value = content.map_or_else(|| "none".to_owned(), ContentHash::short);
+            }
         }
         let algorithms = self.algorithms.iter();
         settings.extend(algorithms.map(|(table, version)| (format!("{ALGORITHM_OF}{table}"), version.to_string())));
@@ -92,19 +97,15 @@ impl ConfigEntry {
 
     /// The keys in which a run's record differs from another config, with both values.
     pub fn differences(&self, other: &Self) -> Vec<String> {
-        let theirs: BTreeMap<String, String> = other.settings().into_iter().collect();
-        let ours = self.settings();
-        let changed = ours.iter().filter(|(name, value)| theirs.get(name) != Some(value));
-        let mut lines: Vec<String> = changed
-            .map(|(name, value)| {
-                let theirs = theirs.get(name).map_or("nothing", String::as_str);
-                let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
-                format!("{name} is {value} in the run and {theirs} in {place}")
-            })
-            .collect();
-        let added = theirs.iter().filter(|(name, _)| ours.iter().all(|(other, _)| other != *name));
-        lines.extend(added.map(|(name, value)| format!("{name} is nothing in the run and {value} in the config")));
-        lines
+        let (ours, theirs) = (self.settings(), other.settings());
+        let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+        let changed = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
+        let line = |name: &String| {
+            let [ours, theirs] = [&ours, &theirs].map(|settings| settings.get(name).map_or("nothing", String::as_str));
+            let place = if name.starts_with(ALGORITHM_OF) { "this renma" } else { "the config" };
+            format!("{name} is {ours} in the run and {theirs} in {place}")
+        };
+        changed.map(line).collect()
     }
 }
 
@@ -117,16 +118,6 @@ fn algorithms() -> BTreeMap<String, u32> {
 fn all_keys(config: &Value) -> impl Iterator<Item = (String, String)> + '_ {
     let tables = config.as_object().into_iter().flatten();
     tables.flat_map(|(table, keys)| table_settings(table, keys))
-}
-
-/// A config as its snapshot has it: every key, and what they name lies beside them.
-fn relocated(loaded: &LoadedConfig) -> Value {
-    let mut tables = Value::Object(loaded.config.tables());
-    tables["run"]["features"] = FEATURES.into();
-    if loaded.book.is_some() {
-        tables["generate"]["book"] = BOOK.into();
-    }
-    tables
 }
 
 /// A config with the run's own values for keys that its file left to the default, then and now; and what has moved since. The run

@@ -33,7 +33,9 @@ pub fn write(registry: &Path, loaded: &LoadedConfig, entry: &ConfigEntry) -> Res
     } else if !exists(&path)? {
         return Ok(());
     }
-    put(&path, text(&loaded.name, entry).as_bytes())
+    let head = format!("# The config of run {} from generation {} on, as renma run took it.", loaded.name, entry.from);
+    let tables = entry.config.as_object().map(tables_text).unwrap_or_default();
+    put(&path, format!("{head} Edit the run's own config instead.\n\n{tables}").as_bytes())
 }
 
 /// Removes the snapshots that are not recorded, such as that of a change that was undone.
@@ -57,14 +59,6 @@ pub fn load(registry: &Path, run: &str, entry: &ConfigEntry) -> Result<LoadedCon
         return Err(ArtifactError::damaged(&path, reason).into());
     }
     Ok(loaded)
-}
-
-fn text(run: &str, entry: &ConfigEntry) -> String {
-    let tables = entry.config.as_object().map(tables_text).unwrap_or_default();
-    format!(
-        "# The config of run {run} from generation {} on, as renma run took it. Edit the run's own config instead.\n\n{tables}",
-        entry.from
-    )
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
