@@ -47,14 +47,6 @@ pub(super) struct Rung {
     pub(super) promoted: bool,
 }
 
-impl Rung {
-    /// The player's name; that of a built-in without its prefix.
-    pub(super) fn name(&self) -> String {
-        let name = self.standing.id.to_string();
-        name.strip_prefix("builtin:").map(str::to_owned).unwrap_or(name)
-    }
-}
-
 /// A generation's place in the lineage.
 #[derive(Clone, Debug)]
 pub(super) struct Descent {
@@ -187,18 +179,19 @@ fn made<T: for<'de> Deserialize<'de>>(documents: &[ModelDocument], stage: Stage)
 }
 
 fn rungs(lineage: &Lineage<'_>) -> Result<Vec<Rung>, ArtifactError> {
-    let promoted =
-        |standing: &Standing| lineage.champions.history.iter().any(|promotion| promotion.content == standing.content);
-    let generation = |standing: &Standing| {
-        let as_candidate = lineage.gates.iter().find(|gate| gate.verdict.candidate.content == standing.content);
-        let as_baseline = lineage.gates.iter().find(|gate| gate.verdict.baseline.content == standing.content);
+    let gates = || lineage.gates.iter();
+    let rung = |standing: Standing| {
+        let as_candidate = gates().find(|gate| gate.verdict.candidate.content == standing.content);
+        let as_baseline = gates().find(|gate| gate.verdict.baseline.content == standing.content);
         let before = as_baseline.map_or(0, |gate| gate.generation.saturating_sub(1));
-        as_candidate.map_or(before, |gate| gate.generation)
+        let mut promotions = lineage.champions.history.iter();
+        Rung {
+            generation: as_candidate.map_or(before, |gate| gate.generation),
+            promoted: promotions.any(|promotion| promotion.content == standing.content),
+            standing,
+        }
     };
-    let standings = standings(lineage.datasets)?.into_iter();
-    let mut rungs: Vec<Rung> = standings
-        .map(|standing| Rung { generation: generation(&standing), promoted: promoted(&standing), standing })
-        .collect();
+    let mut rungs: Vec<Rung> = standings(lineage.datasets)?.into_iter().map(rung).collect();
     rungs.sort_by_key(|rung| rung.generation);
     Ok(rungs)
 }

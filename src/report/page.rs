@@ -93,14 +93,10 @@ fn state_words(outcome: Option<&str>) -> String {
     }
 }
 
-/// From one time of the form `2026-11-21T17:00:00Z` to another, without their letters and seconds.
+/// From one time of the form `2026-11-21T17:00:00Z` to another, to the minute.
 fn period(began: &str, ended: &str) -> String {
-    let parts = |time: &str| {
-        let (day, hour) = time.split_once('T').unwrap_or((time, ""));
-        (day.to_owned(), hour.chars().take(5).collect::<String>())
-    };
-    let ((first, from), (last, to)) = (parts(began), parts(ended));
-    if first == last { format!("{first}, {from} to {to} UTC") } else { format!("{first} {from} to {last} {to} UTC") }
+    let minute = |time: &str| time.chars().take(16).collect::<String>().replace('T', " ");
+    format!("{} to {} UTC", minute(began), minute(ended))
 }
 
 /// The figures that matter most: name, value, note.

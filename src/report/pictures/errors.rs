@@ -24,11 +24,7 @@ pub(in crate::report) fn draw(sheet: &mut Sheet<'_>) {
     for (title, label, errors) in
         [(rows, "what it should predict", after), ("Exact error by empties", SOLVED, &labels.exact)]
     {
-        if errors.by_empties.is_empty() {
-            sheet.absent(&format!("{title} is left out: {} has no such figures.", training.id));
-        } else {
-            by_empties(sheet, (title, label), training, errors);
-        }
+        by_empties(sheet, (title, label), training, errors);
     }
 }
 
@@ -69,13 +65,15 @@ fn by_empties(
     training: &Made<TrainMetrics>,
     errors: &Errors,
 ) {
+    let Some(most) = errors.by_empties.iter().map(|range| range.min).max() else {
+        return sheet.absent(&format!("{title} is left out: {} has no such figures.", training.id));
+    };
     let line = |tone, name: &str, parity: u32| {
         let of_parity = errors.by_empties.iter().filter(|range| range.min % 2 == parity);
         let points = of_parity.map(|range| [f64::from(range.min), range.error.mae]).collect();
         Mark::series(tone, points, name, |[x, y]| format!("{x} empty: {} discs", number(y, 2)))
     };
     let marks = [line(Tone::Ink, "odd", 1), line(Tone::Accent, "even", 0)];
-    let most = errors.by_empties.iter().map(|range| range.min).max().unwrap_or(60);
     let sentence = format!("{} is {} discs off {label}, on average.", training.id, number(errors.all.mae, 2));
     let figure = sheet.of_version(title, sentence, training.id);
     let x = Axis::whole("empty squares", [0.0, f64::from(most.max(10))]);

@@ -40,15 +40,17 @@ fn ladder(sheet: &mut Sheet<'_>) {
             at: place(rung),
             ends: [rung.standing.rating.elo_low, rung.standing.rating.elo_high],
             tip: format!("{}: {} Elo", rung.standing.id, rung.standing.text()),
-            label: (rungs.len() <= LABELS_MAX || is_champion).then(|| rung.name()),
+            label: (rungs.len() <= LABELS_MAX || is_champion)
+                .then(|| rung.standing.id.to_string().replace("builtin:", "")),
         }
     }));
     let sentence = match champion.filter(|rung| rung.generation != 0) {
         Some(rung) => format!(
-            "The champion {} stands {} Elo {} over the start of the ladder; bars are 95 % intervals.",
+            "The champion {} stands {} Elo [{}, {}] over the start of the ladder; bars are 95 % intervals.",
             rung.standing.id,
             signed(rung.standing.rating.elo, 0),
-            interval(rung)
+            signed(rung.standing.rating.elo_low, 0),
+            signed(rung.standing.rating.elo_high, 0)
         ),
         None => "No candidate has been promoted yet; bars are 95 % intervals.".to_owned(),
     };
@@ -67,10 +69,6 @@ fn place(rung: &Rung) -> [f64; 2] {
     [f64::from(rung.generation), rung.standing.rating.elo]
 }
 
-fn interval(rung: &Rung) -> String {
-    format!("[{}, {}]", signed(rung.standing.rating.elo_low, 0), signed(rung.standing.rating.elo_high, 0))
-}
-
 fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
     // Tests with other risks have other bounds.
     let same = |path: &&GatePath| [path.test.alpha, path.test.beta] == [latest.test.alpha, latest.test.beta];
@@ -84,9 +82,7 @@ fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
     marks.push(Mark::line(Tone::Accent, points(latest), &format!("gen {}", latest.generation)));
     let found = paths.iter().flat_map(|path| &path.looks);
     let most = found.clone().map(|look| look.pairs as f64).fold(1.0, f64::max);
-    let span = found.map(|look| look.llr).chain([low, high]);
-    let range = span.fold([0.0, 0.0], |[low, high]: [f64; 2], llr| [low.min(llr), high.max(llr)]);
-    let room = 0.12 * (range[1] - range[0]);
+    let range = around(found.map(|look| look.llr).chain([low, high]));
     let (pairs, word) = (latest.looks.last().map_or(0, |look| look.pairs), latest.verdict.name());
     let figure = Figure {
         title: "Gates",
@@ -98,6 +94,5 @@ fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
         command: sheet.invocation.inspect_command(Stage::Gate, latest.generation),
     };
     let x = Axis::whole("pairs of games", [0.0, most]);
-    let y = Axis::real("log-likelihood ratio", [range[0] - room, range[1] + room]);
-    sheet.chart(&figure, [x, y], &marks);
+    sheet.chart(&figure, [x, Axis::real("log-likelihood ratio", range)], &marks);
 }
