@@ -56,8 +56,6 @@ pub(super) enum Tone {
 /// What is drawn.
 #[derive(Debug)]
 pub(super) enum Mark {
-    /// A level across the chart, named at its right end.
-    Level { at: f64, name: &'static str },
     /// A line through points, named at its end. If there are tooltips, each point is a dot with its own.
     Line { tone: Tone, points: Vec<[f64; 2]>, name: String, tips: Vec<String> },
     /// A value with its interval, its tooltip, and perhaps a label above it, or below if it has no interval.
@@ -118,11 +116,7 @@ impl Chart<'_> {
     /// Draws it.
     pub(super) fn draw(&self, markup: &mut Markup) {
         let ([width, height], [x, y]) = (self.size, self.axes);
-        let letters = |mark: &Mark| match mark {
-            Mark::Line { name, .. } => name.chars().count(),
-            Mark::Level { name, .. } => name.len(),
-            _ => 0,
-        };
+        let letters = |mark: &Mark| if let Mark::Line { name, .. } = mark { name.chars().count() } else { 0 };
         let longest = self.marks.iter().map(letters).max().unwrap_or(0);
         let right = if longest == 0 { RIGHT } else { 10.0 + LETTER * longest as f64 };
         let mut frame = Frame {
@@ -162,11 +156,6 @@ impl Frame {
 
     fn draw(&mut self, mark: &Mark, markup: &mut Markup) {
         match mark {
-            Mark::Level { at, name } => {
-                let ([left, right], y) = (self.x.places, self.y.place(*at));
-                line(markup, "level", [left, y], [right, y]);
-                self.ends.push((y, Tone::Muted, (*name).to_owned()));
-            }
             Mark::Line { tone, points, name, tips } => {
                 self.draw_line(*tone, points, name, markup);
                 // Dots that would touch are drawn only where the pointer is.
@@ -216,9 +205,9 @@ impl Frame {
         self.ends.sort_by(|left, right| left.0.total_cmp(&right.0));
         let [bottom, top] = self.y.places;
         let mut least = top - LINE / 2.0;
-        for (index, (y, _, _)) in self.ends.iter_mut().enumerate() {
-            *y = if index == 0 { y.max(least) } else { y.max(least + LINE) };
-            least = *y;
+        for (y, _, _) in &mut self.ends {
+            *y = y.max(least);
+            least = *y + LINE;
         }
         let mut most = bottom - LINE / 2.0;
         for (y, _, _) in self.ends.iter_mut().rev() {

@@ -77,11 +77,12 @@ fn gates(sheet: &mut Sheet<'_>, latest: &GatePath) {
     let points = |path: &GatePath| -> Vec<[f64; 2]> {
         [[0.0, 0.0]].into_iter().chain(path.looks.iter().map(|look| [look.pairs as f64, look.llr])).collect()
     };
-    let mut marks = vec![Mark::Level { at: high, name: "accept" }, Mark::Level { at: low, name: "reject" }];
-    marks.extend(paths[1..].iter().rev().map(|path| Mark::line(Tone::Faint, points(path), "")));
-    marks.push(Mark::line(Tone::Accent, points(latest), &format!("gen {}", latest.generation)));
     let found = paths.iter().flat_map(|path| &path.looks);
     let most = found.clone().map(|look| look.pairs as f64).fold(1.0, f64::max);
+    let bound = |at: f64, name| Mark::line(Tone::Muted, vec![[0.0, at], [most, at]], name);
+    let mut marks = vec![bound(high, "accept"), bound(low, "reject")];
+    marks.extend(paths[1..].iter().rev().map(|path| Mark::line(Tone::Faint, points(path), "")));
+    marks.push(Mark::line(Tone::Accent, points(latest), &format!("gen {}", latest.generation)));
     let range = around(found.map(|look| look.llr).chain([low, high]));
     let (pairs, word) = (latest.looks.last().map_or(0, |look| look.pairs), latest.verdict.name());
     let figure = Figure {
