@@ -8,15 +8,15 @@ table_rows! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct GameRow {
         /// the game, unique in the dataset
-        game_id: u64 as UInt64Type, Delta;
+        game_id: u64, Delta;
         /// the moves as f5d6c3..., passes left out
-        moves: String as Utf8Type, Plain;
+        moves: String, Plain;
         /// opening plies played at random
-        random_plies: Option<u8> as Int16Type, Dictionary;
+        random_plies: Option<u8>, Dictionary;
         /// final disc difference in discs, black, empties to the winner
-        result: Option<i8> as Int32Type, Dictionary;
+        result: Option<i8>, Dictionary;
         /// rows of this game in the positions table
-        positions: u8 as Int16Type, Dictionary;
+        positions: u8, Dictionary;
     }
 }
 

@@ -8,17 +8,17 @@ table_rows! {
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct GateGameRow {
         /// the game: twice the pair, plus one for the second of the pair
-        game_id: u64 as UInt64Type, Delta;
+        game_id: u64, Delta;
         /// the opening, played once with each color
-        pair: u64 as UInt64Type, Delta;
+        pair: u64, Delta;
         /// whether the candidate plays black
-        candidate_black: bool as BooleanType, Plain;
+        candidate_black: bool, Plain;
         /// moves of the opening, which neither side chose
-        opening_plies: u8 as Int16Type, Dictionary;
+        opening_plies: u8, Dictionary;
         /// the moves as f5d6c3..., passes left out
-        moves: String as Utf8Type, Plain;
+        moves: String, Plain;
         /// final disc difference in discs, candidate, empties to the winner
-        result: i8 as Int32Type, Dictionary;
+        result: i8, Dictionary;
     }
 }
 

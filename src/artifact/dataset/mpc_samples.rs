@@ -9,25 +9,25 @@ table_rows! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct MpcSampleRow {
         /// the position
-        sample_id: u64 as UInt64Type, Delta;
+        sample_id: u64, Delta;
         /// the game that it, or the search that met it, is from
-        game_id: u64 as UInt64Type, Delta;
+        game_id: u64, Delta;
         /// empty squares
-        empties: u8 as Int16Type, Dictionary;
+        empties: u8, Dictionary;
         /// discs of the side to move, bit i for square i
-        player: u64 as UInt64Type, Plain;
+        player: u64, Plain;
         /// discs of the other side, bit i for square i
-        opponent: u64 as UInt64Type, Plain;
+        opponent: u64, Plain;
         /// remaining depth at which a search met it in a null window; 0: a position of the game
-        met_depth: u8 as Int16Type, Dictionary;
+        met_depth: u8, Dictionary;
         /// the lower bound of that window in millidiscs, side to move; null: a position of the game
-        alpha: Option<Score> as Int32Type, Delta;
+        alpha: Option<Score>, Delta;
         /// depth of the search; equal to empties, the end of the game
-        depth: u8 as Int16Type, Dictionary;
+        depth: u8, Dictionary;
         /// its score in millidiscs, side to move
-        score: Score as Int32Type, Delta;
+        score: Score, Delta;
         /// nodes that it took
-        nodes: u64 as UInt64Type, Delta;
+        nodes: u64, Delta;
     }
 }
 

@@ -9,33 +9,33 @@ table_rows! {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct PositionRow {
         /// the game, unique in the dataset
-        game_id: u64 as UInt64Type, Delta;
+        game_id: u64, Delta;
         /// half-moves before this position, passes included
-        ply: u8 as Int16Type, Dictionary;
+        ply: u8, Dictionary;
         /// empty squares
-        empties: u8 as Int16Type, Dictionary;
+        empties: u8, Dictionary;
         /// black's discs, bit i for square i, a1 = 0, h8 = 63
-        black: u64 as UInt64Type, Plain;
+        black: u64, Plain;
         /// white's discs, bit i for square i, a1 = 0, h8 = 63
-        white: u64 as UInt64Type, Plain;
+        white: u64, Plain;
         /// whether black is to move
-        black_to_move: bool as BooleanType, Plain;
+        black_to_move: bool, Plain;
         /// deep-search score in millidiscs, side to move, within 64000
-        score: Option<Score> as Int32Type, Delta;
+        score: Option<Score>, Delta;
         /// evaluation without search in millidiscs, side to move
-        static_score: Option<Score> as Int32Type, Delta;
+        static_score: Option<Score>, Delta;
         /// nominal depth of score; equals empties when exact
-        depth: Option<u8> as Int16Type, Dictionary;
+        depth: Option<u8>, Dictionary;
         /// whether score was solved to the end
-        exact: Option<bool> as BooleanType, Plain;
+        exact: Option<bool>, Plain;
         /// the square the search prefers
-        best_move: Option<u8> as Int16Type, Dictionary;
+        best_move: Option<u8>, Dictionary;
         /// the square that was played
-        played_move: Option<u8> as Int16Type, Dictionary;
+        played_move: Option<u8>, Dictionary;
         /// whether the played move was a random opening ply or exploration
-        random_move: Option<bool> as BooleanType, Plain;
+        random_move: Option<bool>, Plain;
         /// final disc difference in discs, side to move, empties to the winner
-        result: Option<i8> as Int32Type, Dictionary;
+        result: Option<i8>, Dictionary;
     }
 }
 

@@ -9,33 +9,33 @@ table_rows! {
     #[derive(Clone, Copy, Debug)]
     pub struct MpcRow {
         /// the row applies from this number of empty squares
-        empties_min: u8 as Int16Type, Dictionary;
+        empties_min: u8, Dictionary;
         /// the row applies up to this number of empty squares
-        empties_max: u8 as Int16Type, Dictionary;
+        empties_max: u8, Dictionary;
         /// remaining depth at which to cut; the number of empty squares is the end
-        deep_depth: u8 as Int16Type, Dictionary;
+        deep_depth: u8, Dictionary;
         /// depth of the search that decides
-        shallow_depth: u8 as Int16Type, Dictionary;
+        shallow_depth: u8, Dictionary;
         /// a in deep = a * shallow + b
-        slope: f64 as Float64Type, Plain;
+        slope: f64, Plain;
         /// b in millidiscs
-        offset: Score as Int32Type, Plain;
+        offset: Score, Plain;
         /// standard deviation of the residual in millidiscs where shallow is 0
-        sigma: Score as Int32Type, Plain;
+        sigma: Score, Plain;
         /// increase of the deviation in millidiscs per millidisc of |shallow|
-        growth: f64 as Float64Type, Plain;
+        growth: f64, Plain;
         /// deviations on each side that hold 73 % of positions
-        quantile_73: f64 as Float64Type, Plain;
+        quantile_73: f64, Plain;
         /// deviations on each side that hold 87 % of positions
-        quantile_87: f64 as Float64Type, Plain;
+        quantile_87: f64, Plain;
         /// deviations on each side that hold 95 % of positions
-        quantile_95: f64 as Float64Type, Plain;
+        quantile_95: f64, Plain;
         /// deviations on each side that hold 98 % of positions
-        quantile_98: f64 as Float64Type, Plain;
+        quantile_98: f64, Plain;
         /// deviations on each side that hold 99 % of positions
-        quantile_99: f64 as Float64Type, Plain;
+        quantile_99: f64, Plain;
         /// positions the row was fitted on
-        samples: u64 as UInt64Type, Plain;
+        samples: u64, Plain;
     }
 }
 

@@ -5,7 +5,7 @@ use crate::engine::Score;
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, PrimitiveArray, RecordBatch, StringArray,
 };
-use arrow::datatypes::{BooleanType, DataType, Float64Type, Int16Type, Int32Type, UInt64Type, Utf8Type};
+use arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, UInt64Type};
 use std::sync::Arc;
 
 /// A row of a table, made by `table_rows!`.
@@ -24,8 +24,8 @@ pub trait TableRow: Sized {
     fn from_batch(batch: &RecordBatch) -> Result<Vec<Self>, String>;
 }
 
-/// A value of a row that is stored in a column of the Arrow type `A`.
-pub trait Cell<A>: Sized {
+/// A value of a row, which is stored in a column of one Arrow type.
+pub trait Cell: Sized {
     /// The type of the column.
     const DATA_TYPE: DataType;
 
@@ -45,7 +45,7 @@ pub trait Cell<A>: Sized {
 
 macro_rules! number_cells {
     ($($number:ty as $arrow:ty),*) => {$(
-        impl Cell<$arrow> for $number {
+        impl Cell for $number {
             const DATA_TYPE: DataType = <$arrow as ArrowPrimitiveType>::DATA_TYPE;
 
             fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
@@ -53,7 +53,7 @@ macro_rules! number_cells {
             }
 
             fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
-                let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &<Self as Cell<$arrow>>::DATA_TYPE))?;
+                let array = column.as_primitive_opt::<$arrow>().ok_or_else(|| wrong_type(column, &Self::DATA_TYPE))?;
                 match array.iter().flatten().find(|&value| Self::try_from(value).is_err()) {
                     Some(value) => Err(format!("holds {value}, which is out of range")),
                     // A value under a null may be out of range; it is read as the default.
@@ -64,22 +64,23 @@ macro_rules! number_cells {
     )*};
 }
 
+// No column has 8 bits: they wrap in the arithmetic of readers. Results have room for millidiscs.
 number_cells!(u64 as UInt64Type, i32 as Int32Type, u8 as Int16Type, i8 as Int32Type, f64 as Float64Type);
 
-impl Cell<Int32Type> for Score {
-    const DATA_TYPE: DataType = <i32 as Cell<Int32Type>>::DATA_TYPE;
+impl Cell for Score {
+    const DATA_TYPE: DataType = i32::DATA_TYPE;
 
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
-        <i32 as Cell<Int32Type>>::to_column(values.map(|value| value.map(|score| score.0)))
+        i32::to_column(values.map(|value| value.map(|score| score.0)))
     }
 
     fn open(column: &ArrayRef) -> Result<impl Fn(usize) -> Self, String> {
-        let value = <i32 as Cell<Int32Type>>::open(column)?;
+        let value = i32::open(column)?;
         Ok(move |row| Self(value(row)))
     }
 }
 
-impl Cell<BooleanType> for bool {
+impl Cell for bool {
     const DATA_TYPE: DataType = DataType::Boolean;
 
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
@@ -92,7 +93,7 @@ impl Cell<BooleanType> for bool {
     }
 }
 
-impl Cell<Utf8Type> for String {
+impl Cell for String {
     const DATA_TYPE: DataType = DataType::Utf8;
 
     fn to_column(values: impl Iterator<Item = Option<Self>>) -> ArrayRef {
@@ -105,7 +106,7 @@ impl Cell<Utf8Type> for String {
     }
 }
 
-impl<A, T: Cell<A>> Cell<A> for Option<T> {
+impl<T: Cell> Cell for Option<T> {
     const DATA_TYPE: DataType = T::DATA_TYPE;
     const IS_OPTIONAL: bool = true;
 
@@ -124,11 +125,11 @@ fn wrong_type(column: &ArrayRef, expected: &DataType) -> String {
 }
 
 /// The column of the values of type `T`.
-pub const fn column<A, T: Cell<A>>(name: &'static str, layout: Layout, description: &'static str) -> Column {
+pub const fn column<T: Cell>(name: &'static str, layout: Layout, description: &'static str) -> Column {
     Column { name, data_type: T::DATA_TYPE, layout, description, is_optional: T::IS_OPTIONAL }
 }
 
-/// Declares a row with its columns: `/// description`, then `name: type as ArrowType, Layout;`.
+/// Declares a row with its columns: `/// description`, then `name: type, Layout;`.
 ///
 /// The description is kept in the file, with unit and point of view. An `Option` may be missing where its table is nullable.
 macro_rules! table_rows {
@@ -137,7 +138,7 @@ macro_rules! table_rows {
         pub struct $Row:ident {
             $(
                 #[doc = $description:literal]
-                $name:ident: $type:ty as $arrow:ident, $layout:ident;
+                $name:ident: $type:ty, $layout:ident;
             )*
         }
     ) => {
@@ -148,7 +149,7 @@ macro_rules! table_rows {
 
         impl crate::artifact::table::row::TableRow for $Row {
             const COLUMNS: &'static [crate::artifact::table::Column] = &[$(
-                crate::artifact::table::row::column::<arrow::datatypes::$arrow, $type>(
+                crate::artifact::table::row::column::<$type>(
                     stringify!($name),
                     crate::artifact::table::Layout::$layout,
                     $description.trim_ascii(),
@@ -156,13 +157,13 @@ macro_rules! table_rows {
             ),*];
 
             fn to_columns(rows: &[Self]) -> Vec<arrow::array::ArrayRef> {
-                vec![$(<$type as crate::artifact::table::row::Cell<arrow::datatypes::$arrow>>::to_column(
+                vec![$(<$type as crate::artifact::table::row::Cell>::to_column(
                     rows.iter().map(|row| Some(row.$name.clone()))
                 )),*]
             }
 
             fn from_batch(batch: &arrow::array::RecordBatch) -> Result<Vec<Self>, String> {
-                $(let $name = crate::artifact::table::row::open_column::<arrow::datatypes::$arrow, $type>(
+                $(let $name = crate::artifact::table::row::open_column::<$type>(
                     batch,
                     stringify!($name),
                 )?;)*
@@ -180,7 +181,7 @@ pub(crate) use table_rows;
 /// # Errors
 ///
 /// A column that is missing, or that no row can have.
-pub fn open_column<A, T: Cell<A>>(batch: &RecordBatch, name: &str) -> Result<impl Fn(usize) -> T, String> {
+pub fn open_column<T: Cell>(batch: &RecordBatch, name: &str) -> Result<impl Fn(usize) -> T, String> {
     let column = batch.column_by_name(name).ok_or_else(|| format!("column {name} is missing"))?;
     T::open(column).map_err(|reason| format!("column {name} {reason}"))
 }
