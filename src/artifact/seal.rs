@@ -32,13 +32,9 @@ pub fn seal(value: &impl Serialize) -> String {
 ///
 /// A file too large to be read again, or a system error; then an old file stays.
 pub fn write_sealed(path: &Path, value: &impl Serialize) -> Result<(), ArtifactError> {
-    write_bounded(path, value, SIZE_MAX)
-}
-
-fn write_bounded(path: &Path, value: &impl Serialize, size_max: u64) -> Result<(), ArtifactError> {
     let text = seal(value);
-    if size_max < text.len() as u64 {
-        let reason = format!("it would have {} bytes, at most {size_max} can be read", text.len());
+    if SIZE_MAX < text.len() as u64 {
+        let reason = format!("it would have {} bytes, at most {SIZE_MAX} can be read", text.len());
         return Err(ArtifactError::unfit(path, reason));
     }
     publish_bytes(path, text.as_bytes())
@@ -112,10 +108,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sealed.json");
         let value = |text: &str| BTreeMap::from([("text", text.to_owned())]);
-        let size = seal(&value("old")).len() as u64;
-        write_bounded(&path, &value("old"), size).unwrap();
-        let error = write_bounded(&path, &value("long"), size).unwrap_err().to_string();
-        assert!(error.contains(&format!("at most {size}")), "{error}");
+        write_sealed(&path, &value("old")).unwrap();
+        let error = write_sealed(&path, &value(&"long".repeat(SIZE_MAX as usize / 4))).unwrap_err().to_string();
+        assert!(error.contains(&format!("at most {SIZE_MAX}")), "{error}");
         assert_eq!(read_sealed::<BTreeMap<String, String>>(&path).unwrap()["text"], "old");
     }
 

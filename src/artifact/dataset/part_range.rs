@@ -57,12 +57,11 @@ pub struct PartItems<'a> {
 impl<'a> PartItems<'a> {
     /// The items of `parts`.
     pub fn new(parts: &'a [PartRange]) -> Self {
-        let mut count = 0;
-        let mut begin = |part: &PartRange| {
+        let (mut begins, mut count) = (Vec::new(), 0);
+        for part in parts {
+            begins.push(count);
             count += part.count;
-            count - part.count
-        };
-        let begins = parts.iter().map(&mut begin).collect();
+        }
         Self { parts, begins, count }
     }
 
