@@ -222,7 +222,9 @@ impl Learner<'_> {
         let found = self.checkpoint.as_ref().map(|checkpoint| checkpoint.read(part, self.map)).transpose()?.flatten();
         let mut learned = found.unwrap_or_else(|| self.begin(part, needed));
         let mut errors = std::mem::take(&mut learned.errors);
-        self.context.progress.resume(count * errors.len() as u64);
+        if !errors.is_empty() {
+            self.context.progress.resume(count * errors.len() as u64);
+        }
         let mut lesson = self.lesson(part, needed, learned);
         let frozen = self.frozen_vectors(part, needed);
         let save = |learned: &Learned| -> Result<(), ArtifactError> {
