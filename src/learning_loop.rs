@@ -94,15 +94,6 @@ pub const fn code_of(verdict: Option<Verdict>) -> u8 {
     }
 }
 
-/// What training makes: a version without MPC statistics.
-struct Draft(LoadedModel);
-
-/// What fitting MPC statistics makes of a draft.
-struct Candidate(LoadedModel);
-
-/// A candidate that its gate has accepted, and the verdict.
-struct Accepted(LoadedModel, VerdictFile);
-
 /// A run at work. It holds the run's lock.
 struct Run<'a> {
     task: RunTask<'a>,
@@ -157,43 +148,23 @@ impl Run<'_> {
 
     fn generation(&self, next: &Next) -> Result<(), StageError> {
         let champion = self.load(&next.champion)?;
-        self.generate(next, &champion)?;
-        let draft = self.train(next, &champion)?;
-        let candidate = self.fit_mpc(next, draft)?;
-        match self.gate(next, candidate, &champion)? {
-            Some(accepted) => self.promote(&accepted),
-            None => Ok(()),
+        self.make(&StageTask::Generate(next.tasks.generate(&champion)), next)?;
+        let draft = self.make_version(&StageTask::Train(next.tasks.train(&champion)), next)?;
+        let candidate = self.make_version(&StageTask::FitMpc(next.tasks.fit_mpc(&draft)), next)?;
+        let report = self.make(&StageTask::Gate(next.tasks.gate(&candidate, &champion)), next)?;
+        match report.verdict() {
+            Some(file) if file.verdict == Verdict::Accepted => self.promote(&candidate, file),
+            _ => Ok(()),
         }
     }
 
-    fn generate(&self, next: &Next, champion: &LoadedModel) -> Result<(), StageError> {
-        let task = StageTask::Generate(next.tasks.generate(champion));
-        self.make(&task, next).map(drop)
-    }
-
-    fn train(&self, next: &Next, champion: &LoadedModel) -> Result<Draft, StageError> {
-        let report = self.make(&StageTask::Train(next.tasks.train(champion)), next)?;
-        Ok(Draft(self.load(report.version().expect("training makes a version"))?))
-    }
-
-    fn fit_mpc(&self, next: &Next, Draft(draft): Draft) -> Result<Candidate, StageError> {
-        let report = self.make(&StageTask::FitMpc(next.tasks.fit_mpc(&draft)), next)?;
-        Ok(Candidate(self.load(report.version().expect("fitting makes a version"))?))
-    }
-
-    fn gate(
-        &self,
-        next: &Next,
-        Candidate(candidate): Candidate,
-        champion: &LoadedModel,
-    ) -> Result<Option<Accepted>, StageError> {
-        let report = self.make(&StageTask::Gate(next.tasks.gate(&candidate, champion)), next)?;
-        let verdict = report.verdict().filter(|file| file.verdict == Verdict::Accepted).cloned();
-        Ok(verdict.map(|verdict| Accepted(candidate, verdict)))
+    /// Makes a stage that makes a version, and loads that.
+    fn make_version(&self, task: &StageTask<'_>, next: &Next) -> Result<LoadedModel, StageError> {
+        self.load(self.make(task, next)?.version().expect("the stage makes a version"))
     }
 
     /// Makes an accepted candidate champion.
-    fn promote(&self, Accepted(candidate, verdict): &Accepted) -> Result<(), StageError> {
+    fn promote(&self, candidate: &LoadedModel, verdict: &VerdictFile) -> Result<(), StageError> {
         let work = || promote(candidate, self.task.registry, Some(verdict));
         let report = self.journal.call("promote", None, work, |report| CallEnd {
             id: report.champion.map(|id| id.to_string()),
