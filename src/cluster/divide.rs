@@ -43,15 +43,13 @@ pub fn divide<E: From<StageError>>(
 ) -> Result<Option<Plan>, E> {
     let plan = Plan::new(task)?;
     let found = plan.found(path);
-    let plan = match (&found, shards) {
+    let count = match shards {
+        Some(shards) => shards,
         // A run that resumes keeps its shards.
-        (Some(_), None) => return Ok(found),
-        (_, Some(shards)) => plan.cut(shards),
-        (None, None) => {
-            let count = shard_count(task, &plan.weights(), context)?;
-            plan.cut(count)
-        }
+        None if found.is_some() => return Ok(found),
+        None => shard_count(task, &plan.weights(), context)?,
     };
+    let plan = plan.cut(count);
     if found.as_ref() != Some(&plan) {
         if !write(&plan)? {
             return Ok(None);
