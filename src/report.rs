@@ -19,7 +19,7 @@ use crate::config::LoadedConfig;
 use crate::pipeline::StageError;
 use facts::Facts;
 use invocation::Invocation;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The report's name in the folder of the registry.
 pub const REPORT_NAME: &str = "report.html";
@@ -49,21 +49,16 @@ pub struct ReportFile {
 /// report stays.
 pub fn write_report(config: &LoadedConfig, invocation: &Invocation) -> Result<ReportFile, StageError> {
     let registry = Registry::new(&invocation.models);
-    check_run(registry.folder())?;
+    check_folder(registry.folder()).map_err(|error| match error {
+        ArtifactError::Missing { path } => {
+            ArtifactError::refused("read", &path, "the run does not exist\nbegin it with renma run --config FILE")
+        }
+        error => error,
+    })?;
     let path = registry.folder().join(REPORT_NAME);
     let output = OutputFile::open(&path, REPORT_FILE, true)?;
     let facts = Facts::read(config, &registry, &invocation.datasets)?;
     let text = page::page(&facts, invocation);
     output.write(|writer| writer.write_all(text.as_bytes()))?;
     Ok(ReportFile { path, bytes: text.len() })
-}
-
-fn check_run(registry: &Path) -> Result<(), ArtifactError> {
-    match check_folder(registry) {
-        Err(ArtifactError::Missing { .. }) => {
-            let reason = "the run does not exist\nbegin it with renma run --config FILE";
-            Err(ArtifactError::refused("read", registry, reason))
-        }
-        other => other,
-    }
 }

@@ -245,7 +245,10 @@ impl Drive<'_> {
             }
             Event::Note { text } => tell(&text, self.context),
         }
-        self.note();
+        let State { running, workers, report, counted, .. } = &self.state;
+        let shards = format!("{} of {} shards", counted.len(), report.shards);
+        let text = format!("{shards}, {running} running, {} retried, {workers} workers", report.retried);
+        self.context.progress.note(&text);
         Ok(())
     }
 
@@ -293,14 +296,6 @@ impl Drive<'_> {
         if self.state.counted.insert(shard) {
             self.context.progress.advance(self.work[shard]);
         }
-    }
-
-    fn note(&self) {
-        let State { running, workers, report, counted, .. } = &self.state;
-        let shards = format!("{} of {} shards", counted.len(), report.shards);
-        self.context
-            .progress
-            .note(&format!("{shards}, {running} running, {} retried, {workers} workers", report.retried));
     }
 }
 

@@ -99,9 +99,14 @@ impl Facts {
         let trainings: Vec<Made<TrainMetrics>> = made(&documents, Stage::Train);
         let fits: Vec<Made<FitMpcMetrics>> = made(&documents, Stage::FitMpc);
         let shown = shown(&fits, champion);
+        let record = match read_bounded(&registry.folder().join(RUN_RECORD_NAME), RECORD_SIZE_MAX) {
+            Err(ArtifactError::Missing { .. }) => None,
+            // It is a side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
+            other => serde_json::from_slice(&other?).ok(),
+        };
         Ok(Self {
             run: lineage.config.name.clone(),
-            record: record(&registry.folder().join(RUN_RECORD_NAME))?,
+            record,
             asked: lineage.config.config.run.generations,
             finished: lineage.finished(),
             champion,
@@ -158,14 +163,6 @@ impl Facts {
 
 fn shown<T>(made: &[Made<T>], champion: Option<VersionId>) -> Option<&Made<T>> {
     made.iter().find(|made| Some(made.id) == champion).or(made.last())
-}
-
-fn record(path: &Path) -> Result<Option<PipelineRecord>, ArtifactError> {
-    match read_bounded(path, RECORD_SIZE_MAX) {
-        Err(ArtifactError::Missing { .. }) => Ok(None),
-        // It is a side file: one that is damaged says nothing, and the next call of the pipeline replaces it.
-        other => Ok(serde_json::from_slice(&other?).ok()),
-    }
 }
 
 /// The versions of a stage whose figures can be read, oldest first.

@@ -8,7 +8,7 @@ use crate::artifact::dataset::folder::part_path;
 use crate::artifact::model::reference::load_model;
 use crate::artifact::publish::exists;
 use crate::artifact::{
-    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, LoadedModel, Manifest, ModelDocument, Settings, Step,
+    ArtifactError, ContentHash, Dataset, DatasetKind, FolderLock, LoadedModel, Manifest, ModelDocument, Step,
 };
 use crate::pipeline::StageError;
 use crate::pipeline::fit_mpc;
@@ -325,7 +325,12 @@ impl Walk<'_> {
         let made = self.lineage.registry.made_by(step.id)?;
         let version = made.as_ref().map(|made| made.id.to_string());
         let latest = self.latest(stage).filter(|_| made.is_none());
-        let because = latest.map(|latest| step.difference(&settings_of(latest)));
+        let because = latest.map(|latest| {
+            let mut settings = latest.origin.settings();
+            // For MPC statistics with the weights they were fitted to.
+            settings.extend(latest.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
+            step.difference(&settings)
+        });
         let (state, made) = self.found(stage, step, because, made);
         Ok((StageState { version, ..state }, made))
     }
@@ -341,11 +346,4 @@ impl Walk<'_> {
         let made = made.filter(|_| state.state == State::Done);
         (state, made)
     }
-}
-
-/// The settings that a version was made with; for MPC statistics with the weights they were fitted to.
-fn settings_of(document: &ModelDocument) -> Settings {
-    let mut settings = document.origin.settings();
-    settings.extend(document.mpc_weights.map(|weights| ("weights".to_owned(), weights.to_string())));
-    settings
 }

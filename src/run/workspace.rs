@@ -22,7 +22,9 @@ pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
         return Err(ArtifactError::refused("write", folder, "it exists and is not a folder\nname a new one"));
     }
     let mut lacking = Vec::new();
-    for (name, text) in files() {
+    let configs = CONFIGS.map(|(name, text)| (format!("configs/{name}.toml"), text));
+    let features = FEATURES.map(|(name, text)| (format!("configs/{name}"), text));
+    for (name, text) in [(PIPELINE.to_owned(), PIPELINE_TEXT)].into_iter().chain(configs).chain(features) {
         if !has(&folder.join(&name), text)? {
             lacking.push((name, text));
         }
@@ -38,13 +40,6 @@ pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
         create_folder(&folder.join(name))?;
     }
     Ok(lacking.into_iter().map(|(name, _)| name).collect())
-}
-
-/// Name and text of every file of a workspace.
-fn files() -> Vec<(String, &'static str)> {
-    let configs = CONFIGS.map(|(name, text)| (format!("configs/{name}.toml"), text));
-    let features = FEATURES.map(|(name, text)| (format!("configs/{name}"), text));
-    [(PIPELINE.to_owned(), PIPELINE_TEXT)].into_iter().chain(configs).chain(features).collect()
 }
 
 /// Whether a file is there with this text; `false` if the name is free.
