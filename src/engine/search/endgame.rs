@@ -2,28 +2,23 @@
 
 mod cuts;
 mod last;
+pub(super) mod local;
 pub(super) mod node;
 pub(super) mod order;
 
-use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates, weighted_mobility};
+use super::candidates::{Candidate, Candidates, pick, pick_free, put_first, unordered_candidates};
 use super::midgame;
 use super::run::{LookedUp, Run};
-use super::table::{Key, Known, Sureness};
+use super::table::Key;
 use super::window::{NullWindow, OpenWindow, Unit, Window};
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::square::{Square, Squares};
 use crate::engine::score::Discs;
-use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut, table, transposition_cut};
+use cuts::{bound_after, in_discs, in_millidiscs, probe, stability_cut};
 use last::{SHALLOW_EMPTIES_MAX, shallow};
 use node::{EndNode, GUIDED_EMPTIES_MIN};
 use order::{fast_order, order};
 
-/// Open windows become a staircase of null windows at this many empty squares.
-const STAIRCASE_EMPTIES_MAX: u32 = 8;
-/// Children are looked up before any is searched from this many empty squares.
-const TRANSPOSITION_EMPTIES_MIN: u32 = 10;
-/// A move that leaves at most this many weighted replies is searched at once.
-const FORCED_REPLIES: i32 = 1;
 /// The moves that a node without guidance may have: one per empty square.
 const FAST_ROOM: usize = GUIDED_EMPTIES_MIN as usize;
 
@@ -56,10 +51,10 @@ pub(super) fn root_window<K: Kernel>(
 /// Searches a node by the means that its window and its number of empty squares call for.
 #[inline(always)]
 fn search<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &EndNode, window: W) -> Discs {
-    if W::OPEN && node.empties <= STAIRCASE_EMPTIES_MAX {
+    if W::OPEN && node.empties < GUIDED_EMPTIES_MIN {
         staircase::<K>(run, node, window.open())
     } else if !W::OPEN && node.empties <= SHALLOW_EMPTIES_MAX {
-        shallow::<K>(run, node.position, window.null(), node.parity)
+        shallow::<K>(run, node.position, node.moves, window.null(), node.parity)
     } else if !W::OPEN && node.empties < GUIDED_EMPTIES_MIN {
         fast_null_window::<K>(run, node, window.null())
     } else {
@@ -90,7 +85,7 @@ fn guided_body<K: Kernel, W: Window<Unit = Discs>>(run: &mut Run<'_>, node: &End
         return window.alpha();
     }
     if !W::OPEN
-        && let Some(value) = stability_cut(node, window.null())
+        && let Some(value) = stability_cut(node.position, node.empties, window.null())
     {
         return value;
     }
@@ -130,11 +125,11 @@ fn searched<K: Kernel, W: Window<Unit = Discs>>(
         return value;
     }
     let mut candidates = unordered_candidates::<K>(node.position, node.moves);
-    if !W::OPEN
-        && TRANSPOSITION_EMPTIES_MIN <= node.empties
-        && let Some(value) = transposition_cut(run, node, &candidates, window.null())
-    {
-        return value;
+    if !W::OPEN && !node.fails_low {
+        let upper = |candidate: &Candidate| bound_after(run, &node.after(candidate, true), window.null());
+        if let Some(value) = candidates.iter().filter_map(upper).find(|&value| window.alpha() < value) {
+            return value;
+        }
     }
     let (value, best) = best_child::<K, W>(run, node, &mut candidates, first, rest);
     if !run.stopped {
@@ -169,9 +164,11 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
             pick(candidates, turn)
         };
         let rest = window.raised_to(best_value);
-        let next = node.after(&candidate);
-        run.table.prefetch(Key::new(next.position));
-        midgame::play::<K>(run, &node.midgame(), &candidate);
+        let next = node.after(&candidate, !W::OPEN && !node.fails_low && turn == 0);
+        if GUIDED_EMPTIES_MIN <= next.empties {
+            run.table.prefetch(Key::new(next.position));
+            midgame::play::<K>(run, &node.midgame(), &candidate);
+        }
         let null = rest.null();
         let mut value = null.beta();
         if !W::OPEN || turn != 0 {
@@ -198,7 +195,7 @@ fn best_child<K: Kernel, W: Window<Unit = Discs>>(
 
 /// Whether another member of the team searches a move.
 fn is_busy(run: &Run<'_>, node: &EndNode, candidate: &Candidate) -> bool {
-    let next = node.after(candidate);
+    let next = node.after(candidate, false);
     run.is_busy(Key::new(next.position), next.depth())
 }
 
@@ -222,7 +219,7 @@ fn passed<K: Kernel, W: Window<Unit = Discs>, const GUIDED: bool>(
     } else {
         node.ply
     };
-    -search::<K, W>(run, &EndNode { position, moves, ply, ..*node }, window.for_opponent())
+    -search::<K, W>(run, &EndNode { position, moves, ply, fails_low: !node.fails_low, ..*node }, window.for_opponent())
 }
 
 #[inline(always)]
@@ -234,28 +231,21 @@ fn fast_null_window_body<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: N
     if run.must_stop() {
         return window.alpha();
     }
-    if let Some(value) = stability_cut(node, window) {
+    if let Some(value) = stability_cut(node.position, node.empties, window) {
         return value;
     }
-    let table = table(run, node.empties);
-    let key = Key::new(node.position);
-    let mut first = None;
-    if let Some(known) = table.get(key) {
-        match run.look_up(&known, node.depth(), in_millidiscs(window)) {
-            LookedUp::Answer(value) => return Discs::truncated(value),
-            LookedUp::Window(_) => first = known.best,
-        }
+    let bounds = run.local.get(node.position);
+    if let Some(value) = bounds.answer(window) {
+        return value;
     }
-    let (value, best) = fastest_first::<K>(run, node, window, first);
+    let (value, best) = fastest_first::<K>(run, node, window, bounds.best);
     if !run.stopped {
-        let known = run.known(value.into(), best, in_millidiscs(window), node.depth());
-        // Nothing below is selective.
-        table.put(key, &Known { sureness: Sureness::FULL, ..known });
+        run.local.put(node.position, bounds.narrowed(value, best, window));
     }
     value
 }
 
-/// Tries the move from the table before it looks at the others, and moves that leave one reply as soon as it sees them.
+/// Tries the move from the table before it looks at the others.
 #[inline(always)]
 fn fastest_first<K: Kernel>(
     run: &mut Run<'_>,
@@ -265,48 +255,39 @@ fn fastest_first<K: Kernel>(
 ) -> (Discs, Option<Square>) {
     let (mut best_value, mut best) = (Discs::NOTHING, None);
     let mut rest = node.moves;
-    let mut candidates = Candidates::<FAST_ROOM>::new_const();
     if let Some(square) = first {
         let candidate = Candidate::new::<K>(node.position, square);
-        (best_value, best) =
-            (-search::<K, NullWindow<Discs>>(run, &node.after(&candidate), window.for_opponent()), first);
+        let next = node.after(&candidate, !node.fails_low);
+        (best_value, best) = (-search::<K, NullWindow<Discs>>(run, &next, window.for_opponent()), first);
         if window.alpha() < best_value || run.stopped {
             return (best_value, best);
         }
         rest &= !square.bit();
     }
+    let mut candidates = Candidates::<FAST_ROOM>::new_const();
     let odd = node.parity.odd_squares();
     for square in Squares(rest) {
         let mut candidate = Candidate::new::<K>(node.position, square);
         if candidate.flips == node.position.opponent() {
             return (Discs::MAX, Some(square));
         }
-        let next = node.after(&candidate);
-        let mobility = weighted_mobility(candidate.replies);
-        let found = if mobility <= FORCED_REPLIES {
-            let value = -search::<K, NullWindow<Discs>>(run, &next, window.for_opponent());
-            if run.stopped {
-                return (window.alpha(), None);
-            }
-            Some(value)
-        } else {
-            bound_after(run, &next, window)
-        };
-        let Some(value) = found else {
-            candidate.order = fast_order(&next, &candidate, odd, mobility);
-            candidates.push(candidate);
-            continue;
-        };
-        if best_value < value {
-            (best_value, best) = (value, Some(square));
+        let next = node.after(&candidate, !node.fails_low);
+        if !node.fails_low
+            && let Some(value) = bound_after(run, &next, window)
+        {
             if window.alpha() < value {
-                return (best_value, best);
+                return (value, Some(square));
             }
+            best_value = best_value.max(value);
+            continue;
         }
+        candidate.order = fast_order(&next, &candidate, odd);
+        candidates.push(candidate);
     }
     for turn in 0..candidates.len() {
         let candidate = pick(&mut candidates, turn);
-        let value = -search::<K, NullWindow<Discs>>(run, &node.after(&candidate), window.for_opponent());
+        let next = node.after(&candidate, !node.fails_low && turn == 0 && first.is_none());
+        let value = -search::<K, NullWindow<Discs>>(run, &next, window.for_opponent());
         if run.stopped {
             return (window.alpha(), None);
         }

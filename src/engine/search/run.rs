@@ -1,6 +1,7 @@
 //! The state of one search.
 
 use super::depth::Depth;
+use super::endgame::local::LocalTable;
 use super::membership::{Marked, Membership, OpenNode, Settled};
 use super::mpc::MpcTable;
 use super::mpc_level::{Margin, MpcLevel};
@@ -59,7 +60,7 @@ pub(super) struct Run<'r> {
     pub(super) incremental: &'r Incremental,
     pub(super) mpc: &'r MpcTable,
     pub(super) table: &'r Table,
-    pub(super) local: &'r Table,
+    pub(super) local: &'r mut LocalTable,
     pub(super) accumulators: &'r mut [Accumulator; PLIES], // [ply]
     pub(super) hits: Hits,
     pub(super) nodes: u64,

@@ -1,6 +1,7 @@
 //! The searcher: an evaluation, MPC statistics and a table, ready to search one position after another.
 
 use super::depth::Depth;
+use super::endgame::local::LocalTable;
 use super::limits::Limits;
 use super::membership::{Marked, Membership};
 use super::mpc::MpcTable;
@@ -33,7 +34,7 @@ pub struct Searcher<'m> {
     kernel: KernelChoice,
     pub(super) table: Arc<Table>,
     /// What is not shared with a team.
-    pub(super) local: Table,
+    pub(super) local: LocalTable,
     accumulators: Box<[Accumulator; PLIES]>,
     stop: &'m AtomicBool,
     alarm: Arc<AtomicBool>,
@@ -42,9 +43,6 @@ pub struct Searcher<'m> {
 
 /// From this depth on a selective search to the end is one to final scores; nearer to the end cuts save nothing.
 const END_DEPTH_MIN: Depth = Depth(12);
-
-/// The size of the table for nodes near the end: 128 KiB, so that it stays in the second cache.
-const LOCAL_TABLE_BITS: u8 = 13;
 
 impl<'m> Searcher<'m> {
     /// A searcher with an empty table of 2^`table_bits` entries, 16 bytes each.
@@ -59,7 +57,7 @@ impl<'m> Searcher<'m> {
             mpc,
             kernel,
             table: Arc::new(Table::new(table_bits)),
-            local: Table::new(LOCAL_TABLE_BITS),
+            local: LocalTable::new(),
             accumulators: Box::new([Accumulator::ZERO; PLIES]),
             stop: &NEVER,
             alarm: Arc::default(),
@@ -71,7 +69,7 @@ impl<'m> Searcher<'m> {
     pub(super) fn member(&self, membership: Membership) -> Self {
         Self {
             table: Arc::clone(&self.table),
-            local: Table::new(LOCAL_TABLE_BITS),
+            local: LocalTable::new(),
             accumulators: Box::new([Accumulator::ZERO; PLIES]),
             alarm: Arc::clone(&self.alarm),
             membership: Some(membership),
@@ -232,7 +230,7 @@ impl<'m> Searcher<'m> {
             incremental: &self.evaluation.incremental,
             mpc: self.mpc,
             table: &self.table,
-            local: &self.local,
+            local: &mut self.local,
             accumulators: &mut self.accumulators,
             hits: Hits::AtLeast,
             nodes: 0,

@@ -60,7 +60,7 @@ impl<'m> Team<'m> {
     /// Forgets all earlier searches, so that results are those of a new team.
     pub fn clear(&mut self) {
         self.members[0].table.clear();
-        self.members.iter().for_each(|member| member.local.clear());
+        self.members.iter_mut().for_each(|member| member.local.clear());
     }
 }
 

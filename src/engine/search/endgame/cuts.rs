@@ -2,12 +2,13 @@
 
 use super::node::{EndNode, GUIDED_EMPTIES_MIN};
 use crate::engine::board::kernel::Kernel;
+use crate::engine::board::position::Position;
 use crate::engine::score::{Discs, Score};
-use crate::engine::search::candidates::Candidate;
 use crate::engine::search::midgame;
-use crate::engine::search::run::{Plain, Run};
-use crate::engine::search::table::{Key, Table};
+use crate::engine::search::run::{LookedUp, Plain, Run};
+use crate::engine::search::table::Key;
 use crate::engine::search::window::{Alpha, Beta, NullWindow, OpenWindow, Window};
+use std::ops::Neg;
 
 /// The least alpha, by empty squares, at which stable discs are counted: below it they seldom suffice for a cut.
 const STABILITY_ALPHA_MIN: [i32; 33] = [
@@ -15,10 +16,8 @@ const STABILITY_ALPHA_MIN: [i32; 33] = [
     46, 46, 48, 48,
 ];
 
-/// With this many empty squares or fewer the small table serves.
-const LOCAL_EMPTIES_MAX: u32 = 10;
 /// Children are looked up from this many empty squares.
-const BOUND_EMPTIES_MIN: u32 = 7;
+const LOOK_UP_EMPTIES_MIN: u32 = 7;
 
 /// The same bounds in millidiscs.
 #[inline(always)]
@@ -33,20 +32,14 @@ pub(super) fn in_discs(window: impl Window<Unit = Score>) -> OpenWindow<Discs> {
     OpenWindow::new(Alpha(floor(window.alpha())), Beta(-floor(-window.beta())))
 }
 
-/// The table for a node: near the end a small one that stays in the cache.
-#[inline(always)]
-pub(super) const fn table<'r>(run: &Run<'r>, empties: u32) -> &'r Table {
-    if empties <= LOCAL_EMPTIES_MAX { run.local } else { run.table }
-}
-
 /// The opponent keeps its stable discs, which bounds the value from above.
 #[inline(always)]
-pub(super) fn stability_cut(node: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
-    let alpha_min = STABILITY_ALPHA_MIN.get(node.empties as usize).copied().unwrap_or(Discs::MAX.0);
+pub(super) fn stability_cut(position: Position, empties: u32, window: NullWindow<Discs>) -> Option<Discs> {
+    let alpha_min = STABILITY_ALPHA_MIN.get(empties as usize).copied().unwrap_or(Discs::MAX.0);
     if window.alpha() < Discs(alpha_min) {
         return None;
     }
-    let stable = node.position.pass().stable_discs().count_ones();
+    let stable = position.pass().stable_discs().count_ones();
     let upper = Discs::MAX - Discs(2 * stable as i32);
     (upper <= window.alpha()).then_some(upper)
 }
@@ -62,38 +55,19 @@ pub(super) fn probe<K: Kernel>(run: &mut Run<'_>, node: &EndNode, window: NullWi
     midgame::probe_all::<K, Plain>(run, &node.midgame(), in_millidiscs(window), entries).map(Discs::truncated)
 }
 
-/// A move to a position whose value the table bounds well enough needs no search.
-#[inline(always)]
-pub(super) fn transposition_cut(
-    run: &Run<'_>,
-    node: &EndNode,
-    candidates: &[Candidate],
-    window: NullWindow<Discs>,
-) -> Option<Discs> {
-    let beta = Score::from(window.for_opponent().beta());
-    for candidate in candidates {
-        let Some(known) = run.table.get(Key::new(candidate.play(node.position))) else { continue };
-        let deep = node.depth() <= known.depth + 1 && run.sureness <= known.sureness;
-        if deep && known.upper < beta {
-            return Some(Discs::truncated(-known.upper));
-        }
-    }
-    None
-}
-
-/// What the table already proves about the move to `next`, if that decides a window of the mover.
+/// What the tables already prove about the move to `next`, if that decides a window of the mover.
 #[inline(always)]
 pub(super) fn bound_after(run: &Run<'_>, next: &EndNode, window: NullWindow<Discs>) -> Option<Discs> {
-    if next.empties < BOUND_EMPTIES_MIN {
+    if next.empties < LOOK_UP_EMPTIES_MIN {
         return None;
     }
-    let known = table(run, next.empties).get(Key::new(next.position))?;
-    if known.depth < next.depth() || known.sureness < run.sureness {
-        return None;
+    let window = window.for_opponent();
+    if next.empties < GUIDED_EMPTIES_MIN {
+        return run.local.get(next.position).answer(window).map(Neg::neg);
     }
-    let beta = Score::from(window.for_opponent().beta());
-    if known.upper < beta {
-        return Some(Discs::truncated(-known.upper));
+    let known = run.table.get(Key::new(next.position))?;
+    match run.look_up(&known, next.depth(), in_millidiscs(window)) {
+        LookedUp::Answer(value) => Some(Discs::truncated(-value)),
+        LookedUp::Window(_) => None,
     }
-    (beta <= known.lower).then_some(Discs::truncated(-known.lower))
 }

@@ -1,5 +1,6 @@
 //! The last empty squares: no table, and no ordering but by parity; separate code for each number of them up to four.
 
+use super::cuts::stability_cut;
 use super::node::Parity;
 use crate::engine::board::kernel::{Kernel, kernel_entry};
 use crate::engine::board::position::Position;
@@ -13,7 +14,7 @@ pub(super) const SHALLOW_EMPTIES_MAX: u32 = 5;
 
 kernel_entry! {
     /// The fail-soft value with at most [`SHALLOW_EMPTIES_MAX`] empty squares, moves ordered by parity.
-    pub(super) fn shallow(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
+    pub(super) fn shallow(run: &mut Run<'_>, position: Position, moves: u64, window: NullWindow<Discs>, parity: Parity) -> Discs = shallow_body;
 
     /// The fail-soft value with at most four empty squares.
     fn last_four(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs = last_four_body;
@@ -24,28 +25,34 @@ kernel_entry! {
 }
 
 #[inline(always)]
-fn shallow_body<K: Kernel>(run: &mut Run<'_>, position: Position, window: NullWindow<Discs>, parity: Parity) -> Discs {
-    if position.empties() <= 4 {
+fn shallow_body<K: Kernel>(
+    run: &mut Run<'_>,
+    position: Position,
+    moves: u64,
+    window: NullWindow<Discs>,
+    parity: Parity,
+) -> Discs {
+    let empties = u32::from(position.empties());
+    if empties < SHALLOW_EMPTIES_MAX {
         return last_four::<K>(run, position, window, parity);
     }
     run.nodes += 1;
-    let moves = position.legal_moves_by::<K>();
     if moves == 0 {
-        if position.pass().legal_moves_by::<K>() == 0 {
+        let (passed, moves) = (position.pass(), position.pass().legal_moves_by::<K>());
+        if moves == 0 {
             return position.final_discs();
         }
-        return -shallow::<K>(run, position.pass(), window.for_opponent(), parity);
+        return -shallow::<K>(run, passed, moves, window.for_opponent(), parity);
+    }
+    if let Some(value) = stability_cut(position, empties, window) {
+        return value;
     }
     let mut best = Discs::NOTHING;
     let odd = moves & parity.odd_squares();
     for moves in [odd, moves & !odd] {
         for square in Squares(moves) {
             let next = position.play_unchecked(square, position.flips_by::<K>(square));
-            let discs = if position.empties() == 5 {
-                -last_four::<K>(run, next, window.for_opponent(), parity.toggled(square))
-            } else {
-                -shallow::<K>(run, next, window.for_opponent(), parity.toggled(square))
-            };
+            let discs = -last_four::<K>(run, next, window.for_opponent(), parity.toggled(square));
             if best < discs {
                 best = discs;
                 if window.alpha() < discs {

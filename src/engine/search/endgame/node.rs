@@ -18,6 +18,8 @@ pub(in crate::engine::search) struct EndNode {
     pub(in crate::engine::search) empties: u32,
     pub(in crate::engine::search) parity: Parity,
     pub(in crate::engine::search) ply: usize,
+    /// Whether all moves are expected to fail, because this node follows the first move of one that is expected to be cut.
+    pub(super) fails_low: bool,
 }
 
 /// Which of the four quarters of the board have an odd number of empty squares.
@@ -65,7 +67,7 @@ impl Parity {
 impl EndNode {
     pub(in crate::engine::search) fn root<K: Kernel>(position: Position) -> Self {
         let (moves, empties) = (position.legal_moves_by::<K>(), u32::from(position.empties()));
-        Self { position, moves, empties, parity: Parity::new(position.empty()), ply: 0 }
+        Self { position, moves, empties, parity: Parity::new(position.empty()), ply: 0, fails_low: false }
     }
 
     /// The depth of a search to the end.
@@ -75,13 +77,14 @@ impl EndNode {
     }
 
     #[inline(always)]
-    pub(in crate::engine::search) const fn after(&self, candidate: &Candidate) -> Self {
+    pub(in crate::engine::search) const fn after(&self, candidate: &Candidate, fails_low: bool) -> Self {
         Self {
             position: candidate.play(self.position),
             moves: candidate.replies,
             empties: self.empties - 1,
             parity: self.parity.toggled(candidate.square),
             ply: self.ply + 1,
+            fails_low,
         }
     }
 

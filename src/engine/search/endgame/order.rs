@@ -10,6 +10,8 @@ use crate::engine::search::run::Run;
 
 /// The empty squares from which the guiding search looks 0, 1, 2, … plies ahead.
 const GUIDE_DEPTH_EMPTIES: [u32; 4] = [GUIDED_EMPTIES_MIN, 17, 20, 23];
+/// From this many where all moves are expected to fail: there order saves only what a wrong expectation costs.
+const GUIDED_FAIL_LOW_EMPTIES_MIN: u32 = 17;
 /// Order points per weighted reply and per potential reply, for a move into an odd region, and for a corner.
 const REPLY_ORDER: i32 = 64;
 const POTENTIAL_ORDER: i32 = 20;
@@ -21,11 +23,11 @@ const GUIDED_REPLY_ORDER: i32 = 2_500;
 /// Orders moves by a shallow search, replies against it; without the evaluation where that would cost more than it saves.
 #[inline(always)]
 pub(in crate::engine::search) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndNode, candidates: &mut [Candidate]) {
-    if node.empties < GUIDED_EMPTIES_MIN {
+    let guided_from = if node.fails_low { GUIDED_FAIL_LOW_EMPTIES_MIN } else { GUIDED_EMPTIES_MIN };
+    if node.empties < guided_from {
         let odd = node.parity.odd_squares();
         for candidate in candidates {
-            let next = node.after(candidate);
-            candidate.order = fast_order(&next, candidate, odd, weighted_mobility(candidate.replies));
+            candidate.order = fast_order(&node.after(candidate, false), candidate, odd);
         }
         return;
     }
@@ -40,8 +42,9 @@ pub(in crate::engine::search) fn order<K: Kernel>(run: &mut Run<'_>, node: &EndN
 
 /// Fastest first: few replies, then few prospects of replies, odd regions, corners.
 #[inline(always)]
-pub(super) fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64, mobility: i32) -> i32 {
+pub(super) fn fast_order(next: &EndNode, candidate: &Candidate, odd: u64) -> i32 {
     let bit = candidate.square.bit();
+    let mobility = weighted_mobility(candidate.replies);
     let prospects = potential_moves(next.position).count_ones() as i32;
     let parity = if odd & bit != 0 { PARITY_ORDER } else { 0 };
     let corner = if CORNERS & bit != 0 { CORNER_ORDER } else { 0 };
