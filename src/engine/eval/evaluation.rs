@@ -22,57 +22,22 @@ pub struct Evaluation {
     pub(in crate::engine) incremental: Arc<Incremental>,
 }
 
-/// Why weights do not fit a pattern set.
+/// Why weights do not fit a pattern set. Phases, groups, and the features of each are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what the variant is")]
 pub enum EvaluationError {
-    /// There is not one weight per feature and phase.
     #[error("{found} weights for {expected} features")]
-    Count {
-        /// Phases times features.
-        expected: usize,
-        /// The number of weights.
-        found: usize,
-    },
-    /// Two mirrors of one configuration have different weights.
+    Count { expected: usize, found: usize },
     #[error("phase {phase}, feature {feature}: its mirror has another weight")]
-    Mirror {
-        /// Counted from 0.
-        phase: usize,
-        /// Counted from 0 within the phase.
-        feature: usize,
-    },
-    /// A weight beside a vector is out of range.
+    Mirror { phase: usize, feature: usize },
     #[error("phase {phase}, feature {feature}: a weight beside a vector is beyond ±{WEIGHT_BESIDE_VECTOR_MAX}")]
-    Weight {
-        /// Counted from 0.
-        phase: usize,
-        /// Counted from 0 within the phase.
-        feature: usize,
-    },
-    /// There is not one vector per feature and group.
+    Weight { phase: usize, feature: usize },
     #[error("{found} components of vectors: {expected} expected")]
-    ComponentCount {
-        /// Groups times features times the size of a vector.
-        expected: usize,
-        /// The number of components.
-        found: usize,
-    },
-    /// A component is out of range.
+    ComponentCount { expected: usize, found: usize },
     #[error("group {group}, feature {feature}: a component is beyond ±{COMPONENT_MAX}")]
-    Component {
-        /// Counted from 0.
-        group: usize,
-        /// Counted from 0 within the group.
-        feature: usize,
-    },
-    /// Two mirrors of one configuration have different vectors.
+    Component { group: usize, feature: usize },
     #[error("group {group}, feature {feature}: its mirror has another vector")]
-    VectorMirror {
-        /// Counted from 0.
-        group: usize,
-        /// Counted from 0 within the group.
-        feature: usize,
-    },
+    VectorMirror { group: usize, feature: usize },
 }
 
 impl Evaluation {
