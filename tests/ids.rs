@@ -70,13 +70,13 @@ fn step_and_recipe_ids_stay_what_they_are() {
         ("gate recipe", gate::recipe::recipe(&gate_task).unwrap().hash),
     ];
     let expected = [
-        ("generate step", "f927f560299af98436a498b189229b1275cf93111aac3552a2a9c2203fb599fc"),
-        ("generate recipe", "98875cd18bb45ab5d996d194c07a32f5c84ad52d7ac0109c63ea8f3c107cb8bc"),
+        ("generate step", "33a05344369353af8219ee8ff56c2c7841a66ce0413ee36e4855bdf5f9aa65f4"),
+        ("generate recipe", "ddf731ffc516065c2b736dafeed05ac5d75de96e70baa4d37b41eff59e12523d"),
         ("train step", "7c33110e588c09cda40e59dc163acdc0772429d678fa9a45cccb19c39d5dc396"),
-        ("fit-mpc step", "c55983d2bbba3c91215ed1141b3590ad5bc81ae5dcdf319b8dd4aa0c76c01ebe"),
-        ("fit-mpc recipe", "1c1e237f8702b2c459403edefc11365b585049568dd8470783319d1ba7be3b9a"),
-        ("gate step", "0310e52c7804618973be50a1e3f0ca2a4c4747475de140d9ae0ce47940c7c52a"),
-        ("gate recipe", "28e9c43e1868aa69777d8e58f1879dfeb1dfb1c973fcc1bb3ebbe9296c590316"),
+        ("fit-mpc step", "68fb1b5a51e7b1239e46ba142cc8582d9d21294c9772603639c3599e916512fb"),
+        ("fit-mpc recipe", "fad3e8bc754b1ad926407ca778831db61662ffc87a4a105edf0ecd2de6441a71"),
+        ("gate step", "c8d1f58e868a865b4d50e60dc74fb8ff629169cf75817260998154aec1ea6fea"),
+        ("gate recipe", "2ee34bccc57a55cbb8fe2d9a031477b8837dddd3bf150c7c70e3e68dc6f4c4d2"),
     ];
     assert_eq!(found.map(|(name, id)| (name, id.to_string())), expected.map(|(name, id)| (name, id.to_owned())));
 }

@@ -6,7 +6,7 @@ use crate::artifact::{DatasetFormat, Recipe, Step};
 use crate::pipeline::stage::Stage;
 
 /// Rises when the same config would give other samples.
-const SAMPLES_ALGORITHM: u32 = 3;
+const SAMPLES_ALGORITHM: u32 = 4;
 
 /// Keys on which no sample of `method = "line"` depends.
 const FREE_KEYS: [&str; 2] = ["fit_mpc.games", "fit_mpc.level"];

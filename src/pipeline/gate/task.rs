@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Rises when the same inputs would give other games or another verdict.
-pub const ALGORITHM: u32 = 4;
+pub const ALGORITHM: u32 = 5;
 
 /// The pairs of a batch, which is one part: what a stopped gate loses at most, and how often a sequential test looks.
 ///

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Rises when the same config would give other games. Recipes have it, and training chooses the held-out games by them.
-pub const ALGORITHM: u32 = 2;
+pub const ALGORITHM: u32 = 3;
 
 /// With more plies there are too many openings to take in turn.
 pub(super) const ALL_PLIES_MAX: u8 = 7;
