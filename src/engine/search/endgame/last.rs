@@ -82,24 +82,38 @@ fn last_four_body<K: Kernel>(
         _ => return position.final_discs(),
     }
     run.nodes += 1;
-    let mut best = Discs::NOTHING;
-    for [square, rest @ ..] in [[a, b, c, d], [b, a, c, d], [c, a, b, d], [d, a, b, c]] {
-        let flips = position.flips_by::<K>(square);
-        if flips != 0 {
-            let next = position.play_unchecked(square, flips);
-            best = best.max(-last_three::<K>(run, next, window.for_opponent(), rest));
-            if window.alpha() < best {
-                return best;
-            }
-        }
-    }
-    if best != Discs::NOTHING {
+    let orders = [[a, b, c, d], [b, a, c, d], [c, a, b, d], [d, a, b, c]];
+    let tried = orders.map(|[square, rest @ ..]| (square, rest));
+    if let Some(best) = best_move::<K, _, _>(run, position, window, tried, last_three::<K>) {
         return best;
     }
     if position.pass().legal_moves_by::<K>() == 0 {
         return position.final_discs();
     }
     -last_four::<K>(run, position.pass(), window.for_opponent(), parity)
+}
+
+/// The fail-soft value of the best legal one of some moves, each with the squares that are left after it; `None` if none is legal.
+#[inline(always)]
+fn best_move<K: Kernel, R, const N: usize>(
+    run: &mut Run<'_>,
+    position: Position,
+    window: NullWindow<Discs>,
+    moves: [(Square, R); N],
+    reply: impl Fn(&mut Run<'_>, Position, NullWindow<Discs>, R) -> Discs,
+) -> Option<Discs> {
+    let mut best = None;
+    for (square, rest) in moves {
+        let flips = position.flips_by::<K>(square);
+        if flips != 0 {
+            let value = -reply(run, position.play_unchecked(square, flips), window.for_opponent(), rest);
+            best = best.max(Some(value));
+            if window.alpha() < value {
+                break;
+            }
+        }
+    }
+    best
 }
 
 /// The squares of the first set, then those of the second, of at most four; any squares where there are fewer.
@@ -137,18 +151,8 @@ fn last_three_body<K: Kernel>(
     } else if quarter(a) == quarter(c) {
         (a, b) = (b, a);
     }
-    let mut best = Discs::NOTHING;
-    for [square, rest @ ..] in [[a, b, c], [b, a, c], [c, a, b]] {
-        let flips = position.flips_by::<K>(square);
-        if flips != 0 {
-            let next = position.play_unchecked(square, flips);
-            best = best.max(-last_two::<K>(run, next, window.for_opponent(), rest));
-            if window.alpha() < best {
-                return best;
-            }
-        }
-    }
-    if best != Discs::NOTHING {
+    let tried = [[a, b, c], [b, a, c], [c, a, b]].map(|[square, rest @ ..]| (square, rest));
+    if let Some(best) = best_move::<K, _, _>(run, position, window, tried, last_two::<K>) {
         return best;
     }
     if position.pass().legal_moves_by::<K>() == 0 {
@@ -166,32 +170,14 @@ fn last_two_body<K: Kernel>(
 ) -> Discs {
     run.nodes += 1;
     let [a, b] = squares;
-    let mut best = Discs::NOTHING;
-    for (square, rest) in [(a, b), (b, a)] {
-        let flips = position.flips_by::<K>(square);
-        if flips != 0 {
-            best = best.max(-last_one::<K>(run, position.play_unchecked(square, flips), rest));
-            if window.alpha() < best {
-                return best;
-            }
-        }
-    }
-    if best != Discs::NOTHING {
+    let tried = [(a, b), (b, a)];
+    let result = |run: &mut Run<'_>, position, _, square| last_one::<K>(run, position, square);
+    if let Some(best) = best_move::<K, _, _>(run, position, window, tried, result) {
         return best;
     }
-    // A pass: the opponent takes the better of its moves.
     let passed = position.pass();
-    let mut worst = -Discs::NOTHING;
-    for (square, rest) in [(a, b), (b, a)] {
-        let flips = passed.flips_by::<K>(square);
-        if flips != 0 {
-            worst = worst.min(last_one::<K>(run, passed.play_unchecked(square, flips), rest));
-            if worst <= window.alpha() {
-                return worst;
-            }
-        }
-    }
-    if worst != -Discs::NOTHING { worst } else { position.final_discs() }
+    let worst = best_move::<K, _, _>(run, passed, window.for_opponent(), tried, result);
+    worst.map_or_else(|| position.final_discs(), |worst| -worst)
 }
 
 /// The result with one empty square.
