@@ -20,7 +20,7 @@ use clap_complete::Shell;
 use dataset::DatasetCommand;
 use help::GLOBAL_OPTIONS;
 use model::ModelCommand;
-use positions::{EngineArguments, EvalArguments, PlayArguments, PositionsArguments, ServeArguments};
+use positions::{EngineArguments, EvalArguments, PlayArguments, ServeArguments, SolveArguments};
 use run::{GcArguments, LoopArguments, RunArguments, StatusArguments};
 use shard::ShardCommand;
 use stage::{PromoteArguments, StageCommand};
@@ -120,11 +120,7 @@ pub(super) enum Command {
     /// Print static or searched values of positions
     Eval(EvalArguments),
     /// Print exact scores of positions
-    #[command(
-        after_help = "If there are fewer positions than threads, all threads work on each: scores stay the same, but nodes and the \
-                      choice among equal moves vary.\n\nExample: renma solve positions.obf --threads 1 --json"
-    )]
-    Solve(PositionsArguments),
+    Solve(SolveArguments),
     /// Play a game on the terminal
     Play(PlayArguments),
     /// Show a board to play on, and a run, to browsers of this machine

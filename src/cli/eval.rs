@@ -2,7 +2,8 @@
 
 mod review;
 
-use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments};
+use super::arguments::positions::{EvalArguments, ModelArguments, PositionsArguments, SolveArguments};
+use super::command_errors::UsageError;
 use super::output::{counted, print, print_json, table, thousands};
 use super::session::{ChosenModel, Session, Stopwatch, model_or_default, wait_for, warn_without_statistics};
 use crate::artifact::ArtifactError;
@@ -58,8 +59,14 @@ fn search_settings(arguments: &EvalArguments) -> anyhow::Result<(MpcLevel, Selec
     Ok((level, selective(generate.and_then(|table| table.selective.as_ref()))))
 }
 
-pub(super) fn run_solve(session: &Session, arguments: &PositionsArguments) -> anyhow::Result<()> {
-    run(session, "solve", Analysis::Solve, None, arguments)
+pub(super) fn run_solve(session: &Session, arguments: &SolveArguments) -> anyhow::Result<()> {
+    let memory = arguments.memory.map(|size| size.as_u64());
+    if let Some(size) = arguments.memory
+        && Vec::<u8>::new().try_reserve_exact(size.as_u64() as usize).is_err()
+    {
+        return Err(UsageError(format!("--memory {size}: this machine does not have as much\nUse less")).into());
+    }
+    run(session, "solve", Analysis::Solve { memory }, None, &arguments.positions)
 }
 
 fn run(

@@ -27,7 +27,10 @@ pub enum Analysis {
         moves: bool,
     },
     /// To the end of the game.
-    Solve,
+    Solve {
+        /// Bytes of the transposition tables of all threads together; [`None`]: 16 MiB per thread.
+        memory: Option<u64>,
+    },
 }
 
 /// A position with its value.
@@ -52,10 +55,14 @@ pub fn analyze(
     positions: &[Position],
     context: Context<'_>,
 ) -> Result<Vec<Analyzed>, StageError> {
-    if matches!(analysis, Analysis::Solve) && positions.len() < context.threads {
-        return solve_together(model, positions, context);
+    let mut table_bits = TABLE_BITS;
+    if let Analysis::Solve { memory } = analysis {
+        if positions.len() < context.threads {
+            return solve_together(memory, model, positions, context);
+        }
+        table_bits = memory.map_or(table_bits, |memory| bits_in(memory / context.threads as u64));
     }
-    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, TABLE_BITS).stopped_by(context.stop);
+    let new_searcher = || Searcher::new(&model.evaluation, &model.mpc, table_bits).stopped_by(context.stop);
     let search = || {
         let values = positions.par_iter().map_init(new_searcher, |searcher, &position| {
             context.check()?;
@@ -96,9 +103,14 @@ pub fn review(
 }
 
 /// Solves one position after another, each with all threads, whose tables together have the room that they have apart.
-fn solve_together(model: &Model, positions: &[Position], context: Context<'_>) -> Result<Vec<Analyzed>, StageError> {
-    let table_bits = TABLE_BITS + context.threads.min(TEAM_SIZE_MAX).ilog2() as u8;
+fn solve_together(
+    memory: Option<u64>,
+    model: &Model,
+    positions: &[Position],
+    context: Context<'_>,
+) -> Result<Vec<Analyzed>, StageError> {
     let size = context.threads.min(TEAM_SIZE_MAX);
+    let table_bits = memory.map_or(TABLE_BITS + size.ilog2() as u8, bits_in);
     let mut team = Team::new(&model.evaluation, &model.mpc, table_bits, size).stopped_by(context.stop);
     let search = |&position| {
         let began = Instant::now();
@@ -109,6 +121,11 @@ fn solve_together(model: &Model, positions: &[Position], context: Context<'_>) -
     };
     let counts = (positions.len() as u64, 0);
     context.observe("search", counts, "positions", || positions.iter().map(search).collect())
+}
+
+/// The largest table of 16-byte entries that fits, as a power of two.
+fn bits_in(memory: u64) -> u8 {
+    (memory / 16).max(1).ilog2() as u8
 }
 
 fn value(

@@ -1,10 +1,12 @@
 //! The arguments of the commands that value positions and play.
 
+use super::stage::memory;
 use crate::config::setting::Setting;
 use crate::engine::MpcLevel;
 use crate::pipeline::level;
 use crate::play::clock::parse_seconds;
 use crate::play::terminal::level::Level;
+use bytesize::ByteSize;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +19,19 @@ pub(in crate::cli) struct PositionsArguments {
     pub(in crate::cli) input: PathBuf,
     #[command(flatten)]
     pub(in crate::cli) model: ModelArguments,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    after_help = "If there are fewer positions than threads, all threads work on each: scores stay the same, but nodes and the \
+                  choice among equal moves vary.\n\nExample: renma solve positions.obf --threads 1 --json"
+)]
+pub(in crate::cli) struct SolveArguments {
+    #[command(flatten)]
+    pub(in crate::cli) positions: PositionsArguments,
+    /// Transposition tables of all threads together [default: 16MiB per thread]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(in crate::cli) memory: Option<ByteSize>,
 }
 
 /// The model of a command without a run.
