@@ -277,6 +277,26 @@ fn eval_and_solve_print_every_position_in_the_order_of_the_file() {
     assert_eq!(static_value["positions"][1]["move"], Value::Null);
 }
 
+#[test]
+fn solve_uses_a_table_of_the_size_asked_for() {
+    let workspace = Workspace::new();
+    workspace.write("one.obf", "--X-OO----XOOO--XXXOOXOXXXOXOXXXXOOXXXXX-OXXXOXX--XX-OO----OOOO- X;\n");
+    let solve = |options: &str| {
+        let arguments = format!("solve one.obf --model builtin:square-weights {options} --json");
+        let value = check_json(&workspace.run(&arguments), &arguments);
+        (value["positions"][0]["score"].clone(), value["total"]["nodes"].as_u64().unwrap())
+    };
+    let (score, nodes) = solve("--threads 1");
+    assert_eq!((score.clone(), nodes), solve("--threads 1 --memory 16MiB"), "the default");
+    let (small_score, small_nodes) = solve("--threads 1 --memory 1kB");
+    assert_eq!(small_score, score);
+    assert!(nodes < small_nodes, "{nodes} nodes, {small_nodes} with a tiny table");
+    assert_eq!(solve("--threads 2 --memory 1kB").0, score, "two threads share a table");
+    let refused = workspace.run("solve one.obf --memory 4EiB");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--memory 4.0 EiB"), "{}", refused.stderr);
+}
+
 /// The figures of `eval` about exact scores, from its other output: of each position the exact score and the best moves.
 fn exact_figures(positions: &[Value], exact: &[(f64, Vec<String>)]) -> Value {
     let errors = || positions.iter().zip(exact).map(|(found, (exact, _))| found["discs"].as_f64().unwrap() - exact);
