@@ -54,11 +54,24 @@ CREATE OR REPLACE MACRO has_disc(board, n) AS ((board >> n::UBIGINT) & 1::UBIGIN
 CREATE OR REPLACE MACRO disc_symbol(black, white, n) AS
     CASE WHEN has_disc(black, n) THEN 'X' WHEN has_disc(white, n) THEN 'O' ELSE '-' END;
 
--- The board as people see it: X is black, O is white, a dot is empty.
+-- The board as people see it: X is black, O is white, a dot is empty. `SELECT board(black, white)` gives a text of nine
+-- lines, `FROM board(black, white)` a table of eight rows, which DuckDB's box shows as a board. For several boards,
+--
+--     SELECT game_id, ply, picture.* FROM blunders(row_count := 3), board(black, white) AS picture ORDER BY ALL;
+
+-- Without a list comprehension, in which DuckDB 1.1 finds no columns of a table to the left.
+CREATE OR REPLACE MACRO row_text(black, white, n) AS replace(concat_ws(' ',
+    disc_symbol(black, white, 8 * n), disc_symbol(black, white, 8 * n + 1),
+    disc_symbol(black, white, 8 * n + 2), disc_symbol(black, white, 8 * n + 3),
+    disc_symbol(black, white, 8 * n + 4), disc_symbol(black, white, 8 * n + 5),
+    disc_symbol(black, white, 8 * n + 6), disc_symbol(black, white, 8 * n + 7)), '-', '.');
+
 CREATE OR REPLACE MACRO board(black, white) AS
     '  a b c d e f g h' || array_to_string(
-        [if(n % 8 = 0, chr(10) || (n // 8 + 1), '') || ' ' || replace(disc_symbol(black, white, n), '-', '.')
-         for n in range(64)], '');
+        [chr(10) || (n + 1) || ' ' || row_text(black, white, n) for n in range(8)], '');
+
+CREATE OR REPLACE MACRO board(black, white) AS TABLE
+SELECT n + 1 AS row, row_text(black, white, n) AS "a b c d e f g h" FROM range(8) AS numbers(n) ORDER BY n;
 
 -- A line of an OBF file, as `renma eval` and `renma solve` read them.
 CREATE OR REPLACE MACRO obf(black, white, black_to_move) AS
@@ -96,6 +109,74 @@ CREATE OR REPLACE MACRO transpose(board) AS
             14757226376558555955, 225176545447116, 14),                      -- 0xCCCC3333CCCC3333, 0x0000CCCC0000CCCC
         17361641477348724495, 4042322160, 28);                               -- 0xF0F0F0F00F0F0F0F, 0x00000000F0F0F0F0
 
+-- Moves. A direction is a number: 1 north, 2 west, 3 northwest, 4 northeast; 9 - direction is the opposite one.
+
+-- A bitboard moved by one square. Discs that would leave the board are dropped. As above, a multiplication is a shift.
+CREATE OR REPLACE MACRO moved(board, direction) AS
+    ((board & [
+        18446744073709551360, 18374403900871474942, 18374403900871474688, 9187201950435737344,
+        71775015237779198, 35887507618889599, 9187201950435737471, 72057594037927935][direction]::UBIGINT)
+        * [1, 1, 1, 1, 128, 512, 2, 256][direction]::UBIGINT)
+    >> [8, 1, 9, 7, 0, 0, 0, 0][direction]::UBIGINT;
+
+-- The unbroken lines of discs that begin next to a square of `start`: at most six discs each.
+CREATE OR REPLACE MACRO line_from(start, discs, direction) AS
+    discs & moved(start | (discs & moved(start | (discs & moved(start | (discs & moved(start | (discs & moved(start | (
+        discs & moved(start, direction)), direction)), direction)), direction)), direction)), direction);
+
+-- The squares after those lines.
+CREATE OR REPLACE MACRO line_ends(player, opponent, direction) AS moved(line_from(player, opponent, direction), direction);
+
+CREATE OR REPLACE MACRO moves_of(player, opponent) AS
+    (line_ends(player, opponent, 1) | line_ends(player, opponent, 2)
+    | line_ends(player, opponent, 3) | line_ends(player, opponent, 4)
+    | line_ends(player, opponent, 5) | line_ends(player, opponent, 6)
+    | line_ends(player, opponent, 7) | line_ends(player, opponent, 8))
+    & ~(player | opponent);
+
+-- The discs between the square of a move and one of the player's, in one direction.
+CREATE OR REPLACE MACRO flipped_in_line(player, opponent, move, direction) AS
+    line_from(move, opponent, direction) & line_from(player, opponent, 9 - direction);
+
+CREATE OR REPLACE MACRO flipped_discs(player, opponent, move) AS
+    flipped_in_line(player, opponent, move, 1) | flipped_in_line(player, opponent, move, 2)
+    | flipped_in_line(player, opponent, move, 3) | flipped_in_line(player, opponent, move, 4)
+    | flipped_in_line(player, opponent, move, 5) | flipped_in_line(player, opponent, move, 6)
+    | flipped_in_line(player, opponent, move, 7) | flipped_in_line(player, opponent, move, 8);
+
+-- The legal moves of the side to move as a bitboard; 0 if it has to pass. For a table with `player` and `opponent`, write
+-- `legal_moves(player, opponent, true)`.
+CREATE OR REPLACE MACRO legal_moves(black, white, black_to_move) AS
+    moves_of(if(black_to_move, black, white), if(black_to_move, white, black));
+
+-- The number of legal moves of the side to move.
+CREATE OR REPLACE MACRO mobility(black, white, black_to_move) AS bit_count(legal_moves(black, white, black_to_move));
+
+-- The squares of a bitboard as a list of numbers.
+CREATE OR REPLACE MACRO squares(board) AS [n for n in range(64) if has_disc(board, n)];
+
+-- The position after a move that flips these discs, the other side to move.
+CREATE OR REPLACE MACRO with_discs(black, white, black_to_move, move, flipped) AS {
+    'black': if(black_to_move, black | move | flipped, black & ~flipped),
+    'white': if(black_to_move, white & ~flipped, white | move | flipped),
+    'black_to_move': NOT black_to_move};
+
+-- The same position, after the pass of a side that has no move while the other one has.
+CREATE OR REPLACE MACRO after_pass(place) AS {
+    'black': place.black,
+    'white': place.white,
+    'black_to_move': place.black_to_move != (
+        legal_moves(place.black, place.white, place.black_to_move) = 0
+        AND legal_moves(place.black, place.white, NOT place.black_to_move) != 0)};
+
+-- The position after a legal move, as a struct of black, white and black_to_move. A side without a move passes, so this is
+-- the next row of the game in `positions`.
+CREATE OR REPLACE MACRO play(black, white, black_to_move, square) AS
+    [after_pass(place) for place in [with_discs(
+        black, white, black_to_move, 1::UBIGINT << square::UBIGINT,
+        flipped_discs(
+            if(black_to_move, black, white), if(black_to_move, white, black), 1::UBIGINT << square::UBIGINT))]][1];
+
 CREATE OR REPLACE MACRO boards(black, white) AS {'black': black, 'white': white};
 
 -- The rows with `canonical`, the smallest of a position's eight images: positions that are the same up to symmetry
@@ -118,7 +199,7 @@ eight AS (
 SELECT * EXCLUDE (i1, i2, i3, i4, i5, i6, i7, i8), least(i1, i2, i3, i4, i5, i6, i7, i8) AS canonical
 FROM eight;
 
--- The five queries.
+-- The queries.
 
 -- How scores spread and how well they predict the result.
 CREATE OR REPLACE MACRO score_by_empties(source := 'positions') AS TABLE
@@ -201,6 +282,40 @@ SELECT
     if(black_to_move, 'X', 'O') AS to_move,
     square_name(best_move) AS best_move,
     board(black, white) AS board,
-    obf(black, white, black_to_move) AS obf
+    obf(black, white, black_to_move) AS obf,
+    black, white
 FROM worst
 ORDER BY abs(score - static_score) DESC, run, generation, game_id, ply;
+
+-- The rows with `loss_discs`: by how much the score fell from this position to the next one of the game, for the side that
+-- moved. Null where that position has no row. Scores are those of searches, so small losses and gains are their errors.
+CREATE OR REPLACE MACRO move_losses(source := 'positions') AS TABLE
+WITH pairs AS (
+    SELECT *,
+        lead({'empties': empties, 'score': if(black_to_move, score, -score)}) OVER (
+            PARTITION BY run, generation, game_id ORDER BY ply) AS following
+    FROM query_table(source))
+SELECT
+    * EXCLUDE (following),
+    if(following.empties = empties - 1, discs(score - if(black_to_move, 1, -1) * following.score), NULL) AS loss_discs
+FROM pairs;
+
+-- The chosen moves that lost most. Random moves are not among them.
+CREATE OR REPLACE MACRO blunders(source := 'positions', row_count := 10) AS TABLE
+WITH worst AS (
+    FROM move_losses(source := source)
+    WHERE 0 < loss_discs AND random_move IS NOT TRUE
+    ORDER BY loss_discs DESC, run, generation, game_id, ply
+    LIMIT row_count)
+SELECT
+    run, generation, game_id, ply, empties, exact,
+    if(black_to_move, 'X', 'O') AS to_move,
+    square_name(played_move) AS played_move,
+    square_name(best_move) AS best_move,
+    discs(score) AS score_discs,
+    loss_discs,
+    result AS result_discs,
+    obf(black, white, black_to_move) AS obf,
+    black, white
+FROM worst
+ORDER BY loss_discs DESC, run, generation, game_id, ply;

@@ -364,10 +364,58 @@ def check_views(datasets, connection):
         manifests = [json.loads(path.read_text()) for path in datasets.glob("*/selfplay/*/manifest.json")]
         rows = sum(part["files"][table]["rows"] for manifest in manifests for part in manifest["parts"])
         equal(connection.execute(f"SELECT count(*) FROM {table}").fetchall(), [(rows,)], f"rows of the view {table}")
-    for macro in ("score_by_empties()", "static_error()", "duplicates()", "opening_variety()", "largest_errors()"):
+    for macro in ("score_by_empties()", "static_error()", "duplicates()", "opening_variety()", "largest_errors()", "blunders()"):
         assert connection.execute(f"FROM {macro}").fetchall(), f"{macro} has no rows"
     boards = connection.execute("SELECT board(black, white) FROM positions WHERE ply = 0").fetchall()
     assert all(board.count("\n") == 8 and board.count("X") == 2 for (board,) in boards), boards
+
+
+def check_moves(connection):
+    """Moves in SQL: the start position, perft, and every move that the engine played."""
+    start = f"{bits({28, 35})}::UBIGINT, {bits({27, 36})}::UBIGINT, true"
+    after_f5 = f"(SELECT play({start}, 37) AS place)"
+    moves = connection.execute(f"""
+        SELECT squares(legal_moves({start})), mobility({start}),
+            mobility(place.black, place.white, place.black_to_move) FROM {after_f5}""").fetchall()
+    equal(moves, [([19, 26, 37, 44], 4, 3)], "moves of the start position and after f5")
+    counts = connection.execute(f"""
+        WITH RECURSIVE nodes AS (
+            SELECT 0 AS depth, {{'black': black, 'white': white, 'black_to_move': black_to_move}} AS place
+            FROM (VALUES ({start})) AS start(black, white, black_to_move)
+            UNION ALL
+            SELECT depth + 1, play(
+                place.black, place.white, place.black_to_move,
+                unnest(squares(legal_moves(place.black, place.white, place.black_to_move))))
+            FROM nodes WHERE depth < 4)
+        SELECT count(*) FROM nodes GROUP BY depth ORDER BY depth""").fetchall()
+    equal(counts, [(1,), (4,), (12,), (56,), (244,)], "positions by ply")
+    rows = connection.execute("""
+        SELECT count(*), count(following), sum((after = following)::INTEGER), sum((legal AND 0 < mobility)::INTEGER)
+        FROM (
+            SELECT play(black, white, black_to_move, played_move) AS after,
+                has_disc(legal_moves(black, white, black_to_move), played_move) AS legal,
+                mobility(black, white, black_to_move) AS mobility,
+                lead({'black': black, 'white': white, 'black_to_move': black_to_move}) OVER (
+                    PARTITION BY run, generation, game_id ORDER BY ply) AS following
+            FROM positions)""").fetchall()
+    (positions, moves, equal_moves, legal_moves), = rows
+    equal((legal_moves, equal_moves), (positions, moves), "legal moves, and moves that lead to the next row")
+    games = {}
+    for *game, score, black_to_move, loss in connection.execute("""
+        SELECT run, generation, game_id, score, black_to_move, loss_discs FROM move_losses() ORDER BY run, generation, game_id, ply
+        """).fetchall():
+        games.setdefault(tuple(game), []).append((score, black_to_move, loss))
+    for rows in games.values():
+        for (score, side, loss), (following, next_side, _) in zip(rows, rows[1:]):
+            assert abs(loss - (score - (following if side == next_side else -following)) / 1000) < 1e-9, rows
+        equal(rows[-1][2], None, "the loss of the last move")
+    worst = max(loss for rows in games.values() for *_, loss in rows[:-1])
+    assert 0 < connection.execute("SELECT max(loss_discs) FROM blunders()").fetchone()[0] <= worst
+    picture = connection.execute(f"FROM board({start.removesuffix(', true')})").fetchall()
+    equal([text for _, text in picture][3:5], [". . . O X . . .", ". . . X O . . ."], "the board as rows")
+    pictures = connection.execute("""
+        SELECT game_id, ply, picture.* FROM blunders(row_count := 3), board(black, white) AS picture ORDER BY ALL""").fetchall()
+    equal([row for *_, row, _ in pictures], 3 * list(range(1, 9)), "rows of three boards")
 
 
 def check_snippets(root, document, compare, write):
@@ -387,6 +435,8 @@ def check_snippets(root, document, compare, write):
         with check("renma.sql, without an unfinished dataset"):
             connection.execute(Path("docs/renma.sql").read_text())
             check_views(root / "datasets", connection)
+        with check("renma.sql: moves, against the rules and the engine's moves"):
+            check_moves(connection)
         for number, snippet in enumerate(snippets, 1):
             output, (language, text, expected) = io.StringIO(), snippet.groups()
             with check(f"{document.name}: snippet {number} ({language})"), contextlib.redirect_stdout(output):
