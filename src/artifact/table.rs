@@ -16,7 +16,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -200,10 +200,11 @@ impl Table {
 
     /// Encodes batches of rows with the layout of this table.
     pub fn writer<W: Write + Send>(&self, output: W, footer: &Footer) -> parquet::errors::Result<ArrowWriter<W>> {
-        ArrowWriter::try_new(output, self.schema(), Some(self.properties(footer)))
+        ArrowWriter::try_new(output, self.schema(), Some(self.properties(footer).build()))
     }
 
-    fn properties(&self, footer: &Footer) -> WriterProperties {
+    /// How parts of this table are encoded.
+    pub fn properties(&self, footer: &Footer) -> WriterPropertiesBuilder {
         let pairs = footer.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())).collect();
         let mut properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_2_0)
@@ -222,7 +223,7 @@ impl Table {
                 properties = properties.set_column_encoding(column.name.into(), encoding);
             }
         }
-        properties.build()
+        properties
     }
 
     /// Reads a part that a manifest lists, unless `stop` is raised: size, hash, schema, rows and content are checked.

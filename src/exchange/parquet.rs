@@ -13,6 +13,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::file::metadata::SortingColumn;
+use parquet::file::properties::EnabledStatistics;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
@@ -22,6 +24,9 @@ const BATCH_ROWS: usize = 1 << 13;
 
 /// With less than a bit for each, rows can only be copies: 2^26 of them fit in a megabyte and take minutes to import.
 const ROWS_PER_BYTE_MAX: u64 = 8;
+
+/// The column of `positions` that folders of [`partition_file`]s are named after.
+pub const PARTITION_COLUMN: &str = "empties";
 
 /// A Parquet file with the columns of `positions`.
 pub const PARQUET_FILE: FileKind = FileKind {
@@ -103,6 +108,31 @@ fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
     };
     let rows = (first..).zip(0..batch.num_rows());
     rows.map(|(record, row)| SourceRow::new(("record", record), |name| Ok(number(row, name)))).collect()
+}
+
+/// A Parquet file of positions with equal `empties`, which is not among its columns: its folder names it. The rows ascend by
+/// game, and each page states its least and greatest values.
+///
+/// # Errors
+///
+/// None that is expected.
+pub fn partition_file(kind: DatasetKind, recipe: ContentHash, rows: &[PositionRow]) -> io::Result<Vec<u8>> {
+    let table = kind.table(&POSITIONS);
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    let kept: Vec<usize> = (0..names.len()).filter(|&index| names[index] != PARTITION_COLUMN).collect();
+    let game_column = kept.iter().position(|&index| names[index] == "game_id").expect("positions have games");
+    let sorting = SortingColumn { column_idx: game_column as i32, descending: false, nulls_first: false };
+    let properties = table
+        .properties(&base_footer(DatasetFormat::CURRENT, recipe))
+        .set_statistics_enabled(EnabledStatistics::Page)
+        .set_sorting_columns(Some(vec![sorting]));
+    let write = || {
+        let batch = table.batch(PositionRow::to_columns(rows)).project(&kept)?;
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build()))?;
+        writer.write(&batch)?;
+        writer.into_inner()
+    };
+    write().map_err(io::Error::other)
 }
 
 /// Writes positions as one Parquet file, to anything that bytes can be written to.

@@ -1,7 +1,7 @@
 //! The arguments of the `dataset` commands.
 
 use super::{OutputArguments, folder};
-use crate::curate::export::ExportFormat;
+use crate::curate::export::{ExportFormat, Partition};
 use crate::curate::import::ImportFormat;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(in crate::cli) enum DatasetCommand {
     },
     /// Make a dataset from another program's games or positions
     Import(ImportArguments),
-    /// Write all positions to one file in another program's format, or a card that describes the dataset
+    /// Write all positions in another program's format or to folders by empty squares, or a card that describes the dataset
     Export(ExportArguments),
     /// Merge datasets of positions into one, whose manifest names them
     #[command(
@@ -38,17 +38,20 @@ pub(in crate::cli) enum DatasetCommand {
 
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --format csv --output positions.csv"
+    after_help = "Example: renma dataset export datasets/default/selfplay/generation=0001 --partition empties --output by-empties"
 )]
 pub(in crate::cli) struct ExportArguments {
     /// The dataset folder
     #[arg(value_name = "DIR")]
     pub(in crate::cli) dataset: PathBuf,
     /// The format
-    #[arg(long, value_enum, required_unless_present = "card")]
+    #[arg(long, value_enum, required_unless_present_any = ["card", "partition"])]
     pub(in crate::cli) format: Option<ExportFormat>,
+    /// Write a new folder instead, with Parquet files in one folder per value of this column: empties=20/part-00000.parquet
+    #[arg(long, value_enum, value_name = "COLUMN", conflicts_with_all = ["format", "force"])]
+    pub(in crate::cli) partition: Option<Partition>,
     /// Write a dataset card instead: a README.md with the header that Hugging Face reads
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "partition"])]
     pub(in crate::cli) card: bool,
     #[command(flatten)]
     pub(in crate::cli) output: OutputArguments,
