@@ -268,7 +268,7 @@ fn load_text(path: &Path, text: &str, settings: &[Setting]) -> Result<LoadedConf
     // It becomes the name of folders.
     let reason = match &*name {
         "shipped" => ": models/shipped is the model that ships",
-        "yardstick" => ": datasets/yardstick is not of a run",
+        "sample" | "yardstick" => ": its datasets are part of the project",
         sound if is_line(sound) && ![".", ".."].contains(&sound) => {
             return Ok(LoadedConfig { name, config, features: Arc::new(features), book, origins });
         }

@@ -15,7 +15,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 fn is_foreign(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_str().unwrap();
     let in_data = path.parent().is_some_and(|parent| parent.ends_with("datasets") || parent.ends_with("models"));
-    let kept = [".ci", ".github", "yardstick", "shipped", "README.md"].contains(&name);
+    let kept = [".ci", ".github", "sample", "yardstick", "shipped", "README.md"].contains(&name);
     !kept && (name.starts_with('.') || name == "target" || in_data && parent_is_root(path))
 }
 

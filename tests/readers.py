@@ -5,7 +5,7 @@
 
 ROOT (default: the project) holds datasets/ and perhaps models/. Nothing here shares code with renma: the readers and
 the hash are other people's, and Othello is written a second time. The snippets of docs/datasets.md run too, on the same
-datasets, and must print what the page says if these are those of the smoke run; --write puts what they print into the page.
+datasets, and must print what the page says if datasets/sample is the only one; --write puts what they print into the page.
 --brief replays no games and compares no output, for a second run with other versions of the readers.
 Needs: pip install -r tests/readers-requirements.txt, or readers-oldest.txt for the oldest supported versions.
 """
@@ -421,7 +421,7 @@ def check_moves(connection):
 def check_snippets(root, document, compare, write):
     """Run every fenced sql and python block, in order, in a scratch folder that holds the datasets.
 
-    A text block after a snippet is what it prints for the smoke run.
+    A text block after a snippet is what it prints for datasets/sample.
     """
     page = document.read_text()
     snippets = list(re.finditer(r"^```(sql|python)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", page, re.MULTILINE | re.DOTALL))
@@ -466,9 +466,9 @@ def main(arguments):
         with check(str(path.relative_to(root))):
             for file, entry in read_sealed(path).get("files", {}).items():
                 equal(hash_of((path.parent / file).read_bytes()), entry["hash"], file)
-    is_smoke = [path.name for path in (root / "datasets").iterdir() if path.is_dir()] == ["smoke"]
-    assert is_smoke or not write, "the examples are those of the smoke run"
-    check_snippets(root, PROJECT / "docs/datasets.md", is_smoke and not brief, write)
+    is_sample = [path.name for path in (root / "datasets").iterdir() if path.is_dir()] == ["sample"]
+    assert is_sample or not write, "the examples are those of datasets/sample"
+    check_snippets(root, PROJECT / "docs/datasets.md", is_sample and not brief, write)
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return counts["failed"] != 0
 
