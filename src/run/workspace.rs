@@ -1,4 +1,5 @@
-//! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern sets, `datasets` and `models`.
+//! A folder for the runs of an installed program: `pipeline.sh`, the configs with their pattern sets, the SQL and the examples that read
+//! datasets, the scripts of a nightly job, `datasets` and `models`.
 
 use crate::artifact::ArtifactError;
 use crate::artifact::publish::{create_folder, exists, is_folder, make_executable, publish_new_file, read_bounded};
@@ -7,9 +8,18 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-const PIPELINE: &str = "pipeline.sh";
-
-const PIPELINE_TEXT: &str = include_str!("../../pipeline.sh");
+/// The files that are not configs, with their texts.
+const FILES: [(&str, &str); 9] = [
+    ("pipeline.sh", include_str!("../../pipeline.sh")),
+    (".github/night.sh", include_str!("../../.github/night.sh")),
+    (".github/summary.py", include_str!("../../.github/summary.py")),
+    ("docs/renma.sql", include_str!("../../docs/renma.sql")),
+    ("examples/dataset.ipynb", include_str!("../../examples/dataset.ipynb")),
+    ("examples/python/evaluate.py", include_str!("../../examples/python/evaluate.py")),
+    ("examples/python/evaluate_es_cube.py", include_str!("../../examples/python/evaluate_es_cube.py")),
+    ("examples/python/learn_es_cube.py", include_str!("../../examples/python/learn_es_cube.py")),
+    ("examples/python/read.py", include_str!("../../examples/python/read.py")),
+];
 
 /// Makes a folder one to work in, and names the files that it lacked, in order. Those that are there already stay.
 ///
@@ -24,7 +34,8 @@ pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
     let mut lacking = Vec::new();
     let configs = CONFIGS.map(|(name, text)| (format!("configs/{name}.toml"), text));
     let features = FEATURES.map(|(name, text)| (format!("configs/{name}"), text));
-    for (name, text) in [(PIPELINE.to_owned(), PIPELINE_TEXT)].into_iter().chain(configs).chain(features) {
+    let files = FILES.map(|(name, text)| (name.to_owned(), text));
+    for (name, text) in files.into_iter().chain(configs).chain(features) {
         if !has(&folder.join(&name), text)? {
             lacking.push((name, text));
         }
@@ -35,7 +46,9 @@ pub fn make_workspace(folder: &Path) -> Result<Vec<String>, ArtifactError> {
             return Err(foreign(&path, "it was created in the meantime"));
         }
     }
-    make_executable(&folder.join(PIPELINE))?;
+    for (name, _) in FILES.iter().filter(|(name, _)| name.ends_with(".sh")) {
+        make_executable(&folder.join(name))?;
+    }
     for name in ["datasets", "models"] {
         create_folder(&folder.join(name))?;
     }
