@@ -94,11 +94,11 @@ impl Game {
         Ok(game)
     }
 
-    /// The game from the usual start with the transcript `f5d6c3…`; passes are left out, and blanks are ignored.
+    /// The game from the usual start with the transcript `f5d6c3…`; passes may be left out, and blanks are ignored.
     ///
     /// # Errors
     ///
-    /// The first byte that is not a square, or not a move that the rules allow.
+    /// The first byte that is not a move, or not one that the rules allow.
     pub fn from_transcript(text: &str) -> Result<Self, NotationError> {
         let mut game = Self::default();
         game.play_transcript(text)?;
@@ -213,16 +213,16 @@ impl Game {
         if black == mover.black_to_move { self.play_ply(square) } else { Err(Forbidden::Turn) }
     }
 
-    /// Plays the moves `f5d6c3…` of a transcript; passes are left out, and blanks are ignored.
+    /// Plays the moves `f5d6c3…` of a transcript; passes may be left out, and blanks are ignored.
     ///
     /// # Errors
     ///
-    /// The first byte that is not a square, or not a move that the rules allow; the moves before it are played.
+    /// The first byte that is not a move, or not one that the rules allow; the moves before it are played.
     pub fn play_transcript(&mut self, text: &str) -> Result<(), NotationError> {
         for (number, found) in (1..).zip(parse_moves(text)) {
             let (byte, square) = found?;
             let illegal = |reason| NotationError { byte, reason: IllegalMove { number, reason }.to_string() };
-            self.play(square).map_err(illegal)?;
+            self.play_ply(square).map_err(illegal)?;
         }
         Ok(())
     }

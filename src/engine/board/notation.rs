@@ -202,17 +202,18 @@ pub fn move_text(square: Option<Square>, pass: &str) -> String {
     square.map_or_else(|| pass.to_owned(), |square| square.to_string())
 }
 
-/// The squares of a transcript `f5d6c3…` without passes, each with its first byte, up to the first text that is not a square;
-/// blanks and the numbers of moves (`1. f5 2. d6`) are ignored, and the rules are not checked.
-pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Square), NotationError>> {
+/// The moves and passes (`None`) of a transcript `f5d6c3…`, each with its first byte, up to the first text that is neither;
+/// blanks and the numbers of moves (`1. f5 d6 2. c3`) are ignored, and the rules are not checked.
+pub fn parse_moves(text: &str) -> impl Iterator<Item = Result<(usize, Option<Square>), NotationError>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = after_number(rest);
         let byte = text.len() - rest.len();
+        let is_long = rest.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("pass"));
         let mut letters = rest.char_indices().filter(|(_, letter)| !letter.is_whitespace());
-        let name: String = letters.by_ref().take(2).map(|(_, letter)| letter).collect();
+        let name: String = letters.by_ref().take(if is_long { 4 } else { 2 }).map(|(_, letter)| letter).collect();
         rest = letters.next().map_or("", |(next, _)| &rest[next..]);
-        let square = || name.parse().map_err(|reason: SquareError| error(byte, reason.to_string()));
+        let square = || parse_move(&name).map_err(|reason| error(byte, reason.to_string()));
         (!name.is_empty()).then(|| square().map(|square| (byte, square)))
     })
 }
@@ -316,13 +317,18 @@ mod tests {
         let read = |text: &str| parse_moves(text).collect::<Result<Vec<_>, _>>();
         let moves = read("f5 D6c3").unwrap();
         assert_eq!(moves.iter().map(|(byte, _)| *byte).collect::<Vec<_>>(), [0, 3, 5]);
-        assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3");
-        for numbered in ["1. f5 2. D6 3. c3", "1.f5d6 2.c3", " 1. f5 1... d6 2. c3 "] {
+        assert_eq!(moves_text(moves.into_iter().filter_map(|(_, square)| square)), "f5d6c3");
+        for numbered in ["1. f5 2. D6 3. c3", "1.f5d6 2.c3", " 1. f5 1... d6 2. c3 ", "F5D6C3"] {
             let moves = read(numbered).unwrap();
-            assert_eq!(moves_text(moves.into_iter().map(|(_, square)| square)), "f5d6c3", "{numbered}");
+            assert_eq!(moves_text(moves.into_iter().filter_map(|(_, square)| square)), "f5d6c3", "{numbered}");
             assert!(is_transcript(numbered), "{numbered}");
         }
         assert!(!is_transcript("0.bb..") && !is_transcript("1 f5"));
+        for passed in ["f5 pass d6", "f5--d6", "1. F5 PA 2. D6", "f5psd6", "F5PASSD6"] {
+            let moves: Vec<_> = read(passed).unwrap().into_iter().map(|(_, square)| move_text(square, "pass")).collect();
+            assert_eq!(moves, ["f5", "pass", "d6"], "{passed}");
+        }
+        assert_eq!(read("f5 pas").unwrap_err().byte, 5);
         assert_eq!(read("1. f5 2 d6").unwrap_err().byte, 6);
         assert_eq!(read("f5d").unwrap_err().byte, 2);
         assert_eq!(read("f5d9").unwrap_err().byte, 2);
