@@ -99,13 +99,35 @@ impl Server {
 #[test]
 fn the_page_and_its_files_come_with_a_policy() {
     let server = Server::start();
-    for path in ["/", "/page.css", "/page.js", "/board.js", "/graph.js", "/run", "/run.js", "/api/about"] {
+    for path in ["/", "/page.css", "/page.js", "/game.js", "/moves.js", "/text.js", "/run", "/run.js", "/api/about"] {
         let (status, head, body) = server.get(path);
         assert_eq!(status, 200, "{path}");
         assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self';"), "{head}");
         assert!(!body.is_empty() && !body.contains("http://127") && !body.contains("https://"), "{path}");
     }
     assert!(!server.get("/").2.contains("<script>") && !server.get("/run").2.contains("<script>"));
+    // Every module that a page or another module names is there.
+    for path in ["/", "/page.js", "/analysis.js", "/board.js", "/graph.js", "/moves.js", "/run"] {
+        let body = server.get(path).2;
+        for name in body.split('"').filter(|text| text.starts_with('/') && text.ends_with(".js")) {
+            assert_eq!(server.get(name).0, 200, "{path} names {name}");
+        }
+    }
+}
+
+#[test]
+fn the_page_gets_its_levels_from_the_server() {
+    let server = Server::start();
+    let about: Value = serde_json::from_str(&server.get("/api/about").2).unwrap();
+    assert_eq!(about["model"], json!("builtin:square-weights"));
+    let levels = about["levels"].as_array().unwrap();
+    let numbers: Vec<u64> = levels.iter().map(|level| level["level"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted_by(|one, next| one < next) && numbers.contains(&about["level"].as_u64().unwrap()));
+    for level in levels {
+        assert!(!level["name"].as_str().unwrap().is_empty(), "{level}");
+        let reply = server.ask("/api/reply", &json!({"moves": "f5", "level": level["level"]}));
+        assert_eq!(reply["moves"].as_array().unwrap().len(), 2, "{level}");
+    }
 }
 
 #[test]
@@ -170,7 +192,7 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
         (r#"{"moves":"f5"}"#, 200),
         (&format!(r#"{{"moves":"f5"{}}}"#, " ".repeat(16_000)), 200),
     ] {
-        assert_eq!(server.post("/api/position", body).0, expected, "{body:.80}");
+        assert_eq!(server.post("/api/game", body).0, expected, "{body:.80}");
     }
     assert_eq!(server.post("/api/x", "{}").0, 404);
     let (port, own) = (server.port, format!("localhost:{}", server.port));
@@ -179,8 +201,8 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
         (format!("GET / HTTP/1.1\r\nHost: evil.example:{port}\r\n\r\n"), 403),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), 403),
         (format!("GET / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://evil.example\r\n\r\n"), 403),
-        (format!("POST /api/position HTTP/1.1\r\nHost: {own}\r\n{json}\r\n\r\n{{}}"), 403),
-        (format!("POST /api/position HTTP/1.1\r\nHost: {own}\r\nOrigin: null\r\n{json}\r\n\r\n{{}}"), 403),
+        (format!("POST /api/game HTTP/1.1\r\nHost: {own}\r\n{json}\r\n\r\n{{}}"), 403),
+        (format!("POST /api/game HTTP/1.1\r\nHost: {own}\r\nOrigin: null\r\n{json}\r\n\r\n{{}}"), 403),
         (format!("DELETE / HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\n\r\n"), 405),
         ("hello\r\n\r\n".to_owned(), 400),
         (format!("GET / HTTP/1.1\r\nHost: {own}\r\nX: {}\r\n\r\n", "x".repeat(100_000)), 431),
@@ -193,7 +215,7 @@ fn what_is_no_request_of_the_page_is_refused_and_the_server_stays_up() {
 #[test]
 fn who_sends_a_request_slowly_makes_way_for_others() {
     let server = Server::start();
-    let request = server.request("/api/position", "{}");
+    let request = server.request("/api/game", "{}");
     let (begin, end) = request.split_at(request.len() - 1);
     let mut slow: Vec<Option<TcpStream>> = (0..40).map(|_| Some(server.begin(begin.as_bytes()))).collect();
     let mut finish = |place: usize| Server::finish(slow[place].take().unwrap(), end.as_bytes()).0;
@@ -213,15 +235,14 @@ fn a_game_is_played_to_its_end_by_the_rules() {
     let server = Server::start();
     let (mut game, mut moves) = (Game::default(), String::new());
     for ply in 0.. {
-        let position = server.ask("/api/position", &json!({"moves": moves}));
+        let found = server.ask("/api/game", &json!({"moves": moves}));
+        let (position, text) = (found["positions"].as_array().unwrap().last().unwrap(), &found["text"]);
+        assert_eq!(text, &json!(moves));
         let to_move = game.to_move();
         let legal: Vec<String> = to_move.position.children().map(|(square, _)| square.to_string()).collect();
         assert_eq!(position["legal"], json!(legal), "{moves}");
         assert_eq!(position["board"], json!(to_move.board_text()), "{moves}");
-        assert_eq!(position["over"], json!(game.is_over()), "{moves}");
         if game.is_over() {
-            let difference = position["black"].as_i64().unwrap() - position["white"].as_i64().unwrap();
-            assert_eq!((difference, position["legal"].as_array().unwrap().len()), (i64::from(to_move.discs()), 0));
             break;
         }
         assert_eq!(position["to_move"], json!(to_move.side_text()), "{moves}");
@@ -232,6 +253,7 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         let mut valued: Vec<&str> =
             values["values"].as_array().unwrap().iter().map(|value| value["square"].as_str().unwrap()).collect();
         let best = valued[0].to_owned();
+        check_line(&game, values["line"].as_array().unwrap());
         valued.sort_unstable();
         let mut expected: Vec<&str> = legal.iter().map(String::as_str).collect();
         expected.sort_unstable();
@@ -258,6 +280,55 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         assert_eq!(found["black_value"], json!(black_value.discs()), "{found}");
         assert_eq!(found["loss"], json!(expected.loss().discs()), "{found}");
         assert_eq!(found["best"], json!(expected.best.to_string()), "{found}");
+    }
+}
+
+/// A line begins with a move of the side to move, and each of its moves is legal for the side that it names.
+fn check_line(game: &Game, line: &[Value]) {
+    let mut game = game.clone();
+    assert!(!line.is_empty());
+    for step in line {
+        assert_eq!(step["side"], json!(game.to_move().side_text()), "{line:?}");
+        game.play(step["square"].as_str().unwrap().parse().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_line_names_the_side_of_each_move_across_passes() {
+    // Black takes one white disc, white has to pass, and black takes the other.
+    let (row, empty) = ("XO------", "-".repeat(8));
+    let start = format!("{row}{empty}{empty}{row}{} X;", empty.repeat(4));
+    let server = Server::start();
+    let answer = server.ask("/api/analysis", &json!({"start": start, "level": 4}));
+    let line = answer["line"].as_array().unwrap();
+    let mut squares: Vec<_> = line.iter().map(|step| step["square"].as_str().unwrap()).collect();
+    squares.sort_unstable();
+    assert_eq!(squares, ["c1", "c4"]);
+    assert!(line.iter().all(|step| step["side"] == "X"), "{line:?}");
+}
+
+#[test]
+fn a_transcript_has_numbers_passes_and_capitals_or_not() {
+    let server = Server::start();
+    let moves = "c4c3d3c5d6e3d2c2b3b4d1a3c6b5a5d7f3f2f4e2b6a7f5c1b1g5g4h4g3f6e7c7e1d8h6e6g6a4a2h3f1h5h2g2f7f8g7h7h8g8b7a8e8a6c8b8g1a1h1b2";
+    let plain = server.ask("/api/game", &json!({"start": moves}));
+    let positions = plain["positions"].as_array().unwrap();
+    let squares = plain["moves"].as_array().unwrap();
+    assert_eq!((positions.len(), squares.len()), (61, 60));
+    let (mut every, mut pairs, mut passes) = (String::new(), String::new(), 0);
+    for (index, square) in squares.iter().enumerate() {
+        let square = square.as_str().unwrap();
+        let passed = positions[index]["passed"] == true;
+        // The same side again: the other one passed.
+        assert_eq!(passed, 0 < index && positions[index]["to_move"] == positions[index - 1]["to_move"], "{index}");
+        passes += usize::from(passed);
+        every += &format!("{}{}. {square} ", if passed { "Pass " } else { "" }, index + 1);
+        let is_black = positions[index]["to_move"] == "X";
+        pairs += &if is_black { format!(" {}. {square}", index / 2 + 1) } else { format!(" {square}") };
+    }
+    assert!(0 < passes);
+    for text in [every, pairs, moves.to_uppercase()] {
+        assert_eq!(server.ask("/api/game", &json!({"start": text})), plain, "{text}");
     }
 }
 
@@ -298,25 +369,19 @@ fn a_review_has_the_values_of_eval() {
 #[test]
 fn a_position_that_was_set_up_is_told_and_a_forced_pass_is_played() {
     let server = Server::start();
-    let usual = server.ask("/api/position", &json!({"moves": "f5"}));
-    assert_eq!((&usual["start"], &usual["passed"]), (&json!(""), &json!(false)));
+    let usual = server.ask("/api/game", &json!({"moves": "f5"}));
+    assert_eq!((&usual["start"], &usual["positions"][1]["passed"]), (&json!(""), &json!(false)));
     // Black cannot move, so white does: c1 takes b1.
     let start = format!("OX{} X;", "-".repeat(62));
-    let position = server.ask("/api/position", &json!({"start": start}));
-    assert_eq!((&position["start"], &position["passed"]), (&json!(start), &json!(true)));
-    assert_eq!((&position["to_move"], &position["legal"]), (&json!("O"), &json!(["c1"])));
-    let position = server.ask("/api/position", &json!({"start": start, "moves": "c1"}));
-    assert_eq!((&position["over"], &position["white"], &position["black"]), (&json!(true), &json!(3), &json!(0)));
-}
-
-/// What a position's discs differ by, black's less white's.
-trait BlackDiscs {
-    fn discs(self) -> i32;
-}
-
-impl BlackDiscs for renma::engine::board::notation::ColoredPosition {
-    fn discs(self) -> i32 {
-        let (black, white) = self.boards();
-        black.0.count_ones().cast_signed() - white.0.count_ones().cast_signed()
+    let game = server.ask("/api/game", &json!({"start": start}));
+    let position = json!({"board": start[..64], "to_move": "O", "legal": ["c1"], "passed": true});
+    assert_eq!((&game["start"], &game["positions"]), (&json!(start), &json!([position])));
+    for moves in ["c1", "pass c1", "PAC1"] {
+        let game = server.ask("/api/game", &json!({"start": start, "moves": moves}));
+        let board = format!("OOO{}", "-".repeat(61));
+        let last = json!({"board": board, "to_move": "X", "legal": [], "passed": false});
+        assert_eq!((&game["positions"][1], &game["moves"]), (&last, &json!(["c1"])), "{moves}");
+        // The text of the game brings it back.
+        assert_eq!(server.ask("/api/game", &json!({"start": game["text"]})), game, "{moves}");
     }
 }

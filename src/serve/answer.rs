@@ -38,11 +38,15 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const JSON: &str = "application/json";
 
 /// The files of the pages: their address, type and content.
-const ASSETS: [(&str, &str, &str); 7] = [
+const ASSETS: [(&str, &str, &str); 11] = [
     ("/", HTML, include_str!("assets/page.html")),
     ("/page.css", CSS, include_str!("assets/page.css")),
     ("/page.js", SCRIPT, include_str!("assets/page.js")),
+    ("/game.js", SCRIPT, include_str!("assets/game.js")),
+    ("/analysis.js", SCRIPT, include_str!("assets/analysis.js")),
+    ("/text.js", SCRIPT, include_str!("assets/text.js")),
     ("/board.js", SCRIPT, include_str!("assets/board.js")),
+    ("/moves.js", SCRIPT, include_str!("assets/moves.js")),
     ("/graph.js", SCRIPT, include_str!("assets/graph.js")),
     ("/run", HTML, include_str!("assets/run.html")),
     ("/run.js", SCRIPT, include_str!("assets/run.js")),
@@ -117,9 +121,9 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
     if method == Method::POST {
         let game = read_game(request).await?;
         return match path.as_str() {
-            "/api/position" => Ok(to_json(&game.position())),
+            "/api/game" => Ok(to_json(&game.positions())),
             "/api/analysis" => site.search(game, searches, CheckedRequest::analyze).await,
-            "/api/reply" => site.search(game, searches, |game, model, stop| game.reply(model, stop).position()).await,
+            "/api/reply" => site.search(game, searches, |game, model, stop| game.reply(model, stop).positions()).await,
             "/api/review" => site.search(game, searches, CheckedRequest::review).await,
             _ => Err((StatusCode::NOT_FOUND, "there is nothing here".to_owned())),
         };
@@ -129,7 +133,7 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
     }
     let content = |kind, policy, bytes: Vec<u8>| Content { kind, policy, bytes: bytes.into() };
     match path.as_str() {
-        "/api/about" => Ok(to_json(&json!({"model": site.model.id.to_string(), "level_max": Level::MAX}))),
+        "/api/about" => Ok(to_json(&about(site))),
         "/api/run" => read_record(&site.registry).map(|bytes| content(JSON, POLICY, bytes)),
         "/report" => read_run_file(&site.registry.join(REPORT_NAME)).map(|bytes| content(HTML, REPORT_POLICY, bytes)),
         _ => {
@@ -139,6 +143,13 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
             Ok(Content { kind, policy: POLICY, bytes: Bytes::from_static(content.as_bytes()) })
         }
     }
+}
+
+/// The model, the levels from the weakest on, and the level of a request that names none.
+fn about(site: &Site) -> Value {
+    let level = |level: u8| json!({"level": level, "name": level.to_string()});
+    let levels: Value = (1..=Level::MAX).map(level).collect();
+    json!({"model": site.model.id.to_string(), "levels": levels, "level": CheckedRequest::LEVEL})
 }
 
 async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (StatusCode, String)> {

@@ -2,7 +2,7 @@
 
 use crate::artifact::Model;
 use crate::engine::{ColoredPosition, Game, Limits, MoveValue, Square, Squares};
-use crate::exchange::game_text::parse_game;
+use crate::exchange::game_text::{game_text, parse_game};
 use crate::play::session::Session;
 use crate::play::session::review::REVIEW_LIMITS;
 use crate::play::terminal::level::Level;
@@ -17,7 +17,7 @@ struct GameRequest {
     /// A position as OBF, a transcript or GGF; empty for the usual start.
     #[serde(default)]
     start: String,
-    /// The moves after it, without passes.
+    /// The moves after it; passes may be left out.
     #[serde(default)]
     moves: String,
     /// As of `renma play`.
@@ -49,31 +49,36 @@ impl TryFrom<GameRequest> for CheckedRequest {
 
 impl CheckedRequest {
     /// Of a request that names none.
-    const LEVEL: u8 = 6;
+    pub const LEVEL: u8 = 6;
 
-    /// The position after the last move. Colors are `X`, which is black, and `O`; the start is empty if it is the usual one.
-    pub fn position(&self) -> Value {
-        let (game, latest) = (&self.game, self.game.latest());
-        let start = game.start();
-        let (black, white) = latest.boards();
+    /// The moves, and the positions before the first and after each of them. Colors are `X`, which is black, and `O`; the start
+    /// is empty if it is the usual one.
+    pub fn positions(&self) -> Value {
+        let (game, start) = (&self.game, self.game.start());
         let is_usual = start == ColoredPosition::START;
+        let is_pass = |ply: Option<usize>| ply.and_then(|ply| game.plies().get(ply)) == Some(&None);
+        let position = |(ply, colored): (usize, &ColoredPosition)| {
+            json!({
+                // From a1 to h8.
+                "board": colored.board_text(),
+                "to_move": colored.side_text(),
+                "legal": names(Squares(colored.position.legal_moves())),
+                // Whether the other side had to pass just now.
+                "passed": is_pass(ply.checked_sub(1)),
+            })
+        };
+        let to_move = game.positions().iter().enumerate().filter(|&(ply, _)| !is_pass(Some(ply)));
         json!({
             "start": if is_usual { String::new() } else { format!("{} {};", start.board_text(), start.side_text()) },
             "moves": names(game.moves()),
-            // From a1 to h8.
-            "board": latest.board_text(),
-            "to_move": latest.side_text(),
-            "legal": names(Squares(latest.position.legal_moves())),
-            // Whether the other side had to pass just now.
-            "passed": game.plies().last() == Some(&None),
-            "over": game.is_over(),
-            "black": black.0.count_ones(),
-            "white": white.0.count_ones(),
+            // As a transcript, or as GGF if it has another start.
+            "text": game_text(game),
+            "positions": to_move.map(position).collect::<Value>(),
         })
     }
 
-    /// The legal moves with their values, best first, in discs from the side to move, and best play as far as it is known, without
-    /// passes. Looks ahead further and further, up to the level or until it is stopped: the depth is zero if the time did not
+    /// The legal moves with their values, best first, in discs from the side to move, and best play as far as it is known, each
+    /// move with its side and without passes. Looks ahead further and further, up to the level or until it is stopped: the depth is zero if the time did not
     /// suffice for any search.
     pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> Value {
         let empties = self.game.latest().position.empties();
@@ -90,7 +95,7 @@ impl CheckedRequest {
             let exact = empties <= limits.exact_empties;
             answer = json!({
                 "values": values.iter().map(value).collect::<Value>(),
-                "line": names(result.line),
+                "line": self.with_sides(&result.line),
                 "depth": if exact { empties } else { limits.depth.0 },
                 "exact": exact,
             });
@@ -136,6 +141,17 @@ impl CheckedRequest {
         }
         let Limits { depth, exact_empties, .. } = REVIEW_LIMITS;
         json!({"moves": moves, "complete": complete, "depth": depth.0, "exact_empties": exact_empties})
+    }
+
+    /// The moves of a line after the game, each with the side that plays it.
+    fn with_sides(&self, line: &[Square]) -> Value {
+        let mut game = self.game.clone();
+        let step = |&square: &Square| {
+            let side = game.to_move().side_text();
+            game.play(square).expect("a search plays by the rules");
+            json!({"square": square.to_string(), "side": side})
+        };
+        line.iter().map(step).collect()
     }
 
     fn session<'m>(&self, limits: Limits, model: &'m Model, stop: &'m AtomicBool) -> Session<'m> {

@@ -325,7 +325,8 @@ mod tests {
         }
         assert!(!is_transcript("0.bb..") && !is_transcript("1 f5"));
         for passed in ["f5 pass d6", "f5--d6", "1. F5 PA 2. D6", "f5psd6", "F5PASSD6"] {
-            let moves: Vec<_> = read(passed).unwrap().into_iter().map(|(_, square)| move_text(square, "pass")).collect();
+            let moves: Vec<_> =
+                read(passed).unwrap().into_iter().map(|(_, square)| move_text(square, "pass")).collect();
             assert_eq!(moves, ["f5", "pass", "d6"], "{passed}");
         }
         assert_eq!(read("f5 pas").unwrap_err().byte, 5);
