@@ -25,6 +25,8 @@ pub enum Stream {
     LearningCurve,
     /// The first vector of a slot: group of phases, pattern, and canonical configuration.
     Vector(u32, u32, u32),
+    /// What a weak level adds to the values of the moves of a position: discs of the side to move, and of the other.
+    Noise(u64, u64),
 }
 
 impl Stream {
@@ -38,6 +40,7 @@ impl Stream {
             Self::Remake => [6, 0, 0],
             Self::LearningCurve => [7, 0, 0],
             Self::Vector(group, pattern, index) => [8, u64::from(group) << 32 | u64::from(pattern), u64::from(index)],
+            Self::Noise(player, opponent) => [9, player, opponent],
         }
     }
 }

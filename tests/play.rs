@@ -8,6 +8,9 @@ mod workspace;
 use anstream::adapter::strip_str;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use renma::artifact::{Builtin, LoadedModel, Model};
+use renma::engine::Depth;
+use renma::play::levels::{LEVELS, Level};
+use renma::play::lines::Lines;
 use renma::play::terminal::play;
 use std::io::{Cursor, Read, Write};
 use std::process::{Command, Stdio};
@@ -25,7 +28,8 @@ fn shown(lines: &[&str]) -> String {
 
 fn shown_bytes(input: &[u8]) -> String {
     let mut output = Vec::new();
-    play(&MODEL, "2".parse().unwrap(), Cursor::new(input.to_vec()), &NEVER, false, &mut output).unwrap();
+    let level = Level { name: "test", depth: Depth(2), exact_empties: 4, ..LEVELS[LEVELS.len() - 1] };
+    play(&MODEL, level, &Lines::read(Cursor::new(input.to_vec())), &NEVER, &mut output).unwrap();
     strip_str(&String::from_utf8(output).unwrap()).to_string()
 }
 
@@ -101,10 +105,12 @@ fn a_game_ends_with_its_result() {
     let lines = ["both", "setup e6f4e3f6g5d6e7f5"];
     let text = shown(&[&lines[..], &["c5"]].concat());
     assert!(text.ends_with("X 13, O 0, the game is over\nblack wins 64 to 0\n"), "{text}");
-    for command in ["d1", "go", "hint", "values"] {
+    for command in ["d1", "go", "values"] {
         let line = last_line(&[&lines[..], &["c5", command]].concat());
         assert_eq!(line, "the game is over: try undo, review, save or new");
     }
+    let hint = last_line(&[&lines[..], &["c5", "hint"]].concat());
+    assert_eq!(hint, "no move is left: black wins 64 to 0");
     // The engine plays to the end as well.
     let text = shown(&[&["both"][..], &["go"; 60]].concat());
     assert!(text.contains("the game is over\nblack wins ") || text.contains("the game is over\nwhite wins "), "{text}");
@@ -115,10 +121,33 @@ fn values_and_hints_are_those_of_the_level() {
     let values = shown(&["both", "f5", "level 1", "values"]);
     let rows = values.lines().last().unwrap();
     assert!(["d6", "f4", "f6"].iter().all(|square| rows.contains(square)), "{rows}");
-    let hint = last_line(&["both", "setup e6f4e3f6g5d6e7f5", "level 3", "hint"]);
-    assert!(hint.starts_with("c5 +64.00 (depth 3)"), "{hint}");
-    assert_eq!(last_line(&["level 9"]), "level 9: 9 moves ahead, exact from 18");
-    assert_eq!(last_line(&["level"]), "level 2: 2 moves ahead, exact from 4");
+    let hint = last_line(&["both", "setup e6f4e3f6g5d6e7f5", "hint"]);
+    assert!(hint.starts_with("c5 +64.00 (depth 2)"), "{hint}");
+    let hint = last_line(&["both", "setup e6f4e3f6g5d6e7f5", "level 12", "hint"]);
+    assert!(hint.starts_with(&format!("c5 +64.00 (depth {})", LEVELS[11].depth.0)), "{hint}");
+    assert_eq!(last_line(&["level 12"]), last_line(&[&format!("level {}", LEVELS[11].name.to_uppercase())]));
+    assert_eq!(last_line(&["level"]), "test: 2 moves ahead, exact from 4");
+    assert!(LEVELS.iter().all(|level| shown(&["level"]).contains(&format!(" {} ", level.name))));
+}
+
+#[test]
+fn a_weak_level_plays_the_same_game_again_and_not_the_best_moves() {
+    let game = |level: &str| shown(&[&[level, "both"][..], &["go"; 60]].concat());
+    let moves =
+        |text: &str| text.lines().filter(|line| line.contains(" plays ")).map(str::to_owned).collect::<Vec<_>>();
+    let weak = moves(&game("level beginner"));
+    assert_eq!(weak, moves(&game("level 1")));
+    let review = |level: &str| shown(&[&[level, "both"][..], &["go"; 60], &["review"]].concat());
+    let lost = |level: &str| review(level).lines().skip_while(|line| !line.starts_with("move ")).count();
+    assert!(lost("level expert") < lost("level beginner"), "{}", review("level beginner"));
+    assert_ne!(weak, moves(&game("level 2")));
+}
+
+#[test]
+fn the_end_and_the_help_have_the_names_that_people_try() {
+    let help = shown(&["?"]);
+    assert!(help.contains("\nhint ") && help == shown(&["help"]), "{help}");
+    assert_eq!(shown(&["exit", "f5"]), shown(&["quit"]));
 }
 
 #[test]
@@ -135,7 +164,7 @@ fn a_review_names_the_moves_that_lost() {
         let text = shown(&["both", level, "setup e6f4e3f6g5d6e7f5c5", "review"]);
         text[text.find("8 moves ahead, exact from 14:\nmove ").unwrap()..].to_owned()
     };
-    assert_eq!(review("level 1"), review("level 9"));
+    assert_eq!(review("level 1"), review("level 11"));
 }
 
 #[test]
@@ -198,7 +227,7 @@ fn what_is_wrong_is_one_clear_line_and_changes_nothing() {
         ("a1", "a1 is illegal; legal: f4 d6 f6"),
         ("i9", "unknown command: i9 (try help)"),
         ("f4 d6", "f4 stands alone"),
-        ("level 99", "a level is a number from 1 to 20"),
+        ("level 99", "a level is a number from 1 to 15, or beginner, "),
         ("setup f5f5", "move 2: f5 is illegal"),
         ("setup ---", "the board has 3 characters"),
         (&load("diary"), "line 1: byte 4: the board has 4 characters"),
@@ -268,14 +297,14 @@ proptest! {
 fn an_interrupt_ends_it_at_work_and_at_rest() {
     let workspace = Workspace::new();
     // A full-width search this deep takes minutes.
-    for typed in ["level 20\nf5\n", ""] {
+    for typed in ["level champion\nf5\n", ""] {
         let mut command = workspace.command(&["play", "--model", "builtin:square-weights"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         // Held until it ended: the end of the input would end it too, and with another code.
         let mut input = child.stdin.take().unwrap();
         input.write_all(typed.as_bytes()).unwrap();
         let (mut output, mut seen) = (child.stdout.take().unwrap(), Vec::<u8>::new());
-        let ready: &[u8] = if typed.is_empty() { b"black to move" } else { b"exact from 20" };
+        let ready: &[u8] = if typed.is_empty() { b"black to move" } else { b"exact from 2" };
         while !seen.windows(ready.len()).any(|window| window == ready) {
             let mut bytes = [0; 1024];
             let count = output.read(&mut bytes).unwrap();
@@ -302,8 +331,12 @@ fn the_program_reads_a_pipe_and_colors_only_if_it_is_told_to() {
         assert_eq!(text.contains('\u{1b}'), colored, "{text}");
         assert!(strip_str(&text).to_string().contains("white plays "), "{text}");
     }
-    for (arguments, words) in [("play --level 0", "1 to 20"), ("play --json", "gtp or nboard"), ("play --model x", "x")]
-    {
+    for (arguments, words) in [
+        ("play --level 0", "1 to 15"),
+        ("play --level weak", "beginner"),
+        ("play --json", "gtp or nboard"),
+        ("play --model x", "x"),
+    ] {
         let outcome = workspace.run(arguments);
         assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
         assert!(outcome.stderr.contains(words) && !outcome.stdout.contains("plays"), "{}", outcome.stderr);

@@ -4,6 +4,7 @@
 
 use renma::artifact::{Builtin, LoadedModel};
 use renma::engine::Game;
+use renma::play::levels::{LEVELS, Level};
 use renma::play::session::Session;
 use renma::play::session::review::REVIEW_LIMITS;
 use serde_json::{Value, json};
@@ -231,6 +232,15 @@ fn who_sends_a_request_slowly_makes_way_for_others() {
 }
 
 #[test]
+fn the_page_gets_the_levels_by_number_and_name() {
+    let (status, _, body) = Server::start().get("/api/about");
+    let about: Value = serde_json::from_str(&body).unwrap();
+    let expected: Value = LEVELS.iter().map(|level| json!({"level": level.number(), "name": level.name})).collect();
+    assert_eq!((status, &about["levels"]), (200, &expected));
+    assert_eq!(about["level"], json!(Level::DEFAULT.number()));
+}
+
+#[test]
 fn a_game_is_played_to_its_end_by_the_rules() {
     let server = Server::start();
     let (mut game, mut moves) = (Game::default(), String::new());
@@ -248,8 +258,9 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         assert_eq!(position["to_move"], json!(to_move.side_text()), "{moves}");
         let request = json!({"moves": moves, "level": 2});
         let values = server.ask("/api/analysis", &request);
-        // Level 2 solves from 4 empty squares on.
-        assert_eq!(values["exact"], json!(to_move.position.empties() <= 4), "{moves}");
+        // Values are those of the default level, however weak the player.
+        let exact_empties = Level::DEFAULT.exact_empties;
+        assert_eq!(values["exact"], json!(to_move.position.empties() <= exact_empties), "{moves}");
         let mut valued: Vec<&str> =
             values["values"].as_array().unwrap().iter().map(|value| value["square"].as_str().unwrap()).collect();
         let best = valued[0].to_owned();

@@ -5,6 +5,7 @@ use super::command_errors::UsageError;
 use super::session::{Session, choose_model};
 use crate::artifact::output::stream;
 use crate::exit_code;
+use crate::play::lines::Lines;
 use crate::play::terminal::play;
 use anstream::AutoStream;
 use std::io::{BufReader, IsTerminal, stdin, stdout};
@@ -19,9 +20,10 @@ pub(super) fn run(session: &Session, arguments: &PlayArguments) -> anyhow::Resul
     let ModelArguments { model, models } = &arguments.model;
     let chosen = choose_model("play", model.as_deref(), models)?;
     let stop = session.context().stop;
-    let prompts = stdin().is_terminal();
+    let is_typed = stdin().is_terminal() && stdout().is_terminal();
+    let lines = if is_typed { Lines::typed()? } else { Lines::read(BufReader::new(stdin())) };
     stream(AutoStream::auto(stdout()), Path::new("stdout"), |output| {
-        play(&chosen.model.model, arguments.level, BufReader::new(stdin()), stop, prompts, output)
+        play(&chosen.model.model, arguments.level, &lines, stop, output)
     })?;
     let is_interrupted = stop.load(Ordering::Relaxed);
     Ok(if is_interrupted { exit_code::INTERRUPTED } else { exit_code::DONE }.into())

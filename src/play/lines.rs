@@ -1,7 +1,11 @@
 //! Lines as they arrive, read by a separate thread, so that a wait for one can be ended and a search can be told of one.
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use std::io::{BufRead, Read};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustyline::error::ReadlineError;
+use rustyline::{Config, DefaultEditor};
+use std::io::{self, BufRead, Read, stdin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -25,13 +29,58 @@ pub(super) struct Line {
 
 /// The lines of one session.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub struct Lines {
     lines: Receiver<Line>,
+    typed: Option<Typed>,
+}
+
+/// A person at a terminal.
+#[derive(Debug)]
+struct Typed {
+    /// A line is read for each.
+    prompts: Sender<String>,
+    /// The terminal as it was.
+    state: Termios,
+}
+
+/// A session may end while a line is edited.
+impl Drop for Typed {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no state.
+        tcsetattr(stdin(), OptionalActions::Now, &self.state).ok();
+    }
 }
 
 impl Lines {
+    /// Lines that a person edits on the terminal of stdin, with the history of the session. Ctrl-C interrupts the program.
+    ///
+    /// # Errors
+    ///
+    /// A terminal that cannot be used so.
+    pub fn typed() -> io::Result<Self> {
+        let state = tcgetattr(stdin())?;
+        let config = Config::builder().auto_add_history(true).build();
+        let mut editor = DefaultEditor::with_config(config).map_err(io::Error::other)?;
+        let (prompts, asked) = bounded::<String>(1);
+        let (sender, lines) = bounded(1);
+        std::thread::spawn(move || {
+            for prompt in asked {
+                let sent = match editor.readline(&prompt) {
+                    Ok(text) => sender.send(Line { text, is_cut: false }).is_ok(),
+                    // Where this fails, the end of the lines ends the session too.
+                    Err(ReadlineError::Interrupted) => kill_process(getpid(), Signal::INT).is_err(),
+                    Err(_) => false,
+                };
+                if !sent {
+                    return;
+                }
+            }
+        });
+        Ok(Self { lines, typed: Some(Typed { prompts, state }) })
+    }
+
     /// Reads lines until the input ends or the session does. An input that cannot be read has ended.
-    pub(super) fn read(input: impl BufRead + Send + 'static) -> Self {
+    pub fn read(input: impl BufRead + Send + 'static) -> Self {
         Self::read_with(input, |_| ())
     }
 
@@ -39,7 +88,15 @@ impl Lines {
     pub(super) fn read_with(input: impl BufRead + Send + 'static, arrive: impl Fn(&Line) + Send + 'static) -> Self {
         let (sender, lines) = bounded(WAITING_LINES);
         std::thread::spawn(move || forward(input, &sender, &arrive));
-        Self { lines }
+        Self { lines, typed: None }
+    }
+
+    /// As [`Lines::next`], after a prompt if a person types.
+    pub(super) fn ask(&self, prompt: &str, stop: &AtomicBool) -> Option<Line> {
+        if let Some(typed) = &self.typed {
+            typed.prompts.send(prompt.to_owned()).ok()?;
+        }
+        self.next(stop)
     }
 
     /// The next line; `None` after the last one, or when the program is to stop.

@@ -1,7 +1,6 @@
 //! A game on a terminal: a person types moves and commands, line by line, and the engine answers. Fits 40 columns.
 
-pub mod level;
-
+use super::levels::{Level, levels_text};
 use super::lines::{LINE_SIZE_MAX, Lines};
 use super::picture::{board_picture, counts_text};
 use super::session::Session;
@@ -12,8 +11,7 @@ use crate::artifact::{ArtifactError, FileKind, Model, OutputFile};
 use crate::engine::board::notation::{move_text, moves_text, parse_move};
 use crate::engine::{Game, Limits, Score, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
-use level::Level;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -40,7 +38,7 @@ const COMMANDS: [(&str, &str, &str, Act); 18] = [
     ("undo", "", "take back your last move", |terminal, _| terminal.undo()),
     ("redo", "", "play it again", |terminal, _| terminal.redo()),
     ("go", "", "let the engine move for you", |terminal, _| terminal.go()),
-    ("level", "[N]", "1 to 20 moves ahead", |terminal, text| terminal.set_level(text)),
+    ("level", "[N]", "choose by number or name", |terminal, text| terminal.set_level(text)),
     ("black", "", "you play black", |terminal, _| terminal.set_persons([false, true])),
     ("white", "", "you play white", |terminal, _| terminal.set_persons([true, false])),
     ("both", "", "you play both colors", |terminal, _| terminal.set_persons([true, true])),
@@ -51,46 +49,43 @@ const COMMANDS: [(&str, &str, &str, Act); 18] = [
     ("save!", "FILE", "to an older one too", |terminal, path| terminal.save(path.as_ref(), true)),
     ("load", "FILE", "read a game and continue it", |terminal, path| terminal.load(path.as_ref())),
     ("board", "", "show the board again", |terminal, _| Ok(terminal.board())),
-    ("help", "", "", |_, _| Ok(help_text())),
+    ("help", "", "this list", |_, _| Ok(help_text())),
     ("quit", "", "the end, as Ctrl-D", |terminal, _| terminal.quit()),
 ];
 
-const SHORT_FORMS: [(&str, &str); 6] =
-    [("h", "hint"), ("v", "values"), ("u", "undo"), ("r", "redo"), ("b", "board"), ("q", "quit")];
+const SHORT_FORMS: [(&str, &str); 8] = [
+    ("h", "hint"),
+    ("v", "values"),
+    ("u", "undo"),
+    ("r", "redo"),
+    ("b", "board"),
+    ("q", "quit"),
+    ("exit", "quit"),
+    ("?", "help"),
+];
 
 /// The list of all commands.
 fn help_text() -> String {
-    let explained = COMMANDS.iter().filter(|(_, _, meaning, _)| !meaning.is_empty());
-    let usages = explained.map(|(name, text, meaning, _)| (format!("{name} {text}"), *meaning));
+    let usages = COMMANDS.iter().map(|(name, text, meaning, _)| (format!("{name} {text}"), *meaning));
     let lines = [("f5".to_owned(), "a move; passes are automatic")].into_iter().chain(usages);
     let lines: String = lines.map(|(usage, meaning)| format!("{usage:<10} {meaning}\n")).collect();
-    format!("{lines}Short forms: h, v, u, r, b, q\nValues are discs for the side to move")
+    let short_forms = SHORT_FORMS.map(|(short, _)| short).join(", ");
+    format!("{lines}Short forms: {short_forms}\nValues are discs for the side to move")
 }
 
-/// Plays until the lines of the input end, one of them is `quit`, or `stop` is raised. With `prompts`, the side to move is shown before each
-/// line.
-pub fn play(
-    model: &Model,
-    level: Level,
-    input: impl BufRead + Send + 'static,
-    stop: &AtomicBool,
-    prompts: bool,
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    let lines = Lines::read(input);
-    let session = Session::new(model, level.limits(), stop);
+/// Plays until the lines end, one of them is `quit`, or `stop` is raised. A person who types is shown the side to move before each line.
+pub fn play(model: &Model, level: Level, lines: &Lines, stop: &AtomicBool, output: &mut dyn Write) -> io::Result<()> {
+    let session = Session::new(model, level.advice(), stop);
     let mut terminal =
         Terminal { model, stop, session, level, persons: [false, true], has_quit: false, output, written: Ok(()) };
     terminal.say("You play black (X).\nType help for all commands.");
     let board = terminal.turn();
     terminal.say(&board);
     while !terminal.has_quit {
-        if prompts {
-            let game = terminal.session.game();
-            let side = if game.is_over() { "over" } else { color_name(game.latest().black_to_move) };
-            terminal.write(&format!("{side}> "));
-        }
-        let Some(line) = terminal.written.is_ok().then(|| lines.next(stop)).flatten() else { break };
+        let game = terminal.session.game();
+        let side = if game.is_over() { "over" } else { color_name(game.latest().black_to_move) };
+        let prompt = format!("{side}> ");
+        let Some(line) = terminal.written.is_ok().then(|| lines.ask(&prompt, stop)).flatten() else { break };
         if line.text.trim().is_empty() {
             continue;
         }
@@ -99,9 +94,6 @@ pub fn play(
         if !terminal.has_quit {
             terminal.say(&text);
         }
-    }
-    if prompts && !terminal.has_quit {
-        terminal.say("");
     }
     terminal.written
 }
@@ -121,12 +113,8 @@ struct Terminal<'a> {
 
 impl Terminal<'_> {
     fn say(&mut self, text: &str) {
-        self.write(&format!("{text}\n"));
-    }
-
-    fn write(&mut self, text: &str) {
         if self.written.is_ok() {
-            self.written = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush());
+            self.written = writeln!(self.output, "{text}").and_then(|()| self.output.flush());
         }
     }
 
@@ -193,7 +181,7 @@ impl Terminal<'_> {
     /// Lets the engine move for the side to move; `false` if it was stopped before.
     fn engine_move(&mut self) -> bool {
         let color = color_name(self.session.game().latest().black_to_move);
-        let result = self.session.search();
+        let result = self.level.choose(&mut self.session);
         if result.stopped {
             return false;
         }
@@ -227,7 +215,9 @@ impl Terminal<'_> {
 
     /// The best move, its value and the principal variation.
     fn hint(&mut self) -> Answer {
-        self.check_not_over()?;
+        if self.session.game().is_over() {
+            return Ok(format!("no move is left: {}", result_text(self.session.game())));
+        }
         let hints = self.session.hints(1, self.session.limits()).map_err(|stopped| stopped.to_string())?;
         let how = if hints.exact { "exact".to_owned() } else { format!("depth {}", hints.depth.0) };
         let lines = hints.hints.iter().map(|hint| {
@@ -269,15 +259,15 @@ impl Terminal<'_> {
         Ok(self.turn())
     }
 
-    /// Changes the level, or shows it if the text is empty.
+    /// Changes the level, or shows all of them if the text is empty.
     fn set_level(&mut self, text: &str) -> Answer {
+        let all = if text.is_empty() { format!("{}\n", levels_text()) } else { String::new() };
         if !text.is_empty() {
             self.level = text.parse()?;
+            self.session.set_limits(self.level.advice());
         }
-        let limits = self.level.limits();
-        self.session.set_limits(limits);
-        let (level, depth, exact) = (self.level, limits.depth.0, limits.exact_empties);
-        Ok(format!("level {level}: {depth} moves ahead, exact from {exact}"))
+        let Level { name, depth, exact_empties, .. } = self.level;
+        Ok(format!("{all}{name}: {} moves ahead, exact from {exact_empties}", depth.0))
     }
 
     fn set_game(&mut self, game: Game) -> String {
@@ -361,14 +351,15 @@ fn start(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::artifact::{Builtin, LoadedModel};
+    use crate::play::levels::LEVELS;
 
     static NEVER: AtomicBool = AtomicBool::new(false);
 
     /// What is said to a line after the start of a game with both colors for a person.
     fn said(line: &str) -> String {
         let model = LoadedModel::builtin(Builtin::SquareWeights).model;
-        let level: Level = "1".parse().unwrap();
-        let (session, output) = (Session::new(&model, level.limits(), &NEVER), &mut Vec::new());
+        let level = LEVELS[0];
+        let (session, output) = (Session::new(&model, level.advice(), &NEVER), &mut Vec::new());
         let persons = [true, true];
         let mut terminal =
             Terminal { model: &model, stop: &NEVER, session, level, persons, has_quit: false, output, written: Ok(()) };
@@ -383,8 +374,13 @@ mod tests {
             assert_eq!(said(short), said(long));
             assert!(help_text().contains(&format!("\n{long} ")), "{long}");
         }
-        assert_eq!(said("LEVEL 7 "), "level 7: 7 moves ahead, exact from 14");
-        assert_eq!(said("level"), "level 1: 1 moves ahead, exact from 2");
+        for level in LEVELS {
+            let expected = format!("{}: {} moves ahead, exact from {}", level.name, level.depth.0, level.exact_empties);
+            assert_eq!(said(&format!("LEVEL {} ", level.number())), expected);
+        }
+        let levels = said("level");
+        assert!(levels.lines().all(|line| line.chars().count() <= 40), "{levels}");
+        assert!(levels.ends_with("\nbeginner: 1 moves ahead, exact from 0"), "{levels}");
         assert!(said("F5").contains("X 4, O 1, white to move"), "{}", said("F5"));
         assert!(said("pass").contains("legal: d3 c4 f5 e6"), "{}", said("pass"));
         assert!(said("setup F5 d6").contains("X 3, O 3, black to move"), "{}", said("setup F5 d6"));
@@ -398,7 +394,6 @@ mod tests {
             ("i9", "unknown command: i9 (try help)"),
             ("f5 d6", "f5 stands alone"),
             ("h d6", "h stands alone"),
-            ("level 0", "a level is a number from 1 to 20"),
             ("save", "save needs a file"),
             ("setup", "setup needs moves or a board"),
             ("\u{1b}[31mmischief and more", "unknown command: [31mmisc... (try help)"),

@@ -5,7 +5,7 @@ use super::guard;
 use super::pool::Pool;
 use crate::artifact::publish::{is_link, read_bounded};
 use crate::artifact::{ArtifactError, LoadedModel, Model};
-use crate::play::terminal::level::Level;
+use crate::play::levels::{LEVELS, Level};
 use crate::report::REPORT_NAME;
 use crate::run::log::RUN_RECORD_NAME;
 use bytes::Bytes;
@@ -145,11 +145,11 @@ async fn find(site: &Site, request: Request<Incoming>, searches: &AtomicBool) ->
     }
 }
 
-/// The model, the levels from the weakest on, and the level of a request that names none.
+/// The model, the levels, and the number of the one that plays unless another is chosen.
 fn about(site: &Site) -> Value {
-    let level = |level: u8| json!({"level": level, "name": level.to_string()});
-    let levels: Value = (1..=Level::MAX).map(level).collect();
-    json!({"model": site.model.id.to_string(), "levels": levels, "level": CheckedRequest::LEVEL})
+    let level = |level: &Level| json!({"level": level.number(), "name": level.name});
+    let levels: Value = LEVELS.iter().map(level).collect();
+    json!({"model": site.model.id.to_string(), "levels": levels, "level": Level::DEFAULT.number()})
 }
 
 async fn read_game(request: Request<Incoming>) -> Result<CheckedRequest, (StatusCode, String)> {

@@ -1,11 +1,11 @@
 //! What the page asks about a game, and the answers. A request holds the whole game.
 
 use crate::artifact::Model;
-use crate::engine::{ColoredPosition, Game, Limits, MoveValue, Square, Squares};
+use crate::engine::{ColoredPosition, Depth, Game, Limits, MoveValue, Square, Squares};
 use crate::exchange::game_text::{game_text, parse_game};
+use crate::play::levels::Level;
 use crate::play::session::Session;
 use crate::play::session::review::REVIEW_LIMITS;
-use crate::play::terminal::level::Level;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -42,15 +42,12 @@ impl TryFrom<GameRequest> for CheckedRequest {
         let mut game = start.unwrap_or_default();
         game.play_transcript(&request.moves).map_err(|error| error.to_string())?;
         game.pass_if_forced();
-        let level = request.level.unwrap_or(Self::LEVEL).to_string();
-        Ok(Self { game, level: level.parse()? })
+        let level = request.level.map_or(Ok(Level::DEFAULT), |level| level.to_string().parse())?;
+        Ok(Self { game, level })
     }
 }
 
 impl CheckedRequest {
-    /// Of a request that names none.
-    pub const LEVEL: u8 = 6;
-
     /// The moves, and the positions before the first and after each of them. Colors are `X`, which is black, and `O`; the start
     /// is empty if it is the usual one.
     pub fn positions(&self) -> Value {
@@ -82,10 +79,13 @@ impl CheckedRequest {
     /// suffice for any search.
     pub fn analyze(&self, model: &Model, stop: &AtomicBool) -> Value {
         let empties = self.game.latest().position.empties();
-        let mut session = self.session(self.level.limits(), model, stop);
+        let most = self.level.advice();
+        let mut session = self.session(most, model, stop);
         let mut answer = json!({"values": [], "line": [], "depth": 0, "exact": false});
-        for level in self.level.up_to() {
-            let limits = level.limits();
+        for depth in 1..=most.depth.0 {
+            let exact_empties =
+                if depth < most.depth.0 { most.exact_empties.min(2 * depth) } else { most.exact_empties };
+            let limits = Limits { depth: Depth(depth), exact_empties, ..most };
             let Ok((values, _)) = session.move_values(limits) else { break };
             let result = session.search_within(limits);
             if result.stopped {
@@ -110,7 +110,7 @@ impl CheckedRequest {
     pub fn reply(&self, model: &Model, stop: &AtomicBool) -> Self {
         let mut session = self.session(self.level.limits(), model, stop);
         let mut next = self.clone();
-        if let Some(square) = session.search().best_move {
+        if let Some(square) = self.level.choose(&mut session).best_move {
             next.game.play(square).expect("a search finds a legal move");
             next.game.pass_if_forced();
         }

@@ -95,7 +95,15 @@ fn commands(command: &Command, name: &str, page: &mut String) {
         let own = command.get_arguments().filter(|argument| !is_global(argument));
         page.push_str(&arguments(own.filter(|argument| !argument.is_hide_set())));
     }
-    for line in text(command.get_after_help()).lines().filter(|line| !line.is_empty()) {
+    let help = text(command.get_after_help());
+    let (table, lines) = match help.split_once("\n\n") {
+        Some((table, lines)) if table.starts_with("level ") => (table, lines),
+        _ => ("", &*help),
+    };
+    if !table.is_empty() {
+        page.push_str(&format!("\n    {}\n", table.replace('\n', "\n    ")));
+    }
+    for line in lines.lines().filter(|line| !line.is_empty()) {
         page.push_str(&format!(
             "\n{}\n",
             line.strip_prefix("Example: ").map_or(escaped(line), |line| format!("Example: `{line}`"))

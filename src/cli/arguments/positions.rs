@@ -5,7 +5,7 @@ use crate::config::setting::Setting;
 use crate::engine::MpcLevel;
 use crate::pipeline::level;
 use crate::play::clock::parse_seconds;
-use crate::play::terminal::level::Level;
+use crate::play::levels::{Level, levels_text};
 use bytesize::ByteSize;
 use clap::Args;
 use std::path::PathBuf;
@@ -78,12 +78,12 @@ pub(in crate::cli) struct EvalArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma play --level 4")]
+#[command(after_help = format!("{}\n\nExample: renma play --level casual", levels_text()))]
 pub(in crate::cli) struct PlayArguments {
     #[command(flatten)]
     pub(in crate::cli) model: ModelArguments,
-    /// How many moves the engine looks ahead at first, 1 to 20
-    #[arg(long, value_name = "N", default_value = "6")]
+    /// How strong the engine plays at first, by number or by name
+    #[arg(long, value_name = "LEVEL", default_value_t = Level::DEFAULT)]
     pub(in crate::cli) level: Level,
 }
 
