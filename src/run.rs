@@ -8,6 +8,7 @@ pub mod forecast;
 pub mod gc;
 pub mod lineage;
 pub mod log;
+pub mod metrics;
 pub mod models;
 pub mod next;
 pub mod restart;

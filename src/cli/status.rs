@@ -10,6 +10,7 @@ use crate::report::REPORT_NAME;
 use crate::report::invocation::Invocation;
 use crate::run::gc::closed_text;
 use crate::run::log::{Efficiency, PlaySpeed, RunEfficiency, read_calls};
+use crate::run::metrics::{metrics, metrics_text};
 use crate::run::state::{PartCount, StageState, State};
 use crate::run::status::{GenerationStatus, RunStatus};
 use crate::statistics::elo::elo_text;
@@ -29,6 +30,10 @@ pub(super) fn run(session: &Session, arguments: &StatusArguments) -> anyhow::Res
     let mut status = RunStatus::read(&config, &registry, &datasets)?;
     if session.json || arguments.stage.is_none() {
         measure(session, &mut status, &registry)?;
+    }
+    if let Some(format) = arguments.format {
+        let metrics = metrics(&status, &read_calls(registry.folder())?);
+        return Ok(print(&metrics_text(format, &status.run, &metrics))?);
     }
     let states = &mut status.stage_states;
     states.retain(|state| arguments.stage.is_none_or(|stage| state.stage == stage));

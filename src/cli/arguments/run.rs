@@ -6,6 +6,7 @@ use crate::artifact::publish::check_folder;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
 use crate::pipeline::stage::Stage;
 use crate::report::invocation::Invocation;
+use crate::run::metrics::MetricsFormat;
 use crate::run::next::Generations;
 use clap::Args;
 use std::env::current_dir;
@@ -77,7 +78,9 @@ fn from_here(path: &Path) -> PathBuf {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = "Example: renma status train --config configs/default.toml")]
+#[command(
+    after_help = "Examples: renma status train --config configs/default.toml\n          renma status --config configs/nightly.toml --format openmetrics"
+)]
 pub(in crate::cli) struct StatusArguments {
     /// Show only this stage, one line per generation
     #[arg(value_parser = stage_name(), value_name = "STAGE")]
@@ -87,6 +90,9 @@ pub(in crate::cli) struct StatusArguments {
     /// Print all columns of the table, however narrow the terminal
     #[arg(long)]
     pub(in crate::cli) wide: bool,
+    /// Print Elo, exact MAE, speed and CPU seconds for a tool that draws trends
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["stage", "wide", "json"])]
+    pub(in crate::cli) format: Option<MetricsFormat>,
 }
 
 /// A run of the loop.
