@@ -78,9 +78,7 @@ fn from_here(path: &Path) -> PathBuf {
 }
 
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Examples: renma status train --config configs/default.toml\n          renma status --config configs/nightly.toml --format openmetrics"
-)]
+#[command(after_help = "Example: renma status --config configs/nightly.toml --format openmetrics")]
 pub(in crate::cli) struct StatusArguments {
     /// Show only this stage, one line per generation
     #[arg(value_parser = stage_name(), value_name = "STAGE")]
