@@ -30,10 +30,10 @@ mod stage;
 mod status;
 mod train;
 
-use crate::artifact::ArtifactError;
 use crate::artifact::panics;
 use crate::exit_code;
-use arguments::{Arguments, Command, help};
+use arguments::help::{self, Detail};
+use arguments::{Arguments, Command};
 use clap::FromArgMatches;
 use command_errors::Failure;
 use output::{complain, print_help, print_json};
@@ -43,17 +43,18 @@ use std::process::ExitCode;
 
 /// The definition of every command.
 pub fn command() -> clap::Command {
-    help::command()
+    help::command(Detail::All)
 }
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
     memory::return_large_blocks();
-    let parsed = command().try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
+    let is_long = std::env::args_os().any(|word| word == "--help");
+    let command = help::command(if is_long { Detail::Long } else { Detail::Short });
+    let parsed = command.try_get_matches().and_then(|matches| Arguments::from_arg_matches(&matches));
     let arguments = match parsed {
         Ok(arguments) => arguments,
-        Err(help) if !help.use_stderr() => return finish(print_help(&help)),
-        Err(error) => return refuse(&error),
+        Err(error) => return answer(&error),
     };
     let default_hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -92,13 +93,17 @@ fn start(session: &Session, command: Command) -> anyhow::Result<ExitCode> {
         Command::Shard(command) => return shard::run(session, command),
         Command::Bench(command) => bench::run(session, command)?,
         Command::Completions { shell } => completions::run(session, shell)?,
+        Command::Help { all, command } => return Ok(answer(&help::page(all, &command))),
     }
     Ok(exit_code::DONE.into())
 }
 
-/// The exit code of a command that only prints.
-fn finish(printed: Result<(), ArtifactError>) -> ExitCode {
-    printed.map_or_else(|error| report(&error.into(), false), |()| exit_code::DONE.into())
+/// Prints a help text, or what is wrong with the arguments.
+fn answer(help: &clap::Error) -> ExitCode {
+    if help.use_stderr() {
+        return refuse(help);
+    }
+    print_help(help).map_or_else(|error| report(&error.into(), false), |()| exit_code::DONE.into())
 }
 
 /// Prints an error with its causes, for a script too if it asked for JSON, and gives its exit code.

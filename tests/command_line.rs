@@ -10,7 +10,7 @@ use std::process::Stdio;
 use workspace::{ONE_PLY, Outcome, Workspace};
 
 /// The headings of the program's help.
-const HEADINGS: [&str; 5] = ["Loop:", "Data:", "Models:", "Engine:", "Machines:"];
+const HEADINGS: [&str; 6] = ["Loop:", "Data:", "Models:", "Engine:", "Machines:", "More:"];
 
 /// The commands that a help text lists, with their headings.
 fn listed_under(help: &str) -> Vec<(String, String)> {
@@ -30,15 +30,45 @@ fn listed(help: &str) -> Vec<String> {
     listed_under(help).into_iter().map(|(_, name)| name).collect()
 }
 
+/// What a help text lists, in order, and the headings.
+fn headings(help: &str) -> Vec<String> {
+    let listed = listed_under(help);
+    listed.chunk_by(|left, right| left.0 == right.0).map(|group| group[0].0.clone()).collect()
+}
+
 #[test]
-fn the_help_lists_at_most_22_commands_under_five_headings() {
-    let help = Workspace::new().done("--help");
-    let listed = listed_under(&help);
-    let headings: Vec<&str> =
-        listed.chunk_by(|left, right| left.0 == right.0).map(|group| group[0].0.as_str()).collect();
-    assert_eq!(headings, HEADINGS);
-    assert!(15 <= listed.len() && listed.len() <= 22, "{listed:?}");
-    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+fn the_help_lists_at_most_20_commands_under_five_headings_and_the_others_on_request() {
+    let workspace = Workspace::new();
+    let (short, all) = (workspace.done("-h"), workspace.done("help --all"));
+    let owned = |headings: &[&str]| headings.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!((headings(&short), headings(&all)), (owned(&HEADINGS[..5]), owned(&HEADINGS)));
+    assert!(15 <= listed(&short).len() && listed(&short).len() <= 20, "{short}");
+    assert_eq!([listed(&short), vec!["bench".to_owned(), "completions".to_owned()]].concat(), listed(&all));
+    assert_eq!(listed(&short), listed(&workspace.done("--help")));
+    assert_eq!(workspace.done("help"), workspace.done("--help"));
+    let refused = workspace.run("help run no-such-command");
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+}
+
+#[test]
+fn the_short_help_of_every_command_fits_on_a_screen_and_the_long_one_has_all_options() {
+    let workspace = Workspace::new();
+    let mut hidden = Vec::new();
+    for (name, _) in [(String::new(), true)].into_iter().chain(commands(&workspace, "")) {
+        let (short, long) = (workspace.done(&format!("{name} -h")), workspace.done(&format!("{name} --help")));
+        assert!(short.lines().count() <= 40, "{name}: {} lines\n{short}", short.lines().count());
+        for line in short.lines().chain(long.lines()) {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        assert!(short.contains("-h, --help") && !short.contains("--progress"), "{name}: {short}");
+        assert_eq!(workspace.done(&format!("help {name}")), long, "{name}");
+        let lines: Vec<&str> = short.lines().collect();
+        let options = long.lines().filter(|line| line.trim_start().starts_with('-') && !lines.contains(line));
+        hidden.extend(
+            options.filter_map(|line| line.split_whitespace().find(|word| word.starts_with("--"))).map(str::to_owned),
+        );
+    }
+    assert!(hidden.contains(&"--scheduler".to_owned()) && hidden.contains(&"--threads".to_owned()), "{hidden:?}");
 }
 
 #[test]
@@ -126,7 +156,8 @@ fn an_error_under_json_is_one_line_on_stdout_with_the_same_words_and_code() {
 /// Every command, those of groups too, with whether it is a group.
 fn commands(workspace: &Workspace, group: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
-    for name in listed(&workspace.done(&format!("{group} --help"))) {
+    let help = if group.is_empty() { workspace.done("help --all") } else { workspace.done(&format!("{group} --help")) };
+    for name in listed(&help) {
         let command = format!("{group} {name}").trim().to_owned();
         let inner = commands(workspace, &command);
         found.push((command, !inner.is_empty()));

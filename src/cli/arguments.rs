@@ -11,7 +11,6 @@ pub(super) mod stage;
 
 use crate::config::setting::Setting;
 use crate::config::{ConfigError, LoadedConfig, load_config_with};
-use crate::exit_code::MEANINGS;
 use crate::pipeline::stage::Stage;
 use bench::BenchCommand;
 use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
@@ -28,19 +27,13 @@ use std::path::{Path, PathBuf};
 
 /// Trains Othello evaluation models by self-play.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, disable_help_flag = true, disable_version_flag = true)]
-#[command(after_help = after_help())]
+#[command(version, propagate_version = true, max_term_width = 80)]
+#[command(disable_help_flag = true, disable_help_subcommand = true, disable_version_flag = true)]
 pub(super) struct Arguments {
     #[command(flatten)]
     pub(super) global: GlobalArguments,
     #[command(subcommand)]
     pub(super) command: Command,
-}
-
-fn after_help() -> String {
-    let codes = MEANINGS.iter().map(|(code, meaning)| format!("{code:>5}  {meaning}\n"));
-    let codes: String = codes.collect();
-    format!("Exit codes:\n{codes}\nEach command has an example in its --help.")
 }
 
 /// What every command takes.
@@ -63,7 +56,7 @@ pub(super) struct GlobalArguments {
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 102, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(super) threads: Option<u16>,
-    /// Print help
+    /// Print help; --help prints all options
     #[arg(short, long, global = true, help_heading = GLOBAL_OPTIONS, display_order = 105, action = ArgAction::HelpShort)]
     help: Option<bool>,
     /// Print version
@@ -132,16 +125,27 @@ pub(super) enum Command {
     #[command(after_help = "Example: renma gtp --model champion --depth 10 --mpc-level 93 --exact-empties 16")]
     Gtp(EngineArguments),
     /// Measure speed, with node counts
-    #[command(subcommand)]
+    #[command(subcommand, hide = true)]
     Bench(BenchCommand),
     /// Print the script by which a shell completes commands and options
     #[command(
+        hide = true,
         after_help = "Write it to where the shell looks, such as ~/.local/share/bash-completion/completions/renma for bash.\n\nExample: renma completions bash"
     )]
     Completions {
         /// The shell
         #[arg(value_enum, value_name = "SHELL")]
         shell: Shell,
+    },
+    /// Explain a command, with all its options
+    #[command(hide = true, after_help = "Example: renma help shard plan")]
+    Help {
+        /// List the commands that are rarely needed too
+        #[arg(long)]
+        all: bool,
+        /// The command, such as `shard plan`; without one, the commands are listed
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
     },
 }
 

@@ -109,7 +109,7 @@ fn commands(command: &Command, name: &str, page: &mut String) {
             line.strip_prefix("Example: ").map_or(escaped(line), |line| format!("Example: `{line}`"))
         ));
     }
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set()) {
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         commands(inner, &format!("{name} {}", inner.get_name()), page);
     }
 }
@@ -147,7 +147,7 @@ fn page() -> String {
     let global = command.get_arguments().filter(|argument| is_global(argument));
     let global = arguments(global);
     let mut page = format!("{HEAD}{}\n\n## Commands\n\nEvery command also takes\n\n{global}", config_keys().trim_end());
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set()) {
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         commands(inner, &format!("renma {}", inner.get_name()), &mut page);
     }
     page.push_str("\n## Exit codes\n\n| code | meaning |\n|---|---|\n");

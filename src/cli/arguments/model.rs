@@ -51,6 +51,7 @@ pub(in crate::cli) enum ModelCommand {
     },
     /// Write a model as an archive, or in another program's format
     #[command(
+        override_usage = "renma model export [OPTIONS] --model <MODEL> --format <FORMAT>\n                          --output <FILE>",
         after_help = "Every --model takes an archive.\n\nExample: renma model export --model champion --format renma --output champion.renma"
     )]
     Export {

@@ -139,10 +139,10 @@ pub(in crate::cli) struct WorkerArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "scheduler")]
     pub(in crate::cli) workers: Option<u32>,
     /// A Dask scheduler of yours, reached with the Python in RENMA_PYTHON [default: one on this machine]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub(in crate::cli) scheduler: Option<String>,
     /// Permit a scheduler on another machine without TLS
-    #[arg(long, requires = "scheduler")]
+    #[arg(long, requires = "scheduler", hide_short_help = true)]
     pub(in crate::cli) insecure: bool,
 }
 

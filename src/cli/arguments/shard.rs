@@ -59,7 +59,7 @@ pub(in crate::cli) struct PlanArguments {
     /// The plan, a new file; `-` for stdout
     pub(in crate::cli) plan: PathBuf,
     /// Overwrite another plan
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(in crate::cli) force: bool,
     /// The stage to divide
     #[arg(long, value_parser = stage_name(), default_value_t = Stage::Generate, value_name = "STAGE")]
@@ -85,7 +85,7 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) parent: Option<String>,
     /// train: memory for the rows of a shard [default: 4GiB]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", value_parser = memory, hide_short_help = true)]
     pub(in crate::cli) memory: Option<ByteSize>,
     /// gate: the model that may become champion
     #[arg(long, value_name = "MODEL", required_if_eq("stage", Stage::Gate.name()))]
@@ -97,7 +97,7 @@ pub(in crate::cli) struct PlanArguments {
     #[arg(long, num_args = 1.., value_name = "DATASET")]
     pub(in crate::cli) avoid: Vec<PathBuf>,
     /// Overwrite a result of other inputs in the output folder
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(in crate::cli) replace: bool,
 }
 

@@ -109,6 +109,7 @@ pub(in crate::cli) struct FitMpcArguments {
 
 #[derive(Args, Debug)]
 #[command(
+    override_usage = "renma gate [OPTIONS] --config <FILE> --candidate <MODEL>\n                  --baseline <MODEL> --output <DIR>",
     after_help = "Exit codes: 0 accepted, 10 rejected, 11 inconclusive, 12 budget spent first.\n\nExample: renma gate --config configs/default.toml --candidate v0002 --baseline builtin:square-weights --models models/try --avoid datasets/try/selfplay/generation=0001 --output datasets/try/gate/generation=0001"
 )]
 pub(in crate::cli) struct GateArguments {
