@@ -3,12 +3,14 @@
 
     python3 tests/metrics.py RENMA FOLDER
 
-FOLDER is a project folder with a finished run. Needs prometheus_client, whose parser checks OpenMetrics. The others are checked against what
-Bencher and github-action-benchmark document.
+FOLDER is a project folder with a finished run. Needs prometheus_client, whose parser checks OpenMetrics, and MLflow with a database, which
+examples/python/mlflow_runs.py writes to. The other formats are checked against what Bencher and github-action-benchmark document.
 """
 
-import json, subprocess, sys
+import json, subprocess, sys, tempfile
+from pathlib import Path
 
+from mlflow.tracking import MlflowClient
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 
@@ -39,6 +41,24 @@ def main(renma, folder):
         assert samples["renma_" + name.replace("-", "_")] == value, name
     assert all(family.unit and family.documentation for family in families)
     print(f"{len(values)} figures in three formats agree: {', '.join(values)}")
+    check_mlflow(Path(folder), newest)
+
+
+def check_mlflow(folder, newest):
+    """Each generation becomes one run of MLflow, however often the example is repeated, with the figures of run.json."""
+    with tempfile.TemporaryDirectory() as scratch:
+        store = f"sqlite:///{scratch}/mlflow.db"
+        command = [sys.executable, folder / "examples/python/mlflow_runs.py", folder / "models/smoke", store]
+        said = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(2)]
+        client = MlflowClient(store)
+        runs = client.search_runs([client.get_experiment_by_name("renma smoke").experiment_id])
+    assert said == [f"{len(runs)} generations written, 0 were there\n", f"0 generations written, {len(runs)} were there\n"], said
+    run = next(run for run in runs if run.data.tags["generation"] == str(newest["generation"]))
+    found = [run.data.metrics[name] for name in ("exact_mae_discs", "elo", "elo_low", "elo_high", "games")]
+    assert found == [newest["exact_mae"], *newest["elo"], newest["games"]], (found, newest)
+    assert run.data.params["candidate"] == newest["candidate"] and run.info.status == "FINISHED"
+    assert 0 < run.data.metrics["generate_seconds"] <= (run.info.end_time - run.info.start_time) / 1000 + 1
+    print(f"MLflow has {len(runs)} generations")
 
 
 main(*sys.argv[1:])

@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 /// The files that are not configs, with their texts.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("pipeline.sh", include_str!("../../pipeline.sh")),
     (".github/night.sh", include_str!("../../.github/night.sh")),
     (".github/summary.py", include_str!("../../.github/summary.py")),
@@ -18,6 +18,7 @@ const FILES: [(&str, &str); 9] = [
     ("examples/python/evaluate.py", include_str!("../../examples/python/evaluate.py")),
     ("examples/python/evaluate_es_cube.py", include_str!("../../examples/python/evaluate_es_cube.py")),
     ("examples/python/learn_es_cube.py", include_str!("../../examples/python/learn_es_cube.py")),
+    ("examples/python/mlflow_runs.py", include_str!("../../examples/python/mlflow_runs.py")),
     ("examples/python/read.py", include_str!("../../examples/python/read.py")),
 ];
 
