@@ -75,9 +75,13 @@ impl CommandLine {
     }
 }
 
-/// This very program, even when the file that it was started from has been replaced since.
+/// This very program; on Linux even when the file that it was started from has been replaced since.
 pub(super) fn this_program() -> String {
-    format!("/proc/{}/exe", std::process::id())
+    if cfg!(target_os = "linux") {
+        return format!("/proc/{}/exe", std::process::id());
+    }
+    let program = std::env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
+    program.unwrap_or_else(|| "renma".to_owned())
 }
 
 /// Whether a command, as a shell would look for it, is the file of this program.

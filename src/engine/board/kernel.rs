@@ -142,12 +142,14 @@ impl KernelChoice {
 
     /// Every kernel that this machine runs, the fastest last.
     pub fn all() -> Vec<Self> {
-        let mut all = vec![Self::PORTABLE];
-        #[cfg(target_arch = "x86_64")]
-        all.extend(
-            [Instructions::Avx2, Instructions::Avx512].map(Self).into_iter().filter(|kernel| *kernel <= Self::detect()),
-        );
-        all
+        let all = [
+            Instructions::Any,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx512,
+        ];
+        all.map(Self).into_iter().filter(|kernel| *kernel <= Self::detect()).collect()
     }
 
     /// The fastest kernel that this machine runs.
