@@ -138,6 +138,8 @@ impl Run<'_> {
         loop {
             self.drift(&next)?;
             if last < next.generation {
+                // The removal of an earlier call may have failed.
+                self.collect(&next)?;
                 return Ok(next.verdict);
             }
             self.generation(&next)?;
@@ -194,8 +196,12 @@ impl Run<'_> {
 
     /// Removes what no later generation needs.
     fn collect(&self, next: &Next) -> Result<(), StageError> {
-        if next.keep != 0 {
-            (self.tell)(Event::Collected(&collect(&self.lineage()?)?));
+        if next.keep == 0 {
+            return Ok(());
+        }
+        let plan = collect(&self.lineage()?)?;
+        if !plan.removals.is_empty() {
+            (self.tell)(Event::Collected(&plan));
         }
         Ok(())
     }
