@@ -1,0 +1,147 @@
+//! Every parser of what other people can write: files, protocols and requests. An input may be refused; it never panics, takes ten
+//! seconds or a gigabyte.
+
+use renma::artifact::model::archive::Archive;
+use renma::artifact::model::features_file::parse_features;
+use renma::artifact::model::reference::load_model;
+use renma::artifact::seal::{read_sealed, seal};
+use renma::artifact::{ChampionFile, ClosedFile, Dataset, GATE_GAMES, LoadedModel, POSITIONS, VerdictFile};
+use renma::cluster::plan::with_plan;
+use renma::config::load_config;
+use renma::engine::{Depth, Limits};
+use renma::exchange::board_text::read_board_text;
+use renma::exchange::csv::read_csv;
+use renma::exchange::es_cube_eval::import_es_cube_eval;
+use renma::exchange::ggf::parse_ggf;
+use renma::exchange::mpc_dat::import_mpc_dat;
+use renma::exchange::parquet::read_parquet;
+use renma::exchange::positions::read_positions;
+use renma::exchange::records::Records;
+use renma::exchange::transcripts::read_transcripts;
+use renma::exchange::wthor::read_wthor;
+use renma::pipeline::StageError;
+use renma::play::{gtp, nboard};
+use renma::run::lineage::LineageFile;
+use renma::serve::game::CheckedRequest;
+use serde_json::Value;
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::AtomicBool;
+
+static MODEL: LazyLock<LoadedModel> =
+    LazyLock::new(|| load_model("builtin:square-weights", Path::new("")).expect("it is part of the program"));
+
+/// A version of few weights.
+static TINY: LazyLock<Archive> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/archive/tiny.renma");
+    Archive::read(&path).expect("it is sound")
+});
+
+/// Reads an input; an empty folder is there for files.
+pub(crate) type Parser = fn(&Path, &[u8]);
+
+/// By name, as the folders of the corpus are called.
+pub(crate) const PARSERS: [(&str, Parser); 20] = [
+    ("manifest", |folder, input| {
+        let _ = (sealed(folder, "manifest.json", input), Dataset::open_any(folder));
+    }),
+    ("model", |folder, input| {
+        for (name, bytes) in TINY.files() {
+            written(folder, name, bytes);
+        }
+        let _ = (sealed(folder, "model.json", input), load_model(&text_of(folder), folder));
+    }),
+    ("archive", |folder, input| {
+        let path = written(folder, "model.renma", input);
+        let _ = Archive::read(&path).and_then(|archive| archive.model(&path));
+    }),
+    ("plan", |folder, input| {
+        let path = sealed(folder, "plan.json", input);
+        let _ = with_plan::<_, StageError>(&path, |plan| Ok(plan.plan.shard_weights()));
+    }),
+    ("verdict", |folder, input| {
+        let _ = read_sealed::<VerdictFile>(&sealed(folder, "verdict.json", input));
+    }),
+    ("lineage", |folder, input| {
+        let path = sealed(folder, "lineage.json", input);
+        let _ = (read_sealed::<LineageFile>(&path), ChampionFile::read(folder), ClosedFile::read(folder));
+    }),
+    ("champion", |folder, input| {
+        let _ = (sealed(folder, "champion.json", input), ChampionFile::read(folder));
+    }),
+    ("closed", |folder, input| {
+        let _ = (sealed(folder, "closed.json", input), ClosedFile::read(folder));
+    }),
+    ("config", |folder, input| {
+        let _ = load_config(&written(folder, "config.toml", input));
+    }),
+    ("features", |_, input| {
+        let _ = std::str::from_utf8(input).map(parse_features);
+    }),
+    ("positions", |folder, input| {
+        let _ = read_positions(folder, input);
+    }),
+    ("ggf", |_, input| {
+        let game = std::str::from_utf8(input).ok().and_then(|text| parse_ggf(text).ok());
+        if let Some(game) = game {
+            assert!(game.plies().len() <= 128, "a game of {} plies", game.plies().len());
+        }
+    }),
+    ("transcripts", |_, input| read_all(read_transcripts(input.to_vec()))),
+    ("board-text", |_, input| read_all(read_board_text(input.to_vec()))),
+    ("csv", |folder, input| {
+        let _ = read_csv(folder, input.to_vec(), true).map(read_all);
+    }),
+    ("wthor", |folder, input| {
+        let _ = read_wthor(folder, input.to_vec()).map(read_all);
+    }),
+    ("parquet", |folder, input| {
+        let _ = read_parquet(folder, input.to_vec(), true).map(read_all);
+        let _ = POSITIONS.decode(folder, input.to_vec().into(), 1 << 20);
+        let _ = GATE_GAMES.decode(folder, input.to_vec().into(), 1 << 20);
+    }),
+    ("weights", |folder, input| {
+        let path = written(folder, "eval.dat", input);
+        let _ = (import_es_cube_eval(&path), import_mpc_dat(&path, 1.4));
+    }),
+    ("protocols", |_, input| {
+        let limits = Limits { nodes: Some(2000), ..Limits::full_width(Depth(2)) };
+        let stop = AtomicBool::new(false);
+        let commands = || Cursor::new(input.to_vec());
+        let _ = nboard::serve(&MODEL.model, limits, commands(), &stop, &mut Vec::new());
+        let _ = gtp::serve(&MODEL.model, limits, commands(), &stop, &mut Vec::new());
+    }),
+    ("requests", |_, input| {
+        let _ = serde_json::from_slice::<CheckedRequest>(input).map(|request| request.positions());
+    }),
+];
+
+fn read_all(records: Records) {
+    for record in records.iter {
+        let _ = record.map(|game| assert!(game.rows.len() <= 129, "a game of {} positions", game.rows.len()));
+    }
+}
+
+fn written(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, input).unwrap();
+    path
+}
+
+/// The input as a file with a valid seal if it is a JSON object, so that what is behind the seal is read too.
+fn sealed(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
+    match serde_json::from_slice::<Value>(input) {
+        Ok(Value::Object(mut fields)) => {
+            fields.remove("hash");
+            let text = if fields.is_empty() { "{}".to_owned() } else { seal(&fields) };
+            written(folder, name, text.as_bytes())
+        }
+        _ => written(folder, name, input),
+    }
+}
+
+fn text_of(folder: &Path) -> String {
+    folder.to_str().unwrap().to_owned()
+}
