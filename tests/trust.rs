@@ -5,6 +5,9 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use parquet::arrow::ArrowWriter;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
 use renma::artifact::dataset::manifest::content_of;
 use renma::artifact::{Dataset, DatasetKind, Footer, Manifest, NEVER, POSITIONS, PositionRow, Table, TableRow};
 use renma::engine::{Discs, Score};
@@ -249,6 +252,30 @@ fn false_shards_are_named_with_who_made_them_and_nothing_is_published() {
     rewrite(&out, 3, falsify, |_| ());
     let verify = format!("dataset verify {} --remake 100%", "datasets/quick/selfplay/generation=0001");
     refused(&workspace, &verify, &["positions/part-00003.parquet: game 3", &makers[1], "(seven)"]);
+}
+
+#[test]
+fn a_shard_with_the_right_values_in_other_bytes_is_named() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "quick");
+    workspace.done(&format!("shard plan plan.json --config {config} --shards 5 --output data"));
+    (0..5).for_each(|shard| drop(workspace.done(&format!("shard run plan.json {shard}"))));
+    let path = workspace.path("data/positions/part-00002.parquet");
+    let batch = POSITIONS.read_unlisted(&path, |_| Ok(10_000), &NEVER).unwrap().2;
+    let footer = footer_of(&path).into_iter().map(|(key, value)| KeyValue::new(key, value)).collect();
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(footer)).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    std::fs::write(&path, writer.into_inner().unwrap()).unwrap();
+    refused(
+        &workspace,
+        "shard finish plan.json",
+        &["positions/part-00002.parquet: its bytes are not those that its values give"],
+    );
+    std::fs::remove_file(&path).unwrap();
+    workspace.done("shard run plan.json 2");
+    workspace.done("shard finish plan.json");
+    check_same(&workspace.path("data"), &RUN.path("data"), "shards and one run");
 }
 
 #[test]

@@ -185,6 +185,32 @@ impl Table {
         batches: impl Fn() -> B,
         footer: &Footer,
     ) -> Result<FileEntry, ArtifactError> {
+        let (entry, bytes) = self.encode(path, batches, footer)?;
+        publish_bytes(path, &bytes)?;
+        Ok(entry)
+    }
+
+    /// Checks that a part has the bytes that its values give: others with the same values are damaged, or say false statistics.
+    ///
+    /// # Errors
+    ///
+    /// Damage of any kind, or [`ArtifactError::Interrupted`].
+    pub fn check_bytes(&self, path: &Path, found: &FileEntry, stop: &AtomicBool) -> Result<(), ArtifactError> {
+        let batch = self.read(path, found, stop)?;
+        let footer = Self::read_footer(path)?.into_iter().filter(|(key, _)| key.starts_with("renma.")).collect();
+        if self.encode(path, || std::iter::once(batch.clone()), &footer)?.0 == *found {
+            return Ok(());
+        }
+        Err(ArtifactError::damaged(path, "its bytes are not those that its values give"))
+    }
+
+    /// A part as bytes, for the file `path`.
+    fn encode<B: Iterator<Item = RecordBatch>>(
+        &self,
+        path: &Path,
+        batches: impl Fn() -> B,
+        footer: &Footer,
+    ) -> Result<(FileEntry, Vec<u8>), ArtifactError> {
         let (content, rows) = content_of(&self.schema(), &batches);
         let mut footer = footer.clone();
         footer.insert("renma.content".into(), content.to_string());
@@ -194,8 +220,8 @@ impl Table {
             writer.close()
         });
         encoded.map_err(|error| ArtifactError::io("encode", path, std::io::Error::other(error)))?;
-        publish_bytes(path, &bytes)?;
-        Ok(FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content })
+        let entry = FileEntry { rows, bytes: bytes.len() as u64, hash: ContentHash::of(&bytes), content };
+        Ok((entry, bytes))
     }
 
     /// Encodes batches of rows with the layout of this table.
