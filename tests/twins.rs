@@ -20,5 +20,7 @@ mod generate;
 mod mpc_line;
 #[path = "twins/promote.rs"]
 mod promote;
+#[path = "twins/rules.rs"]
+mod rules;
 #[path = "twins/train.rs"]
 mod train;
