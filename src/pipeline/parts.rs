@@ -202,10 +202,18 @@ impl<K: PartKind> Parts<'_, K> {
         Ok(manifest)
     }
 
-    /// Which parts the folder has, by the table that is published last; their rows are not read.
+    /// Which parts the folder has, by the footers of their files; their rows are not read.
     fn done(&self) -> Result<Vec<bool>, ArtifactError> {
-        let Some(last) = K::STAGE.tables().last() else { return Ok(Vec::new()) };
-        self.ranges().iter().map(|range| self.recipe.has_part(self.folder, range, last)).collect()
+        let has = |range: &PartRange| {
+            // The table that is published last is most likely the one that is missing.
+            for table in K::STAGE.tables().iter().rev() {
+                if !self.recipe.has_part(self.folder, range, table)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        self.ranges().iter().map(has).collect()
     }
 
     /// A part as the folder holds it; `None` if it is not there, damaged, or cannot be that of the range.
