@@ -15,8 +15,11 @@ use std::time::Duration;
 /// How long a runner is waited for at a time.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a shard waits before each retry, in ticks: at most 1, 4 and 16 seconds. After the last retry it has failed.
-const RETRY_AFTER: [u64; 3] = [20, 80, 320];
+/// How long a shard waits before each retry, in seconds. After the last retry it has failed.
+const RETRY_AFTER: &[f64] = &[1.0, 4.0, 16.0];
+
+/// The same of a shard that ended well while its files are not seen: NFS shows a new name after a minute at the latest.
+const SEEN_AFTER: &[f64] = &[1.0, 4.0, 16.0, 60.0];
 
 /// How long the last shards may take to end after their pieces are there, in ticks.
 const SETTLE_TICKS: u64 = 20;
@@ -131,13 +134,12 @@ pub(super) fn tell(text: &str, context: Context<'_>) {
 #[derive(Debug, Default)]
 struct State {
     report: DriveReport,
-    tick: u64,
     /// Submitted and not yet ended.
     submitted: BTreeSet<usize>,
-    /// The next try of a shard that failed, by tick.
-    waiting: BTreeMap<usize, u64>,
-    /// The failed runs of each shard.
-    failures: BTreeMap<usize, usize>,
+    /// When a shard that failed is tried again, by the host's clock.
+    waiting: BTreeMap<usize, f64>,
+    /// The failed runs of each shard, and apart from them those that ended with 0.
+    failures: BTreeMap<(usize, bool), usize>,
     /// Ended with 0; they fail if their pieces are not there.
     unconfirmed: BTreeMap<usize, Ended>,
     workers: usize,
@@ -197,15 +199,14 @@ impl Drive<'_> {
                 ended |= matches!(event, Event::Ended(_));
                 self.handle(event)?;
             }
-            let tick = self.state.tick;
-            for (shard, _) in self.state.waiting.extract_if(.., |_, when| *when <= tick) {
+            let now = self.context.host.seconds();
+            for (shard, _) in self.state.waiting.extract_if(.., |_, when| *when <= now) {
                 self.state.submitted.insert(shard);
                 self.runner.submit(shard)?;
             }
             if ended && self.state.submitted.len() <= 2 * self.state.workers {
                 return Ok(());
             }
-            self.state.tick += 1;
         }
     }
 
@@ -267,7 +268,9 @@ impl Drive<'_> {
 
     /// Plans the next try of a shard that failed, if one can help.
     fn fail(&mut self, ended: &Ended) -> Result<(), StageError> {
-        let failures = self.state.failures.entry(ended.shard).or_default();
+        let is_unseen = ended.code == Some(0);
+        let retries = if is_unseen { SEEN_AFTER } else { RETRY_AFTER };
+        let failures = self.state.failures.entry((ended.shard, is_unseen)).or_default();
         *failures += 1;
         let with = |code: i32| format!("ended with {code}");
         let (may_pass, how, code) = match ended.code {
@@ -282,8 +285,8 @@ impl Drive<'_> {
                 _ => (false, with(code), exit_code::OTHER),
             },
         };
-        if let (true, Some(ticks)) = (may_pass, RETRY_AFTER.get(*failures - 1)) {
-            self.state.waiting.insert(ended.shard, self.state.tick + ticks);
+        if let (true, Some(seconds)) = (may_pass, retries.get(*failures - 1)) {
+            self.state.waiting.insert(ended.shard, self.context.host.seconds() + seconds);
             self.state.report.retried += 1;
             return Ok(());
         }
@@ -307,11 +310,17 @@ mod tests {
     use crate::pipeline::stage::Stage;
     use std::cell::RefCell;
     use std::collections::VecDeque;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     struct Silent;
 
-    impl crate::pipeline::Host for Silent {}
+    impl crate::pipeline::Host for Silent {
+        /// A tick later each time that it is asked.
+        fn seconds(&self) -> f64 {
+            static TICKS: AtomicU64 = AtomicU64::new(0);
+            TICKS.fetch_add(1, Ordering::Relaxed) as f64 * TICK.as_secs_f64()
+        }
+    }
 
     impl crate::pipeline::Progress for Silent {
         fn begin(&self, _: &str, _: u64, _: &str) {}
@@ -424,8 +433,8 @@ mod tests {
     #[test]
     fn success_without_files_is_a_failure() {
         let (result, runs) = check(&[&[0, 1]], &[(1, &[Some(0); 9])]);
-        let how = "ended with 0, but its files are not in this folder, failure 4";
-        assert_eq!((code_of(result), runs), ((65, how.into()), vec![0, 1, 1, 1, 1]));
+        let how = "ended with 0, but its files are not in this folder, failure 5";
+        assert_eq!((code_of(result), runs), ((65, how.into()), vec![0, 1, 1, 1, 1, 1]));
     }
 
     #[test]
