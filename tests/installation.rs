@@ -40,7 +40,7 @@ fn an_installed_program_runs_the_loop_in_an_empty_folder_without_cargo() {
     programs(&workspace, &[("bin/renma", PROGRAM), ("bin/cargo", "echo cargo is not to be called; exit 1")]);
     let outcome = workspace.run("init my-othello");
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), ""), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("wrote 22 files to my-othello"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("wrote 23 files to my-othello"), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("cd my-othello\n    renma run"), "{}", outcome.stderr);
     let folder = workspace.path("my-othello");
     for name in ["default", "smoke", "seed", "nightly", "champion"] {
@@ -72,7 +72,7 @@ fn init_says_under_json_what_it_wrote_and_a_second_time_writes_nothing() {
     let workspace = Workspace::new();
     let value: Value = serde_json::from_str(&workspace.done("init a/b --json")).unwrap();
     let written: Vec<&str> = value["written"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
-    assert_eq!((written.len(), written[0], &value["folder"]), (22, "pipeline.sh", &"a/b".into()));
+    assert_eq!((written.len(), written[0], &value["folder"]), (23, "pipeline.sh", &"a/b".into()));
     let before = files(&workspace.path("a/b"));
     fs::remove_file(workspace.path("a/b/configs/seed.toml")).unwrap();
     fs::set_permissions(workspace.path("a/b/pipeline.sh"), fs::Permissions::from_mode(0o644)).unwrap();
