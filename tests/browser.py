@@ -293,13 +293,19 @@ def set_up(page, text):
     page.run("document.getElementById('setup').requestSubmit()")
 
 
-def check_values(renma, page, address, model, moves):
+# A whole game: one that was played here may end early, with more empty squares than are solved.
+WHOLE_GAME = ("d3c3c4c5f6f5b3f4e6d7c6d6f3g6f7g3h6b2a1b5h3g2f2e2d2e7b4g5h5h4"
+              "g4e3e8b6e1d8c8a4h1h2c7f8g8g7a3a2a5a7a6b8h8h7c2b1g1f1c1d1a8b7")
+
+
+def check_values(renma, page, address, model):
     """The values on the board, the numbers of the best line and the losses in the list are those of the program."""
     def results(*options):
         command = [renma, "eval", "-", "--model", model, "--json", *options]
         answer = subprocess.run(command, input="".join(moves) + "\n", capture_output=True, text=True, check=True)
         return json.loads(answer.stdout)["positions"][0]
 
+    moves = [WHOLE_GAME[index:index + 2] for index in range(0, len(WHOLE_GAME), 2)]
     sides = [replay(moves[:index]).side for index in range(len(moves))]
     # About eight squares are empty, and nobody has just passed.
     moves = moves[:next(index for index in range(len(moves) - 8, 0, -1) if sides[index] != sides[index - 1])]
@@ -344,7 +350,7 @@ def check_board(renma, page, address, model):
     check_navigation(page, moves)
     page.check("navigation")
     check_sharing(page, address, moves)
-    check_values(renma, page, address, model, moves)
+    check_values(renma, page, address, model)
     page.driver.get_log("browser")
     set_up(page, "<script>hacked=1</script>")
     WebDriverWait(page.driver, SECONDS_MAX).until(lambda _: page.text("error"))

@@ -41,11 +41,20 @@ export function readAddress() {
   return { start: fields.get("start") ?? "", moves: fields.get("moves") ?? "", move: Number.isNaN(move) ? undefined : move };
 }
 
-let waiting = null;
+let waiting = null, unwritten = "";
 
 /// Browsers refuse many changes in a short time, as by an arrow key that is held down.
 export function writeAddress(isStep) {
   clearTimeout(waiting);
-  if (isStep) history.pushState(null, "", address());
-  else waiting = setTimeout(() => history.replaceState(null, "", address()), 100);
+  if (isStep) {
+    // The step leads back to the latest game before it.
+    if (unwritten) history.replaceState(null, "", unwritten);
+    unwritten = "";
+    history.pushState(null, "", address());
+    return;
+  }
+  unwritten = address();
+  waiting = setTimeout(() => { history.replaceState(null, "", unwritten); unwritten = ""; }, 100);
 }
+
+addEventListener("popstate", () => { clearTimeout(waiting); unwritten = ""; });
