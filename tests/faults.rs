@@ -1,8 +1,8 @@
 //! Faults by call: every writer of every command with one call of the system spoilt, by seed. `tests/faults/preload.rs` does it.
 //!
 //! An interrupted call or a short write changes nothing. After an error, a kill or a power cut the same command gives the bytes of an
-//! undisturbed one, hidden files too. With `--ignored`, RENMA_FAULTS=20 tries
-//! so many calls of each kind and command, RENMA_FAULTS=all every one, and RENMA_FAULTS=COMMAND:KIND:CALL the one that failed.
+//! undisturbed one, hidden files too. With `--ignored`, RENMA_FAULTS=20 tries 20 calls of each kind and command, RENMA_FAULTS=all all
+//! of them, and RENMA_FAULTS=COMMAND:KIND:CALL the one that failed.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it tries")]
 
@@ -258,7 +258,7 @@ fn files_of(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Tries calls of each command; `chosen` says which of so many, for a kind.
+/// Tries the calls of each command that `chosen` gives for the command's index, a kind, and the number of its calls.
 fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
     let began = Instant::now();
     let (next, tried, found) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));

@@ -125,7 +125,17 @@ pub fn synced(file: c_int, path: &Path) {
     let mut state = STATE.lock().unwrap();
     match key(file) {
         Some(key) => drop(state.files.remove(&key)),
-        None => state.changes.retain(|pending| pending.change.path().parent() != Some(path)),
+        None => {
+            state.changes.retain(|pending| pending.change.path().parent() != Some(path));
+            // What has left a folder that is synced does not come back to it.
+            for Pending { change, .. } in &mut state.changes {
+                if let Change::Rename(from, to) = change
+                    && from.parent() == Some(path)
+                {
+                    *change = Change::Create(to.clone());
+                }
+            }
+        }
     }
 }
 
