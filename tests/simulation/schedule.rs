@@ -149,7 +149,7 @@ impl Schedule {
             drawn < 0.0
         });
         match found {
-            // There are no files to spoil.
+            // A round has no files that could be false.
             Some((Fate::Lies | Fate::Foreign, _)) if self.kind == Kind::Rounds => Fate::Done,
             found => found.map_or(Fate::Done, |(fate, _)| *fate),
         }

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// After so many failed runs of a shard a drive may end.
+/// A drive may end after this many failed runs of a shard.
 const FAILURES_MAX: usize = 4;
 
 /// A stage with real parts.

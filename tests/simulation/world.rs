@@ -292,7 +292,7 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Lets time pass until something is reported to a driver, or for so long.
+    /// Lets time pass until something is reported to a driver, for at most `longest` milliseconds.
     fn wait(&mut self, driver: usize, longest: u64) -> Vec<Event> {
         self.calls += 1;
         assert!(self.calls < CALLS_MAX && self.now < MILLISECONDS_MAX, "it does not end");

@@ -6,7 +6,7 @@ use renma::engine::{Depth, KernelChoice, MpcLevel, MpcTable, Opponent, Player, P
 use renma::random::{Stream, stream};
 use std::path::Path;
 
-/// Plays random games until so many positions have had their moves compared, and gives every one to `also`.
+/// Plays random games, compares the moves of `count` positions, and gives each position to `also`.
 fn check_rules(count: usize, mut also: impl FnMut(&Board, Position)) {
     let (mut seen, mut game) = (0, 0);
     while seen < count {
