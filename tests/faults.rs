@@ -317,7 +317,7 @@ fn every_command_with_many_spoilt_calls_can_be_repeated() {
             }
         }
         ["all"] => (1..=calls).collect(),
-        [count] => drawn(2, index, kind, calls, count.parse().unwrap_or(2)),
+        [count] => drawn(2, index, kind, calls, count.parse().unwrap_or(8)),
         _ => panic!("RENMA_FAULTS={asked}"),
     });
 }
