@@ -59,6 +59,14 @@ pub(crate) struct Machine {
     clock: AtomicU64,
 }
 
+impl Machine {
+    /// Nothing is to end any more.
+    pub(crate) fn lower_flags(&self) {
+        self.stop.store(false, Ordering::Relaxed);
+        self.budget_spent.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Host for Machine {
     fn seconds(&self) -> f64 {
         self.clock.load(Ordering::Relaxed) as f64 / 1000.0
@@ -259,7 +267,12 @@ impl<'w> World<'w> {
             let files = self.made[piece].len();
             let torn = self.schedule.stream(2, piece).below(files as u32) as usize;
             for file in 0..files {
-                let content = if content == Content::Torn && file != torn { Content::True } else { content };
+                let content = match content {
+                    Content::Torn if file != torn => Content::True,
+                    // The last file lies (`falsify_part`).
+                    Content::False if file + 1 != files => Content::True,
+                    content => content,
+                };
                 self.at(time, Act::Publish { driver, piece, file, content });
             }
         }
@@ -362,8 +375,7 @@ impl<'w> World<'w> {
     pub(crate) fn heal(&mut self) {
         self.tell(|| "a person mends the cluster".to_owned());
         self.is_healed = true;
-        self.machine.stop.store(false, Ordering::Relaxed);
-        self.machine.budget_spent.store(false, Ordering::Relaxed);
+        self.machine.lower_flags();
         let is_foul = |content: &Content| matches!(content, Content::False | Content::Foreign);
         self.due.retain(|_, act| !matches!(act, Act::Publish { content, .. } if is_foul(content)));
         for (piece, files) in self.made.iter_mut().enumerate() {
