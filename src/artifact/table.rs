@@ -15,7 +15,7 @@ use content::{content_hash, content_of};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use row::TableRow;
 use serde::{Deserialize, Serialize};
@@ -407,11 +407,10 @@ impl Table {
 }
 
 /// What the footer of a file says, without its rows.
-fn metadata_of(path: &Path) -> Result<Arc<ParquetMetaData>, ArtifactError> {
+fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
     let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
-    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file));
-    let builder = builder.map_err(|_| ArtifactError::damaged(path, "its footer cannot be read"))?;
-    Ok(Arc::clone(builder.metadata()))
+    let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&file));
+    metadata.map_err(|_| ArtifactError::damaged(path, "its footer cannot be read"))
 }
 
 /// The texts in the footer of a file.
