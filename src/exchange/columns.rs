@@ -5,6 +5,8 @@
 
 use crate::artifact::{ImportedGame, POSITIONS, PositionRow};
 use crate::engine::{Black, ColoredPosition, Ply, Score, White};
+use arrow::array::{Array, AsArray, downcast_integer_array};
+use arrow::datatypes::DataType;
 use std::collections::{HashSet, VecDeque};
 use std::iter::Peekable;
 
@@ -41,6 +43,15 @@ pub(super) type BadValue = (Option<&'static str>, String);
 
 /// The number in a column of one row; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
 pub(super) type Number = Result<Option<i128>, BadValue>;
+
+/// The integers or flags of a column, of any width: the whole of Arrow's casts would add a tenth to the program.
+pub(super) fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
+    downcast_integer_array!(
+        column => column.iter().map(|value| value.map(Into::into)).collect(),
+        DataType::Boolean => column.as_boolean().iter().map(|value| value.map(Into::into)).collect(),
+        other => unreachable!("a column of {other}"),
+    )
+}
 
 /// What a record is called in its file, and its number, counted from 1.
 type RecordName = (&'static str, u64);

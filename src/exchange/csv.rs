@@ -1,11 +1,10 @@
 //! Positions as comma-separated values: the columns of `positions` by name, empty where a value is missing.
 
-use super::columns::{Games, Number, SourceRow, check_columns};
+use super::columns::{Games, Number, SourceRow, check_columns, numbers};
 use super::records::{Line, Lines, Records};
 use crate::artifact::output::first_bytes;
 use crate::artifact::{ArtifactError, Column, FileKind, POSITIONS, PositionRow, TableRow};
 use arrow::datatypes::DataType;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -102,17 +101,24 @@ fn value(columns: &[&Column], fields: &[&str], name: &'static str) -> Number {
     number.map(Some).map_err(|_| (Some(name), format!("`{field}` is not {kind}")))
 }
 
+/// As [`value`] reads it.
+fn text(column: &Column, number: Option<i128>) -> String {
+    match number {
+        Some(number) if column.data_type == DataType::Boolean => (number != 0).to_string(),
+        other => other.map(|number| number.to_string()).unwrap_or_default(),
+    }
+}
+
 /// Writes rows.
 ///
 /// # Errors
 ///
 /// A system error.
 pub fn write_csv_rows(writer: &mut (impl Write + ?Sized), rows: &[PositionRow]) -> io::Result<()> {
-    let (columns, options) = (PositionRow::to_columns(rows), FormatOptions::default());
-    let formatters = columns.iter().map(|column| ArrayFormatter::try_new(column, &options));
-    let formatters: Vec<_> = formatters.collect::<Result<_, _>>().map_err(io::Error::other)?;
+    let columns: Vec<_> = PositionRow::to_columns(rows).iter().map(|column| numbers(column)).collect();
     for row in 0..rows.len() {
-        let texts: Vec<String> = formatters.iter().map(|formatter| formatter.value(row).to_string()).collect();
+        let texts: Vec<String> =
+            POSITIONS.columns.iter().zip(&columns).map(|(column, numbers)| text(column, numbers[row])).collect();
         writeln!(writer, "{}", texts.join(","))?;
     }
     Ok(())

@@ -1,16 +1,15 @@
 //! Positions in Parquet files: read with the columns of `positions` (docs/datasets.md) by name, whatever integers they are
 //! stored as, and written as one table.
 
-use super::columns::{Games, SourceRow, check_columns, is_column};
+use super::columns::{Games, SourceRow, check_columns, is_column, numbers};
 use super::records::Records;
 use crate::artifact::dataset::recipe::base_footer;
 use crate::artifact::table::guarded;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
 };
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use arrow::array::RecordBatch;
+use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::file::metadata::SortingColumn;
@@ -91,21 +90,10 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
 
 /// The rows of a batch, numbered from `first`.
 fn batch_rows(batch: &RecordBatch, first: u64) -> Vec<SourceRow> {
-    // As UInt64 where they are stored so and as Int64 otherwise.
-    let wide = |column: &ArrayRef| match column.data_type() {
-        DataType::UInt64 => ArrayRef::clone(column),
-        _ => cast(column, &DataType::Int64).expect("integers and flags become integers"),
-    };
     let schema = batch.schema();
     let names = schema.fields().iter().map(|field| field.name().as_str());
-    let columns: BTreeMap<&str, ArrayRef> = names.zip(batch.columns().iter().map(wide)).collect();
-    let number = |row: usize, name: &str| {
-        let column = columns.get(name).filter(|column| column.is_valid(row))?;
-        Some(match column.as_primitive_opt::<UInt64Type>() {
-            Some(numbers) => numbers.value(row).into(),
-            None => column.as_primitive::<Int64Type>().value(row).into(),
-        })
-    };
+    let columns: BTreeMap<&str, Vec<_>> = names.zip(batch.columns().iter().map(|column| numbers(column))).collect();
+    let number = |row: usize, name: &str| columns.get(name).and_then(|numbers| numbers[row]);
     let rows = (first..).zip(0..batch.num_rows());
     rows.map(|(record, row)| SourceRow::new(("record", record), |name| Ok(number(row, name)))).collect()
 }
