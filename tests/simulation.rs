@@ -240,7 +240,7 @@ fn false_parts_of_each_kind_and_column_are_named_and_not_published() {
 #[ignore = "slow"]
 fn a_thousand_million_games_on_ten_thousand_workers() {
     for (shards, workers) in [(5_500, 1_000), (55_000, 10_000)] {
-        for look in [106, 1_800] {
+        for look in [36, 1_800] {
             let scale = Scale { parts: 100_000, shards, workers, seconds: 180, look };
             let Cost { seconds, looks, events, driver } = measure(&scale);
             println!(
