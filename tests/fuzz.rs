@@ -1,4 +1,5 @@
-//! Every parser with changed inputs, by seed: it never panics, takes more than ten seconds or more than a gigabyte.
+//! Every parser with changed inputs, by seed: it never panics, takes more than ten seconds or a gigabyte, or is refused
+//! with another exit code than 2 and 65.
 //!
 //! `RENMA_FUZZ_SECONDS=3600 cargo test --release --test fuzz -- --ignored --nocapture` gives each parser an hour; RENMA_FUZZ_PARSER,
 //! RENMA_FUZZ_SEED and RENMA_FUZZ_FIRST choose the parser, the seed and the first input. `tests/fuzz` has the same parsers for cargo-fuzz.

@@ -1,5 +1,5 @@
-//! Every parser of what other people can write: files, protocols and requests. An input may be refused; it never panics, takes ten
-//! seconds or a gigabyte.
+//! Every parser of what other people can write: files, protocols and requests. An input may be refused with exit code 2 or 65; it
+//! never panics, takes ten seconds or a gigabyte.
 
 use renma::artifact::model::archive::Archive;
 use renma::artifact::model::features_file::parse_features;
@@ -45,43 +45,48 @@ pub(crate) type Parser = fn(&Path, &[u8]);
 /// By name, as the folders of the corpus are called.
 pub(crate) const PARSERS: [(&str, Parser); 20] = [
     ("manifest", |folder, input| {
-        let _ = (sealed(folder, "manifest.json", input), Dataset::open_any(folder));
+        sealed(folder, "manifest.json", input);
+        check(Dataset::open_any(folder));
     }),
     ("model", |folder, input| {
         for (name, bytes) in TINY.files() {
             written(folder, name, bytes);
         }
-        let _ = (sealed(folder, "model.json", input), load_model(&text_of(folder), folder));
+        sealed(folder, "model.json", input);
+        check(load_model(&text_of(folder), folder));
     }),
     ("archive", |folder, input| {
         let path = written(folder, "model.renma", input);
-        let _ = Archive::read(&path).and_then(|archive| archive.model(&path));
+        check(Archive::read(&path).and_then(|archive| archive.model(&path)));
     }),
     ("plan", |folder, input| {
         let path = sealed(folder, "plan.json", input);
-        let _ = with_plan::<_, StageError>(&path, |plan| Ok(plan.plan.shard_weights()));
+        check(with_plan::<_, StageError>(&path, |plan| Ok(plan.plan.shard_weights())));
     }),
     ("verdict", |folder, input| {
-        let _ = read_sealed::<VerdictFile>(&sealed(folder, "verdict.json", input));
+        check(read_sealed::<VerdictFile>(&sealed(folder, "verdict.json", input)));
     }),
     ("lineage", |folder, input| {
         let path = sealed(folder, "lineage.json", input);
-        let _ = (read_sealed::<LineageFile>(&path), ChampionFile::read(folder), ClosedFile::read(folder));
+        check(read_sealed::<LineageFile>(&path));
     }),
     ("champion", |folder, input| {
-        let _ = (sealed(folder, "champion.json", input), ChampionFile::read(folder));
+        sealed(folder, "champion.json", input);
+        check(ChampionFile::read(folder));
     }),
     ("closed", |folder, input| {
-        let _ = (sealed(folder, "closed.json", input), ClosedFile::read(folder));
+        sealed(folder, "closed.json", input);
+        check(ClosedFile::read(folder));
     }),
     ("config", |folder, input| {
-        let _ = load_config(&written(folder, "config.toml", input));
+        let code = load_config(&written(folder, "config.toml", input)).map_or_else(|error| error.exit_code(), |_| 0);
+        assert!(matches!(code, 0 | 2), "it would end with {code}");
     }),
     ("features", |_, input| {
         let _ = std::str::from_utf8(input).map(parse_features);
     }),
     ("positions", |folder, input| {
-        let _ = read_positions(folder, input);
+        check(read_positions(folder, input));
     }),
     ("ggf", |_, input| {
         let game = std::str::from_utf8(input).ok().and_then(|text| parse_ggf(text).ok());
@@ -92,19 +97,20 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
     ("transcripts", |_, input| read_all(read_transcripts(input.to_vec()))),
     ("board-text", |_, input| read_all(read_board_text(input.to_vec()))),
     ("csv", |folder, input| {
-        let _ = read_csv(folder, input.to_vec(), true).map(read_all);
+        check(read_csv(folder, input.to_vec(), true).map(read_all));
     }),
     ("wthor", |folder, input| {
-        let _ = read_wthor(folder, input.to_vec()).map(read_all);
+        check(read_wthor(folder, input.to_vec()).map(read_all));
     }),
     ("parquet", |folder, input| {
-        let _ = read_parquet(folder, input.to_vec(), true).map(read_all);
-        let _ = POSITIONS.decode(folder, input.to_vec().into(), 1 << 20);
-        let _ = GATE_GAMES.decode(folder, input.to_vec().into(), 1 << 20);
+        check(read_parquet(folder, input.to_vec(), true).map(read_all));
+        check(POSITIONS.decode(folder, input.to_vec().into(), 1 << 20));
+        check(GATE_GAMES.decode(folder, input.to_vec().into(), 1 << 20));
     }),
     ("weights", |folder, input| {
         let path = written(folder, "eval.dat", input);
-        let _ = (import_es_cube_eval(&path), import_mpc_dat(&path, 1.4));
+        check(import_es_cube_eval(&path));
+        check(import_mpc_dat(&path, 1.4));
     }),
     ("protocols", |_, input| {
         let limits = Limits { nodes: Some(2000), ..Limits::full_width(Depth(2)) };
@@ -117,6 +123,14 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
         let _ = serde_json::from_slice::<CheckedRequest>(input).map(|request| request.positions());
     }),
 ];
+
+/// A command that cannot go on with this input would end with 2 or 65.
+fn check<T>(read: Result<T, impl Into<StageError>>) {
+    if let Err(error) = read.map_err(Into::into) {
+        let code = error.exit_code();
+        assert!(matches!(code, 2 | 65), "it would end with {code}: {error}");
+    }
+}
 
 fn read_all(records: Records) {
     for record in records.iter {
