@@ -117,10 +117,10 @@ mod tests {
     use crate::artifact::model::mpc_file::MPC;
     use crate::artifact::model::vectors_file::vectors_table;
     use crate::artifact::model::weights_file::WEIGHTS;
-    use crate::artifact::table::{Footer, NEVER};
+    use crate::artifact::table::{Column, Footer, NEVER};
     use arrow::array::{ArrayRef, Int16Array, RecordBatch};
     use arrow::datatypes::DataType;
-    use std::sync::Arc;
+    use std::sync::{Arc, OnceLock};
 
     #[test]
     fn missing_labels_survive_the_file_and_count_in_its_content() {
@@ -140,6 +140,8 @@ mod tests {
 
     #[test]
     fn columns_in_another_order_are_found_by_name() {
+        // The columns of a table live as long as the program.
+        static SWAPPED: OnceLock<Vec<Vec<Column>>> = OnceLock::new();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("part.parquet");
         let row = PositionRow {
@@ -160,12 +162,17 @@ mod tests {
         let ours = PositionRow::to_columns(&[row]);
         let (entry, _) = bytes_of(&POSITIONS, ours.clone());
         assert_eq!(POSITIONS.read_rows::<PositionRow>(&path, &entry, &NEVER).unwrap(), [row]);
-        let count = PositionRow::COLUMNS.len();
-        for (first, second) in (0..count).flat_map(|first| (0..first).map(move |second| (first, second))) {
-            let (mut columns, mut values) = (PositionRow::COLUMNS.to_vec(), ours.clone());
+        let pairs = || (0..ours.len()).flat_map(|first| (0..first).map(move |second| (first, second)));
+        let swapped = |(first, second)| {
+            let mut columns = PositionRow::COLUMNS.to_vec();
             columns.swap(first, second);
+            columns
+        };
+        let tables = SWAPPED.get_or_init(|| pairs().map(swapped).collect());
+        for ((first, second), columns) in pairs().zip(tables) {
+            let mut values = ours.clone();
             values.swap(first, second);
-            let swapped = Table { columns: columns.leak(), ..POSITIONS };
+            let swapped = Table { columns, ..POSITIONS };
             let (entry, bytes) = bytes_of(&swapped, values);
             let batch = POSITIONS.decode(&path, bytes.into(), 1).unwrap();
             assert_eq!(PositionRow::from_batch(&batch).unwrap(), [row], "{first} and {second}");
