@@ -67,7 +67,6 @@ fn shard_count(task: &StageTask<'_>, weights: &[u64], context: Context<'_>) -> R
     let elapsed = || context.host.seconds() - began;
     let is_enough = || TRIAL_SECONDS <= elapsed();
     let work = weights.iter().sum::<u64>() as f64;
-    let shards = |least, seconds: f64| ((seconds / SHARD_SECONDS).ceil() as usize).clamp(least, SHARDS_MAX);
     let games = match task {
         StageTask::Generate(task) => play_until(*task, is_enough, context)?,
         StageTask::FitMpc(task) => sample_until(*task, is_enough, context)?,
@@ -75,4 +74,49 @@ fn shard_count(task: &StageTask<'_>, weights: &[u64], context: Context<'_>) -> R
         StageTask::Gate(_) => return Ok(GATE_SHARDS),
     };
     Ok(shards(SHARDS_MIN, elapsed() / games.max(1) as f64 * work))
+}
+
+/// The number of shards of work that takes one core this long.
+fn shards(least: usize, seconds: f64) -> usize {
+    ((seconds / SHARD_SECONDS).ceil() as usize).clamp(least, SHARDS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::model::reference::load_model;
+    use crate::pipeline::Host;
+    use crate::pipeline::fixtures::{Nobody, default_table};
+    use crate::pipeline::generate::task::GenerateTask;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    #[test]
+    fn a_shard_takes_three_minutes_unless_there_would_be_too_few() {
+        assert_eq!(
+            [0.0, 180.0 * 31.5, 180.0 * 33.0, 180.0 * 33.1].map(|seconds| shards(32, seconds)),
+            [32, 32, 33, 34]
+        );
+        assert_eq!(shards(16, 1e12), SHARDS_MAX);
+    }
+
+    /// A clock that goes on by a second at each look.
+    #[derive(Default)]
+    struct Clock(AtomicU64);
+
+    impl Host for Clock {
+        fn seconds(&self) -> f64 {
+            self.0.fetch_add(1, Ordering::Relaxed) as f64
+        }
+    }
+
+    #[test]
+    fn games_are_timed_until_that_is_enough() {
+        let model = load_model("builtin:square-weights", Path::new("")).unwrap();
+        let (config, stop, clock) = (default_table(), AtomicBool::new(false), Clock::default());
+        let output = Path::new("");
+        let task = GenerateTask { config: &config, book: None, seed: 1, generation: 1, model: &model, output };
+        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+        // Two games until the clock shows two seconds, and it shows three when they are counted.
+        assert_eq!(shard_count(&StageTask::Generate(task), &[6_000, 3_000], context).unwrap(), 75);
+    }
 }

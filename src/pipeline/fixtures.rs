@@ -6,7 +6,7 @@ use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
 
 /// A table of the default config.
-pub(super) fn default_table<T: ConfigTable>() -> Checked<T> {
+pub(crate) fn default_table<T: ConfigTable>() -> Checked<T> {
     let defaults: toml::Table = toml::from_str(include_str!("../../configs/default.toml")).unwrap();
     defaults[T::NAME].clone().try_into().unwrap()
 }
