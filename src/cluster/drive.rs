@@ -307,9 +307,11 @@ impl Drive<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::runs::log_path;
     use crate::pipeline::stage::Stage;
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::collections::VecDeque;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     struct Silent;
@@ -454,5 +456,65 @@ mod tests {
         stub.submit(2).unwrap();
         let report = drive(&folder.path().join("plan"), &work(3), &mut stub, look, context).unwrap();
         assert_eq!(report.ran, 1);
+    }
+
+    /// What is said and shown.
+    #[derive(Default)]
+    struct Witness(Mutex<Vec<String>>);
+
+    impl crate::pipeline::Host for Witness {
+        fn say(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    impl crate::pipeline::Progress for Witness {
+        fn begin(&self, _: &str, _: u64, _: &str) {}
+        fn advance(&self, _: u64) {}
+        fn end(&self) {}
+        fn note(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    #[test]
+    fn what_a_runner_reports_is_said_shown_and_logged() {
+        struct Talker(Vec<Event>);
+        impl Runner for Talker {
+            fn submit(&mut self, _: usize) -> Result<(), StageError> {
+                Ok(())
+            }
+            fn wait(&mut self, _: Duration) -> Result<Vec<Event>, StageError> {
+                Ok(self.0.pop().into_iter().collect())
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let plan = folder.path().join("plan");
+        let ended = Ended { shard: 1, code: Some(0), ..Ended::default() };
+        let mut talker = Talker(vec![
+            Event::Ended(ended.clone()),
+            Event::Note { text: "a word".to_owned() },
+            Event::Workers { count: 2, running: 1 },
+            Event::Workers { count: 3, running: 2 },
+            Event::Moved { shard: 1, worker: "w".to_owned() },
+        ]);
+        let looks = Cell::new(0);
+        let look = |_| {
+            looks.set(looks.get() + 1);
+            let is_done = 1 < looks.get();
+            let done = if is_done { vec![0, 1] } else { vec![0] };
+            let needed = if is_done { vec![] } else { vec![1] };
+            Ok(PlanProgress { stage: Stage::Gate, shards: 2, done, needed, complete: is_done })
+        };
+        let (flag, witness) = (AtomicBool::new(false), Witness::default());
+        let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &witness, host: &witness };
+        let report = drive(&plan, &work(2), &mut talker, look, context).unwrap();
+        assert_eq!(report, DriveReport { shards: 2, ran: 1, retried: 1, workers: 3, cpu_seconds: None });
+        let runs = std::fs::read_to_string(log_path(&plan)).unwrap();
+        let runs: Vec<Ended> = runs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(runs, [Ended { shard: 1, worker: Some("w".to_owned()), ..Ended::default() }, ended]);
+        let heard = witness.0.into_inner().unwrap();
+        assert!(heard.iter().any(|text| text.ends_with("a word")), "{heard:?}");
+        assert!(heard.iter().any(|text| text == "1 of 2 shards, 2 running, 1 retried, 3 workers"), "{heard:?}");
     }
 }
