@@ -268,7 +268,17 @@ fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
         while let Some((index, writer)) = WRITERS.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
             let expected = expected(writer.1);
             for kind in KINDS {
-                for call in chosen(index, kind, expected.calls) {
+                let calls = chosen(index, kind, expected.calls);
+                if 1 < calls.len() {
+                    let (tried, seconds) = (tried.load(Ordering::Relaxed), began.elapsed().as_secs());
+                    println!(
+                        "{}:{kind}: {} of {} calls; {tried} tried in {seconds} s",
+                        writer.0,
+                        calls.len(),
+                        expected.calls
+                    );
+                }
+                for call in calls {
                     tried.fetch_add(1, Ordering::Relaxed);
                     let Some(what) = fault(*writer, &expected, kind, call) else { continue };
                     let replay = format!("RENMA_FAULTS={}:{kind}:{call}", writer.0);
