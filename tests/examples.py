@@ -16,7 +16,7 @@ EXAMPLES = PROJECT / "examples/python"
 # Every kind of pattern: two, one and eight mirrors, more than one phase, each number for each side, small and absent caps; and
 # vectors, in fewer groups than there are phases.
 FEATURES = """name = "every-kind"
-phase_empties_max = [60, 44, 17]
+phase_empties_max = [60, 50, 44, 30, 17, 8]
 vectors = 5
 vector_empties_max = [60, 17]
 """ + "".join(f'\n[[pattern]]\nname = "P{number}"\n{text}\n' for number, text in enumerate([

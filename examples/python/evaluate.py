@@ -67,4 +67,5 @@ def evaluate(model, boards):
     return values + ((sums**2).sum(axis=1) >> 2)
 
 
-print(*evaluate(sys.argv[1], read_obf(sys.argv[2])), sep="\n")
+if __name__ == "__main__":
+    print(*evaluate(sys.argv[1], read_obf(sys.argv[2])), sep="\n")
