@@ -23,7 +23,7 @@ LIMITS = {
     "train": 359,
     "train, 64 MiB": 94,
     "fit-mpc": 76,
-    "gate": 833,
+    "gate": 67,
 }
 
 # Shallow searches and one epoch take the memory of deep searches and ten: a transposition table has a fixed size, whatever the depth, and each

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// The rows that a partitioned export may hold in memory, about 100 MB.
+/// The rows that a partitioned export may hold in memory: 150 MB.
 pub const PARTITIONED_ROWS: usize = 1 << 21;
 
 /// Other programs' formats of positions.

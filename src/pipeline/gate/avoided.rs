@@ -32,8 +32,9 @@ impl Avoided {
             self.0.iter().flat_map(|dataset| (0..dataset.part_count()).map(move |part| (dataset, part))).collect();
         let read = |(dataset, part): (&Dataset, usize)| {
             context.check()?;
-            let positions = dataset.positions(part, context.stop)?.into_iter();
-            let wanted = positions.filter(|(_, row)| row.empties == EMPTIES_AT_START - moves);
+            let positions = dataset.positions(part, context.stop)?;
+            // Borrowed: collected from owned rows, the few that are wanted would keep the memory of all.
+            let wanted = positions.iter().filter(|(_, row)| row.empties == EMPTIES_AT_START - moves);
             Ok(wanted.map(|(position, _)| position.canonical()).collect())
         };
         context.pool()?.install(|| {
