@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(shards(16, 1e12), SHARDS_MAX);
     }
 
-    /// A clock that goes on by a second at each look.
+    /// A clock that shows a second more at each look.
     #[derive(Default)]
     struct Clock(AtomicU64);
 
