@@ -58,7 +58,10 @@ mod tests {
         {
             assert_eq!(status(&Method::GET, &[("host", host)], 8064), Some(403), "{host}");
         }
-        assert_eq!(status(&Method::GET, &[("host", "localhost")], 80), None);
+        for (host, expected) in [("localhost", None), ("127.0.0.1", None), ("evil.example", Some(403)), ("", Some(403))]
+        {
+            assert_eq!(status(&Method::GET, &[("host", host)], 80), expected, "{host}");
+        }
         assert_eq!(status(&Method::GET, &[], 8064), Some(403));
         let twice = [("host", "localhost:8064"), ("host", "evil.example")];
         assert_eq!(status(&Method::GET, &twice, 8064), Some(403));
