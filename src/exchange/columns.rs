@@ -44,7 +44,7 @@ pub(super) type BadValue = (Option<&'static str>, String);
 /// The number in a column of one row; `None` if there is no column or no value. Flags are 0 and 1, and every 64-bit number fits.
 pub(super) type Number = Result<Option<i128>, BadValue>;
 
-/// The integers or flags of a column, of any width: the whole of Arrow's casts would add a tenth to the program.
+/// The integers or flags of a column, of any width: Arrow's casts would add 1.6 MB to the program.
 pub(super) fn numbers(column: &dyn Array) -> Vec<Option<i128>> {
     downcast_integer_array!(
         column => column.iter().map(|value| value.map(Into::into)).collect(),
