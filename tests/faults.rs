@@ -2,7 +2,8 @@
 //!
 //! An interrupted call or a short write changes nothing. After an error, a kill or a power cut the same command gives the bytes of an
 //! undisturbed one, hidden files too. With `--ignored`, RENMA_FAULTS=20 tries 20 calls of each kind and command, RENMA_FAULTS=all all
-//! of them, and RENMA_FAULTS=COMMAND:KIND:CALL the one that failed.
+//! of them, and RENMA_FAULTS=COMMAND:KIND:CALL the one that failed. RENMA_FAULTS_DONE=FILE keeps the kinds of each command of which
+//! all calls were tried without a failure, and leaves out those that it has.
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it tries")]
 
@@ -12,6 +13,7 @@ mod workspace;
 use renma::random::{Stream, stream};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -258,32 +260,51 @@ fn files_of(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
+/// The file with what was tried before, if there is one.
+fn done_file() -> Option<PathBuf> {
+    std::env::var_os("RENMA_FAULTS_DONE").map(PathBuf::from)
+}
+
+/// Keeps that a kind of a command was tried.
+fn keep_done(line: &str) {
+    let Some(file) = done_file() else { return };
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(file).unwrap();
+    file.write_all(format!("{line}\n").as_bytes()).unwrap();
+}
+
 /// Tries the calls of each command that `chosen` gives for the command's index, a kind, and the number of its calls.
 fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
     let began = Instant::now();
     let (next, tried, found) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let done = done_file().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     LazyLock::force(&MADE);
     LazyLock::force(&LIBRARY);
     let work = || {
         while let Some((index, writer)) = WRITERS.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
             let expected = expected(writer.1);
             for kind in KINDS {
+                let line = format!("{}:{kind}", writer.0);
+                if done.lines().any(|done| done == line) {
+                    continue;
+                }
                 let calls = chosen(index, kind, expected.calls);
                 if 1 < calls.len() {
                     let (tried, seconds) = (tried.load(Ordering::Relaxed), began.elapsed().as_secs());
-                    println!(
-                        "{}:{kind}: {} of {} calls; {tried} tried in {seconds} s",
-                        writer.0,
-                        calls.len(),
-                        expected.calls
-                    );
+                    let count = calls.len();
+                    println!("{line}: {count} of {} calls; {tried} tried in {seconds} s", expected.calls);
                 }
+                let all = calls.len() as u64 == expected.calls;
+                let mut sound = true;
                 for call in calls {
                     tried.fetch_add(1, Ordering::Relaxed);
                     let Some(what) = fault(*writer, &expected, kind, call) else { continue };
-                    let replay = format!("RENMA_FAULTS={}:{kind}:{call}", writer.0);
+                    sound = false;
+                    let replay = format!("RENMA_FAULTS={line}:{call}");
                     println!("{replay} cargo test --release --locked --test faults -- --ignored\n{what}\n");
                     found.lock().unwrap().push(replay);
+                }
+                if all && sound {
+                    keep_done(&line);
                 }
             }
         }
