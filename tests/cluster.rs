@@ -7,6 +7,7 @@ mod workspace;
 
 use serde_json::{Value, json};
 use std::process::Command;
+use std::time::Instant;
 use workspace::{Outcome, Workspace, check_same, reached};
 
 const RENMA: &str = env!("CARGO_BIN_EXE_renma");
@@ -37,11 +38,15 @@ fn outcome(mut command: Command) -> Outcome {
     command.output().unwrap().into()
 }
 
+/// The lines of the side log.
+fn lines(workspace: &Workspace) -> Vec<Value> {
+    let log = std::fs::read_to_string(workspace.path("plan.json.workers.jsonl")).unwrap_or_default();
+    log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 /// The runs in the side log: shard and exit code.
 fn runs(workspace: &Workspace) -> Vec<(u64, Value)> {
-    let log = std::fs::read_to_string(workspace.path("plan.json.workers.jsonl")).unwrap_or_default();
-    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.map(|line| (line["shard"].as_u64().unwrap(), line["code"].clone())).collect()
+    lines(workspace).iter().map(|line| (line["shard"].as_u64().unwrap(), line["code"].clone())).collect()
 }
 
 fn check_finished(workspace: &Workspace) {
@@ -62,6 +67,8 @@ fn shards_that_commands_make_have_the_bytes_of_one_machine() {
     let mut runs = runs(&workspace);
     runs.sort_by_key(|(shard, _)| *shard);
     assert_eq!(runs, (0..6).map(|shard| (shard, 0.into())).collect::<Vec<_>>());
+    let again: Value = serde_json::from_str(&self::outcome(drive_by(&workspace, "exit 1")).stdout).unwrap();
+    assert_eq!([&again["shards"], &again["ran"]], [6, 0], "all of them are there");
     check_finished(&workspace);
 }
 
@@ -84,9 +91,17 @@ fn a_shard_that_is_busy_and_then_killed_is_run_again() {
 
 #[test]
 fn a_shard_that_prints_its_report_tells_its_processor_time() {
-    let workspace = planned();
+    let (workspace, began) = (planned(), Instant::now());
     let report: Value = serde_json::from_str(&outcome(drive_by(&workspace, &format!("{RUN} --json"))).stdout).unwrap();
-    assert!(0.0 < report["cpu_seconds"].as_f64().unwrap(), "{report}");
+    let most = began.elapsed().as_secs_f64();
+    let seconds = |line: &Value, name: &str| line[name].as_f64().unwrap();
+    let lines = lines(&workspace);
+    for line in &lines {
+        let [seconds, used] = ["seconds", "cpu_seconds"].map(|name| seconds(line, name));
+        assert!(0.0 < used && 0.0 < seconds && seconds < most, "{line} in {most} s");
+    }
+    let used: f64 = lines.iter().map(|line| seconds(line, "cpu_seconds")).sum();
+    assert!((used - seconds(&report, "cpu_seconds")).abs() < 0.001 && 0.0 < used, "{used}: {report}");
 }
 
 #[test]

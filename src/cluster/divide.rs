@@ -84,10 +84,14 @@ fn shards(least: usize, seconds: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::Registry;
     use crate::artifact::model::reference::load_model;
+    use crate::engine::{Number, Pattern, PatternKind, PatternSet};
     use crate::pipeline::Host;
     use crate::pipeline::fixtures::{Nobody, default_table};
     use crate::pipeline::generate::task::GenerateTask;
+    use crate::pipeline::train::task::TrainTask;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
@@ -118,5 +122,27 @@ mod tests {
         let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
         // Two games until the clock shows two seconds, and it shows three when they are counted.
         assert_eq!(shard_count(&StageTask::Generate(task), &[6_000, 3_000], context).unwrap(), 75);
+    }
+
+    #[test]
+    fn a_training_is_divided_by_its_visits() {
+        let parity = Pattern { name: "PARITY".into(), kind: PatternKind::Number(Number::Parity) };
+        let task = TrainTask {
+            config: &default_table(),
+            seed: 1,
+            features: Arc::new(PatternSet::new("test", vec![parity], vec![60]).unwrap()),
+            datasets: Vec::new(),
+            parent: None,
+            registry: &Registry::new(Path::new("")),
+            memory: 0,
+        };
+        let stop = AtomicBool::new(false);
+        let clock = Clock::default();
+        let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+        let visits = 180.0 * VISITS_PER_SECOND;
+        for (share, expected) in [(0.5, 16), (19.5, 20)] {
+            let weights = [(visits * share) as u64];
+            assert_eq!(shard_count(&StageTask::Train(task.clone()), &weights, context).unwrap(), expected, "{share}");
+        }
     }
 }

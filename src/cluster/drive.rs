@@ -309,7 +309,7 @@ mod tests {
     use super::*;
     use crate::cluster::runs::log_path;
     use crate::pipeline::stage::Stage;
-    use std::cell::{Cell, RefCell};
+    use std::cell::RefCell;
     use std::collections::VecDeque;
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -458,7 +458,7 @@ mod tests {
         assert_eq!(report.ran, 1);
     }
 
-    /// What is said and shown.
+    /// What is said and shown, and how far it is.
     #[derive(Default)]
     struct Witness(Mutex<Vec<String>>);
 
@@ -470,51 +470,76 @@ mod tests {
 
     impl crate::pipeline::Progress for Witness {
         fn begin(&self, _: &str, _: u64, _: &str) {}
-        fn advance(&self, _: u64) {}
+        fn advance(&self, work: u64) {
+            self.0.lock().unwrap().push(format!("{work} more"));
+        }
         fn end(&self) {}
         fn note(&self, text: &str) {
             self.0.lock().unwrap().push(text.to_owned());
         }
     }
 
+    /// A runner with these events, the last one first.
+    struct Talker(Vec<Event>);
+
+    impl Runner for Talker {
+        fn submit(&mut self, _: usize) -> Result<(), StageError> {
+            Ok(())
+        }
+
+        fn wait(&mut self, _: Duration) -> Result<Vec<Event>, StageError> {
+            Ok(self.0.pop().into_iter().collect())
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_shard_whose_files_are_there_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let ended = |shard| Event::Ended(Ended { shard, code: Some(0), ..Ended::default() });
+        let mut talker = Talker(vec![ended(1), Event::Workers { count: 1, running: 1 }, ended(0)]);
+        let looks = RefCell::new(vec![(vec![0, 1], true), (vec![], false)]);
+        let look = |_| {
+            let (done, complete) = looks.borrow_mut().pop().unwrap();
+            let needed = if complete { vec![] } else { vec![0, 1] };
+            Ok(PlanProgress { stage: Stage::Gate, shards: 2, done, needed, complete })
+        };
+        let flag = AtomicBool::new(false);
+        let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &Silent, host: &Silent };
+        let report = drive(&folder.path().join("plan"), &work(2), &mut talker, look, context).unwrap();
+        assert_eq!(report.ran, 2);
+    }
+
     #[test]
     fn what_a_runner_reports_is_said_shown_and_logged() {
-        struct Talker(Vec<Event>);
-        impl Runner for Talker {
-            fn submit(&mut self, _: usize) -> Result<(), StageError> {
-                Ok(())
-            }
-            fn wait(&mut self, _: Duration) -> Result<Vec<Event>, StageError> {
-                Ok(self.0.pop().into_iter().collect())
-            }
-        }
         let folder = tempfile::tempdir().unwrap();
         let plan = folder.path().join("plan");
         let ended = Ended { shard: 1, code: Some(0), ..Ended::default() };
         let mut talker = Talker(vec![
             Event::Ended(ended.clone()),
             Event::Note { text: "a word".to_owned() },
-            Event::Workers { count: 2, running: 1 },
-            Event::Workers { count: 3, running: 2 },
+            Event::Workers { count: 40, running: 1 },
+            Event::Workers { count: 50, running: 2 },
             Event::Moved { shard: 1, worker: "w".to_owned() },
         ]);
-        let looks = Cell::new(0);
-        let look = |_| {
-            looks.set(looks.get() + 1);
-            let is_done = 1 < looks.get();
+        let wanted = RefCell::new(Vec::new());
+        let look = |batches| {
+            wanted.borrow_mut().push(batches);
+            let is_done = 1 < wanted.borrow().len();
             let done = if is_done { vec![0, 1] } else { vec![0] };
             let needed = if is_done { vec![] } else { vec![1] };
             Ok(PlanProgress { stage: Stage::Gate, shards: 2, done, needed, complete: is_done })
         };
         let (flag, witness) = (AtomicBool::new(false), Witness::default());
         let context = Context { threads: 1, stop: &flag, budget_spent: &flag, progress: &witness, host: &witness };
-        let report = drive(&plan, &work(2), &mut talker, look, context).unwrap();
-        assert_eq!(report, DriveReport { shards: 2, ran: 1, retried: 1, workers: 3, cpu_seconds: None });
+        let report = drive(&plan, &[3, 7], &mut talker, look, context).unwrap();
+        assert_eq!(report, DriveReport { shards: 2, ran: 1, retried: 1, workers: 50, cpu_seconds: None });
+        assert_eq!(wanted.into_inner(), [32, 80], "two for each worker");
         let runs = std::fs::read_to_string(log_path(&plan)).unwrap();
         let runs: Vec<Ended> = runs.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(runs, [Ended { shard: 1, worker: Some("w".to_owned()), ..Ended::default() }, ended]);
         let heard = witness.0.into_inner().unwrap();
         assert!(heard.iter().any(|text| text.ends_with("a word")), "{heard:?}");
-        assert!(heard.iter().any(|text| text == "1 of 2 shards, 2 running, 1 retried, 3 workers"), "{heard:?}");
+        assert!(heard.iter().any(|text| text == "1 of 2 shards, 2 running, 1 retried, 50 workers"), "{heard:?}");
+        assert_eq!(heard.iter().filter(|text| text.ends_with(" more")).collect::<Vec<_>>(), ["7 more"]);
     }
 }

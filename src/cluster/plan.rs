@@ -196,6 +196,8 @@ fn check_versions(path: &Path, plan: &Value) -> Result<(), ArtifactError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::artifact::seal::write_sealed;
+    use serde_json::json;
 
     #[test]
     fn ranges_cover_all_pieces_and_none_is_empty() {
@@ -214,5 +216,19 @@ mod tests {
         }
         assert_eq!(cut(0..10, 3, |_| 1), [0..4, 4..7, 7..10]);
         assert_eq!(cut(0..5, 2, |piece| if piece == 0 { 100 } else { 1 }), [0..1, 1..5]);
+    }
+
+    #[test]
+    fn a_plan_has_a_stage_and_shards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file.json");
+        for (value, expected) in [
+            (json!({ "stage": "gate", "shards": [] }), true),
+            (json!({ "stage": "gate" }), false),
+            (json!({ "shards": [] }), false),
+        ] {
+            write_sealed(&path, &value).unwrap();
+            assert_eq!((PLAN_FILE.matches)(&path).unwrap(), expected, "{value}");
+        }
     }
 }
