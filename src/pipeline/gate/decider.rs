@@ -94,3 +94,46 @@ impl Decider {
         format!("Elo {elo:+.0} [{low:+.0}, {high:+.0}]")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::fixtures::default_table;
+
+    fn decider(mode: GateMode) -> Decider {
+        Decider::new(&default_table::<GateConfig>().with(|config| config.mode = mode).unwrap())
+    }
+
+    #[test]
+    fn without_a_test_the_interval_of_all_games_decides() {
+        for (batches, expected) in [
+            (&[[5, 5, 20, 30, 40]][..], Verdict::Accepted),
+            (&[[40, 30, 20, 5, 5]], Verdict::Rejected),
+            (&[[20, 20, 20, 20, 20]], Verdict::Inconclusive),
+            // An interval of nothing but zero.
+            (&[[0, 0, 100, 0, 0]], Verdict::Inconclusive),
+            // The first batch alone would be accepted.
+            (&[[5, 5, 20, 30, 40], [40, 30, 20, 5, 5], [9, 0, 0, 0, 0]], Verdict::Inconclusive),
+        ] {
+            let mut decider = decider(GateMode::Games {});
+            for &batch in batches {
+                decider.look_at(batch);
+                assert!(!decider.is_decided());
+            }
+            assert_eq!((decider.verdict(), decider.looks.len()), (expected, 0), "{batches:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_keeps_its_first_decision_and_the_interval_decides_nothing() {
+        let mut decider = decider(GateMode::Sprt { nelo0: 0.0, nelo1: 40.0 });
+        decider.look_at([0, 0, 2, 2, 4]);
+        let [_, low, _] = interval_of(decider.pairs, INTERVAL);
+        assert!(0.0 < low && !decider.is_decided() && decider.verdict() == Verdict::Inconclusive);
+        decider.look_at([0, 0, 100, 100, 200]);
+        assert!(decider.is_decided() && decider.verdict() == Verdict::Accepted);
+        decider.look_at([2000, 100, 100, 0, 0]);
+        assert_eq!(decider.verdict(), Verdict::Accepted);
+        assert_eq!(decider.looks.iter().map(|look| look.pairs).collect::<Vec<_>>(), [8, 408, 2608]);
+    }
+}
