@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
-use workspace::{Outcome, Workspace, all_paths, check_same, copy_folder, files, reached};
+use workspace::{ONE_PLY, Outcome, Workspace, all_paths, check_same, copy_folder, files, reached};
 
 /// A sequential test of weak players, a few milliseconds a game.
 const QUICK: [(&str, &str); 4] =
@@ -380,6 +380,21 @@ fn a_verdict_that_the_games_do_not_lead_to_fails_the_remake() {
     other.games_content = other.step;
     workspace.write("gate/verdict.json", seal(&other));
     refused(&workspace, &format!("{arguments} --output gate"), 65, &["not the verdict on the games beside it"]);
+}
+
+#[test]
+fn a_candidate_plays_only_with_mpc_statistics_of_its_weights() {
+    let workspace = Workspace::new();
+    let config = quick(&workspace, "a", &[&ONE_PLY[..], &[("gate.games", "20")]].concat());
+    workspace.done(&format!("generate --config {config} --model builtin:square-weights --output games"));
+    workspace.done(&format!("train --config {config} --dataset games --models models"));
+    let gate = |version| format!("--config {config} --candidate models/{version} --baseline builtin:disc-count");
+    let words = ["models/v0001", "its MPC statistics are not fitted to its weights", "run renma fit-mpc first"];
+    refused(&workspace, &format!("{} --output gate", gate("v0001")), 65, &words);
+    assert!(!workspace.path("gate").exists());
+    workspace.done(&format!("fit-mpc --config {config} --model models/v0001 --models models --output samples"));
+    let code = workspace.run(&format!("gate {} --output gate", gate("v0002"))).code;
+    assert!(matches!(code, Some(0 | 10 | 11)), "{code:?}");
 }
 
 #[test]
