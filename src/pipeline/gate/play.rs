@@ -71,3 +71,57 @@ impl<'m> Players<'m> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifact::Builtin;
+    use crate::engine::{MpcLevel, Squares};
+    use crate::pipeline::fixtures::default_table;
+    use crate::pipeline::gate::task::GateConfig;
+    use crate::pipeline::keys::Checked;
+    use crate::pipeline::selective::SelectiveConfig;
+    use crate::random::{Stream, stream};
+    use std::path::Path;
+
+    #[test]
+    fn openings_are_judged_by_the_search_of_the_baseline() {
+        let [candidate, baseline] = [Builtin::DiscCount, Builtin::Champion].map(LoadedModel::builtin);
+        let lines = SelectiveConfig { threshold: None, rank: Some(2), extension: None };
+        let lines = Checked::new(lines).unwrap();
+        for (mpc, table) in [(MpcLevel::Percent(50), None), (MpcLevel::FullWidth, Some(lines))] {
+            let limits =
+                Limits { mpc, selective: selective(table.as_ref()), ..Limits::full_width(Depth(BALANCE_DEPTH)) };
+            let changed = |config: &mut GateConfig| (config.mpc_level, config.selective) = (mpc, table.clone());
+            let task = GateTask {
+                config: &default_table::<GateConfig>().with(changed).unwrap(),
+                seed: 1,
+                generation: 1,
+                candidate: &candidate,
+                baseline: &baseline,
+                avoid: &[],
+                output: Path::new(""),
+                remake: false,
+            };
+            let never = AtomicBool::new(false);
+            let mut players = Players::new(&task, &never);
+            let mut searcher = Searcher::new(&baseline.model.evaluation, &baseline.model.mpc, TABLE_BITS);
+            let mut is_balanced = |position, limits| {
+                searcher.clear();
+                searcher.search(position, limits).score.abs().discs() <= BALANCE_DISCS
+            };
+            let mut differing = 0;
+            for number in 0..20 {
+                let (mut rng, mut game) = (stream(1, Stream::GateOpening(1, number)), Game::default());
+                while !game.is_over() {
+                    let position = game.to_move().position;
+                    let expected = is_balanced(position, limits);
+                    assert_eq!(players.balanced(position).unwrap(), expected, "{position:?}");
+                    differing += u32::from(expected != is_balanced(position, Limits::full_width(limits.depth)));
+                    game.play(rng.pick(Squares(position.legal_moves())).unwrap()).unwrap();
+                }
+            }
+            assert!(0 < differing, "{limits:?}");
+        }
+    }
+}
