@@ -110,7 +110,7 @@ mod tests {
             (&[[5, 5, 20, 30, 40]][..], Verdict::Accepted),
             (&[[40, 30, 20, 5, 5]], Verdict::Rejected),
             (&[[20, 20, 20, 20, 20]], Verdict::Inconclusive),
-            // An interval of nothing but zero.
+            // All drawn: a narrow interval about zero.
             (&[[0, 0, 100, 0, 0]], Verdict::Inconclusive),
             // The first batch alone would be accepted.
             (&[[5, 5, 20, 30, 40], [40, 30, 20, 5, 5], [9, 0, 0, 0, 0]], Verdict::Inconclusive),
