@@ -293,7 +293,7 @@ fn try_calls(chosen: impl Fn(usize, &str, u64) -> Vec<u64> + Sync) {
                     let count = calls.len();
                     println!("{line}: {count} of {} calls; {tried} tried in {seconds} s", expected.calls);
                 }
-                let all = calls.len() as u64 == expected.calls;
+                let all = calls.iter().copied().eq(1..=expected.calls);
                 let mut sound = true;
                 for call in calls {
                     tried.fetch_add(1, Ordering::Relaxed);
