@@ -8,7 +8,7 @@ mod workspace;
 
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::{GATE_GAMES, GateGameRow, MPC_SAMPLES, MpcSampleRow, NEVER, Table, TableRow};
-use renma::engine::Score;
+use renma::engine::{Game, Score, Square, Squares};
 use serde_json::Value;
 use std::path::Path;
 use workspace::{Workspace, check_same, copy_folder};
@@ -113,7 +113,10 @@ fn a_match_without_early_end_takes_shards_of_several_batches() {
     let options = format!("--config {config} {MATCH} --avoid data");
     workspace.run(&format!("gate {options} --output local"));
     workspace.done(&format!("shard plan plan.json --stage gate --shards 2 {options} --output shared"));
-    assert_eq!(run_needed(&workspace, "plan.json", "--ahead 1"), 2);
+    // 45 pairs, the first 24 of which are the first shard's.
+    let first: Value = serde_json::from_str(&workspace.done("shard run plan.json 0 --json")).unwrap();
+    assert_eq!(first["games_played"], 48, "{first}");
+    assert_eq!(run_needed(&workspace, "plan.json", "--ahead 1"), 1);
     assert_eq!(workspace.run("shard finish plan.json").code, Some(10));
     check_same_stage(&workspace, "local", "shared");
     workspace.done(&format!("generate --config {config} --model builtin:square-weights --output other"));
@@ -287,10 +290,22 @@ fn false_samples_and_games_are_found_and_nothing_is_published() {
 type Lie = fn(&mut Vec<GateGameRow>);
 
 /// Lies that no sample is needed for, and the words that tell them; games are numbered from the first of the batch.
-const LIES: [(&str, Lie); 6] = [
+const LIES: [(&str, Lie); 7] = [
     ("its moves lead to", |rows| rows.iter_mut().for_each(|row| row.result = row.result.abs())),
     ("do not begin with one opening", |rows| {
         rows[3] = GateGameRow { game_id: 3, pair: 1, candidate_black: false, ..rows[1].clone() };
+    }),
+    ("do not begin with one opening", |rows| {
+        // Another last move of the opening, and a game that is played to its end.
+        let last = usize::from(rows[5].opening_plies) - 1;
+        let moves: Vec<Square> = Game::from_transcript(&rows[5].moves).unwrap().moves().collect();
+        let mut game = Game::from_moves(moves[..last].iter().copied()).unwrap();
+        let other = Squares(game.to_move().position.legal_moves()).find(|square| *square != moves[last]).unwrap();
+        game.play(other).unwrap();
+        while !game.is_over() {
+            game.play(Squares(game.to_move().position.legal_moves()).next().unwrap()).unwrap();
+        }
+        (rows[5].moves, rows[5].result) = (game.transcript(), -game.black_discs().0 as i8);
     }),
     ("has the opening of a pair before it", |rows| {
         for game in [2, 3] {
