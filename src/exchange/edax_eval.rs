@@ -82,7 +82,7 @@ fn packed_features(set: &PatternSet) -> Vec<usize> {
 /// Our number of a configuration. Edax's digits are 0 for the side to move, 1 for the opponent and 2 for an empty square.
 fn own_configuration(edax: usize, square_count: usize) -> usize {
     let values = (0..square_count as u32).map(|place| 3_usize.pow(place));
-    values.map(|value| (edax / value % 3 + 1) % 3 * value).sum()
+    values.map(|value| (edax / value + 1) % 3 * value).sum()
 }
 
 /// Millidiscs in units of 1/128 disc, which is 16/125 of the number, rounded to the nearest; 125 is odd, so ties cannot occur.

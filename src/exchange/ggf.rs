@@ -63,7 +63,7 @@ pub fn write_ggf(game: &Game) -> String {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "(;GM[Othello]PC[NBoard]DT[2014-02-21 20:52:27 GMT]PB[a]PW[B (x)]RE[?]TI[15:00]TY[8]";
+    const HEAD: &str = "(;GM[Othello]PC[NBoard]DT[2014-02-21 20:52:27 GMT]PB[a]PW[B (x)]RE[?]TI[15:00]CO[]TY[8]";
 
     #[test]
     fn a_game_is_a_board_and_moves_with_or_without_evaluation_and_time() {

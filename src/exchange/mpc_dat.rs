@@ -94,5 +94,7 @@ mod tests {
             assert!(import_mpc_dat(&path, 1.4).is_err(), "length {length}");
         }
         assert!(mpc_dat_bytes(&table, 1e6).unwrap_err().contains("1000000 sigmas"));
+        let largest = f64::from(i32::MAX) / 4000.0;
+        assert_eq!(mpc_dat_bytes(&table, largest).unwrap()[12..16], i32::MAX.to_le_bytes());
     }
 }

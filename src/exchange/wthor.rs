@@ -49,7 +49,7 @@ pub fn read_wthor(path: &Path, bytes: Vec<u8>) -> Result<Records, ArtifactError>
             // All games that the header claims and the file lacks are one bad record.
             let reason = format!("the file ends, and its header claims {count} games");
             let end = bad(rest.len(), reason);
-            index = count + 1;
+            index = count;
             return Some(Err(end));
         };
         Some(read_game(record).map_err(|(byte, reason)| bad(byte, reason)))
