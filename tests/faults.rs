@@ -227,7 +227,9 @@ fn fault((name, arguments): (&str, &str), expected: &Expected, kind: &str, call:
         if again.code == Some(2) {
             again = trial.run(arguments);
         }
-        if again.code != expected.code {
+        // An export into a folder never writes over one: what is there must be whole, as is checked below.
+        let is_there = name == "partition" && again.stderr.contains("it exists");
+        if again.code != expected.code && !is_there {
             return wrong(format!("the next call ends with {:?}\n{}", again.code, again.stderr));
         }
     }
