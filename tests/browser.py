@@ -215,6 +215,14 @@ def check_navigation(page, moves):
     middle = len(moves) // 2
     page.driver.find_elements(By.CSS_SELECTOR, "#moves button")[middle - 1].click()
     check_shown(page, moves, middle, "a click in the list")
+    # The list is drawn again between the press and the release of the button.
+    next_move = page.driver.find_elements(By.CSS_SELECTOR, "#moves button")[middle]
+    webdriver.ActionChains(page.driver).click_and_hold(next_move).perform()
+    page.run("document.getElementById('level').dispatchEvent(new Event('change'))")
+    webdriver.ActionChains(page.driver).release().perform()
+    check_shown(page, moves, middle + 1, "a click while the list is drawn")
+    page.press(Keys.ARROW_LEFT)
+    check_shown(page, moves, middle, "the left arrow key after it")
     page.press(Keys.ARROW_LEFT)
     check_shown(page, moves, middle - 1, "the left arrow key in the list")
     page.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)

@@ -4,7 +4,7 @@ import { game } from "/game.js";
 import { discs, element, mark, sideName } from "/text.js";
 
 export function makeMoves(list, go) {
-  let buttons = [];
+  let buttons = [], place = "";
   const side = index => game.positions[index].to_move;
 
   list.addEventListener("keydown", event => {
@@ -16,37 +16,51 @@ export function makeMoves(list, go) {
     if (buttons[index]) go(index + 1);
   });
 
-  function itemOf(square, index, reviewed) {
+  list.addEventListener("click", event => {
+    const index = buttons.indexOf(event.target.closest("button"));
+    if (0 <= index) go(index + 1);
+  });
+
+  function fill(button, square, index, reviewed) {
     const sign = mark(reviewed), loss = reviewed && discs(-reviewed.loss);
     const label = [`${index + 1}. ${sideName(side(index))} ${square}`];
     if (reviewed) label.push(reviewed.loss === 0 ? "best" : `lost ${loss.slice(1)}, ${reviewed.best} was best`);
     if (sign) label.push(sign === "?" ? "mistake" : "blunder");
-    const button = element("button", { className: sign === "??" ? "blunder" : sign ? "mistake" : "" },
+    button.className = sign === "??" ? "blunder" : sign ? "mistake" : "";
+    button.tabIndex = -1;
+    button.removeAttribute("aria-current");
+    button.setAttribute("aria-label", label.join(", "));
+    button.replaceChildren(
       element("span", { className: "number" }, index + 1), element("i", { className: `disc ${side(index)}` }),
       element("span", { className: "square-name" }, square), element("span", { className: "loss" }, loss ?? ""),
       element("b", { className: "mark" }, sign));
-    button.setAttribute("aria-label", label.join(", "));
-    button.addEventListener("click", () => go(index + 1));
-    buttons.push(button);
-    return element("li", { className: side(index) }, button);
   }
 
-  /// Draws the list; the move before the position shown is the current one.
+  /// Draws the list; the move before the position shown is the current one. A button stays while its text changes, or a click
+  /// during a review would be lost.
   return function show(reviewed) {
-    const focused = buttons.indexOf(document.activeElement);
-    buttons = [];
-    list.replaceChildren();
-    game.moves.forEach((square, index) => {
-      const { passed, to_move } = game.positions[index];
-      if (passed) list.append(element("li", { className: `pass ${to_move === "X" ? "O" : "X"}` }, "pass"));
-      list.append(itemOf(square, index, reviewed[index]));
+    const isFocused = list.contains(document.activeElement);
+    let count = 0;
+    const itemOf = className => {
+      const item = list.children[count++] ?? list.appendChild(element("li"));
+      item.className = className;
+      return item;
+    };
+    buttons = game.moves.map((square, index) => {
+      if (game.positions[index].passed) itemOf(`pass ${side(index) === "X" ? "O" : "X"}`).replaceChildren("pass");
+      const item = itemOf(side(index));
+      if (!item.querySelector("button")) item.replaceChildren(element("button"));
+      fill(item.firstChild, square, index, reviewed[index]);
+      return item.firstChild;
     });
+    while (count < list.children.length) list.lastChild.remove();
     const current = buttons[game.move - 1];
-    for (const button of buttons) button.tabIndex = -1;
     current?.setAttribute("aria-current", "true");
     (current ?? buttons[0])?.setAttribute("tabindex", "0");
-    if (focused >= 0) (current ?? buttons[0])?.focus({ preventScroll: true });
-    // Of the list, never of the page.
-    list.scrollTop = current ? current.offsetTop - (list.clientHeight - current.offsetHeight) / 2 : 0;
+    if (isFocused) (current ?? buttons[0])?.focus({ preventScroll: true });
+    // Of the list, never of the page; and only where something has moved, or nobody could scroll during a search.
+    const before = place;
+    place = [game.move, game.moves.length, list.clientHeight].join();
+    if (place !== before) list.scrollTop = current ? current.offsetTop - (list.clientHeight - current.offsetHeight) / 2 : 0;
   };
 }
