@@ -2,11 +2,16 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks at files as it likes")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "support/drawings.rs"]
+mod drawings;
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use drawings::{Drawing, drawings, number};
+
 use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::artifact::{Dataset, MPC_SAMPLES, MpcSampleRow, NEVER};
+use renma::engine::LEVELS;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -77,8 +82,10 @@ fn sentence(page: &str, title: &str) -> String {
 
 /// The words of a text that are numbers, as numbers.
 fn numbers(text: &str) -> Vec<f64> {
-    let words = text.split_whitespace().map(|word| word.trim_matches(|letter| ".,;:[]%".contains(letter)));
-    words.filter_map(|word| word.replace(',', "").replace('\u{2212}', "-").parse().ok()).collect()
+    text.split_whitespace()
+        .map(|word| word.trim_matches(|letter| ".,;:[]%".contains(letter)))
+        .filter_map(number)
+        .collect()
 }
 
 /// Compares the numbers of a text with values, each rounded to so many decimals.
@@ -184,6 +191,177 @@ fn the_figures_of_the_run_are_those_of_its_status() {
     let sum = |name: &str| generations.iter().map(|line| real(&line[name])).sum::<f64>();
     check_numbers(games, &[(sum("games"), 0)]);
     check_numbers(positions, &[(sum("positions"), 0)]);
+}
+
+/// The pair of values that a tooltip of a chart names, each with the number of its decimals; a ladder's names no generation.
+fn pair_of_tip(title: &str, tip: &str) -> [(f64, i32); 2] {
+    let words = tip.split_whitespace().map(|word| word.trim_matches(|letter| ".,;:[]%".contains(letter)));
+    let decimals = |word: &str| word.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
+    let found: Vec<(f64, i32)> = words.filter_map(|word| Some((number(word)?, decimals(word)))).collect();
+    match (title, &found[..]) {
+        ("Calibration", [.., missed, expected]) => [*expected, *missed],
+        (_, [x, y]) => [*x, *y],
+        _ => panic!("{title}: {tip}"),
+    }
+}
+
+/// That a mark stands where values, rounded to these decimals, are drawn.
+fn check_place(drawing: &Drawing, found: [f64; 2], values: [(f64, i32); 2], about: &str) {
+    let place = drawing.place(values.map(|(value, _)| value));
+    for axis in [0, 1] {
+        let rounding = 0.5 * 0.1_f64.powi(values[axis].1) * drawing.pixels()[axis];
+        assert!((found[axis] - place[axis]).abs() <= 0.4 + rounding, "{about}: {found:?} and not {place:?}");
+    }
+}
+
+#[test]
+fn marks_stand_where_their_numbers_are_on_the_axes() {
+    let workspace = run("smoke");
+    let page = page(&workspace, "smoke");
+    let series = ["Error by generation", "Held-out error by empties", "Exact error by empties", "Training loss"];
+    for title in series.into_iter().chain(["Coverage", "Calibration", "Throughput"]) {
+        let [drawing] = &drawings(&page, title)[..] else { panic!("{title}") };
+        assert!(2 <= drawing.dots.len(), "{title}");
+        for (place, tip) in &drawing.dots {
+            check_place(drawing, *place, pair_of_tip(title, tip), &format!("{title}: {tip}"));
+        }
+    }
+    let status: Value = serde_json::from_str(&workspace.done("status --config configs/smoke.toml --json")).unwrap();
+    let ladder = status["ladder"].as_array().unwrap();
+    let wide_and_narrow = drawings(&page, "Ladder");
+    assert_eq!((wide_and_narrow.len(), ladder.len()), (2, 3));
+    for drawing in &wide_and_narrow {
+        for player in ladder {
+            let [elo, low, high] = ["elo", "elo_low", "elo_high"].map(|name| real(&player[name]));
+            let id = player["id"].as_str().unwrap();
+            // v0002 is the candidate of generation 1, v0004 that of generation 2.
+            let generation = id.strip_prefix('v').map_or(0.0, |version| number(version).unwrap() / 2.0);
+            let is_of = |tip: &String| tip.starts_with(&format!("{id}: "));
+            let (dot, _) = drawing.dots.iter().find(|(_, tip)| is_of(tip)).unwrap();
+            let (from, to, _) = drawing.bars.iter().find(|(.., tip)| is_of(tip)).unwrap();
+            for (place, value) in [(dot, elo), (from, low), (to, high)] {
+                check_place(drawing, *place, [(generation, 6), (value, 6)], id);
+                // Labels above and below are not cut off.
+                assert!(drawing.labels.iter().all(|(_, label, _)| 8.0 <= label[1]), "{:?}", drawing.labels);
+                let ticks = drawing.labels.iter().find(|(class, ..)| class == "tick middle").unwrap().1[1];
+                assert!(place[1] + 17.0 <= ticks - 8.0 && 26.0 + 8.0 <= place[1], "{id}: {place:?}");
+            }
+        }
+    }
+    // Two players make a ladder.
+    fs::remove_dir_all(workspace.path("datasets/smoke/gate/generation=0002")).unwrap();
+    assert_eq!(drawings(&self::page(&workspace, "smoke"), "Ladder")[0].dots.len(), 2);
+}
+
+#[test]
+fn the_line_of_a_fit_predicts_the_deep_score() {
+    let workspace = run("smoke");
+    let document = workspace.path("models/smoke/v0004/model.json");
+    workspace.done("promote models/smoke/v0004");
+    edit(&document, |document| {
+        for fit in document["metrics"]["depths"].as_array_mut().unwrap() {
+            for (key, value) in [("slope", json!(0.75)), ("offset", json!(3000)), ("growth", json!(0.125))] {
+                fit[key] = value;
+            }
+        }
+    });
+    let page = page(&workspace, "smoke");
+    let [drawing] = &drawings(&page, "A shallow search predicts a deep one")[..] else { panic!("one scatter") };
+    assert!(!sentence(&page, "A shallow search predicts a deep one").contains("the first"), "all samples are drawn");
+    let [deep, shallow, min, max, samples, _] = numbers(&sentence(&page, "A shallow search predicts a deep one"))[..]
+    else {
+        panic!("six numbers")
+    };
+    let metrics = read_sealed::<Value>(&document).unwrap()["metrics"].take();
+    let of_pair = |fit: &&Value| ["deep", "shallow", "empties_min", "empties_max"].map(|name| fit[name].as_f64());
+    let mut fits = metrics["depths"].as_array().unwrap().iter();
+    let fit = fits.find(|fit| of_pair(fit) == [deep, shallow, min, max].map(Some)).unwrap();
+    let line = |class: &str, name: &str| {
+        let mut lines = drawing.paths.iter().filter(|(found, title, _)| (&found[..], &title[..]) == (class, name));
+        &lines.next().unwrap_or_else(|| panic!("{name} is not drawn")).2
+    };
+    let margins = [("line ink", "fit", 0.0), ("line muted", "87 %", 1.0), ("line muted", "", -1.0)];
+    for (class, name, margin) in margins {
+        let points = line(class, name);
+        assert!(16 <= points.len(), "{name}");
+        for &point in points {
+            let [shallow, deep] = drawing.values(point);
+            let deviation = real(&fit["sigma"]) / 1000.0 + 0.125 * shallow.abs();
+            let expected = 0.75 * shallow + 3.0 + margin * real(&fit["quantiles"][1]) * deviation;
+            assert!((deep - expected).abs() * drawing.pixels()[1] <= 1.0, "{name}: {deep} and not {expected}");
+        }
+    }
+    assert_eq!(line("cloud", "").len() as f64, samples);
+    let groups = metrics["held_out"].as_array().unwrap();
+    for group in groups {
+        for (level, rate) in LEVELS.iter().zip(group["miss_rates"].as_array().unwrap()) {
+            let (name, missed) = (escaped(group["group"].as_str().unwrap()), 100.0 * real(rate));
+            let tip = format!("<title>{name}: {missed:.1} % missed where {} % were expected</title>", 100 - level);
+            assert!(page.contains(&tip), "{tip}");
+        }
+    }
+}
+
+#[test]
+fn the_tables_and_bars_of_the_page_are_those_of_the_run() {
+    let workspace = run("smoke");
+    let page = page(&workspace, "smoke");
+    let status: Value = serde_json::from_str(&workspace.done("status --config configs/smoke.toml --json")).unwrap();
+    let generations = status["generations"].as_array().unwrap();
+    let rows: Vec<&str> = between(&page, "<tr>", "</tr>").skip(1).collect();
+    let items: Vec<&str> = between(&page, "<li ", "</li>").collect();
+    assert_eq!([rows.len(), items.len()], [generations.len(); 2]);
+    // The latest come first.
+    for (line, (row, item)) in generations.iter().rev().zip(rows.iter().zip(items)) {
+        let folder = format!("datasets/smoke/selfplay/generation={:04}", line["generation"].as_u64().unwrap());
+        let files =
+            ["positions", "games"].map(|kind| fs::read_dir(workspace.path(&format!("{folder}/{kind}"))).unwrap());
+        let bytes = files.into_iter().flatten().map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>() as f64;
+        let positions = real(&line["positions"]);
+        let figures: String = row.split_once("<code>").unwrap().0.replace("<", " <").replace('>', "> ");
+        let [generation, games] = ["generation", "games"].map(|name| (real(&line[name]), 0));
+        check_numbers(&figures, &[generation, games, (positions, 0), (bytes / 1e6, 2), (bytes / positions, 2)]);
+        let manifest = read_sealed::<Value>(&workspace.path(&format!("{folder}/manifest.json"))).unwrap();
+        assert!(row.contains(&format!("<code>{}", &manifest["content"].as_str().unwrap()[..8])), "{row}");
+        let (verdict, candidate) = (line["verdict"].as_str().unwrap(), line["candidate"].as_str().unwrap());
+        let class = if verdict == "accepted" { "accepted" } else { "other" };
+        let draft = number(&candidate[1..]).unwrap() - 1.0;
+        for part in [
+            format!("class=\"{class}\""),
+            format!("<strong>{candidate}</strong>"),
+            format!("fitted to v{draft:04}"),
+            format!(">{verdict}: "),
+        ] {
+            assert!(item.contains(&part), "{part}: {item}");
+        }
+    }
+    let stages = status["efficiency"]["stages"].as_object().unwrap();
+    let cpu = |stage: &Value| real(&stage["cpu_seconds"]);
+    let most = stages.values().map(cpu).fold(0.0, f64::max);
+    for (title, key, whole) in [("Efficiency", "efficiency", 1.0), ("Processor time", "cpu_seconds", most)] {
+        let (_, rest) = page.split_once(&format!("<h3>{title}</h3>")).unwrap();
+        let bars: Vec<&str> = between(rest.split("</figure>").next().unwrap(), "<b>", "</b>").collect();
+        let widths: Vec<&str> = between(rest.split("</figure>").next().unwrap(), "width:", "%").collect();
+        // The references below the bars have names too.
+        let bars = &bars[..bars.len() - 2];
+        let shown: Vec<(&String, &Value)> =
+            stages.iter().filter(|(_, stage)| 0.002 * cpu(&status["efficiency"]) < cpu(stage)).collect();
+        assert_eq!([bars.len(), widths.len()], [2 * shown.len(), shown.len()], "{title}");
+        for ((bar, width), (name, stage)) in bars.chunks(2).zip(widths).zip(shown) {
+            let value = real(&stage[key]);
+            assert_eq!(bar[0], name);
+            check_numbers(width, &[(100.0 * value / whole, 1)]);
+            let (scale, decimals) = if key == "efficiency" { (100.0, 0) } else { (1.0, 1) };
+            check_numbers(bar[1], &[(scale * value, decimals)]);
+        }
+    }
+    let files: Vec<&str> = between(&page, "<b>from</b> <code>", "</code>").collect();
+    assert!(10 <= files.len(), "{files:?}");
+    for file in files {
+        let listed =
+            Command::new("sh").args(["-c", &format!("ls {file}")]).current_dir(workspace.root()).output().unwrap();
+        assert!(listed.status.success(), "{file} is not there");
+    }
 }
 
 #[test]

@@ -203,13 +203,12 @@ impl Frame {
     /// The names of lines at their ends, moved apart where they would touch.
     fn draw_ends(mut self, markup: &mut Markup) {
         self.ends.sort_by(|left, right| left.0.total_cmp(&right.0));
-        let [bottom, top] = self.y.places;
-        let mut least = top - LINE / 2.0;
+        let mut least = f64::NEG_INFINITY;
         for (y, _, _) in &mut self.ends {
             *y = y.max(least);
             least = *y + LINE;
         }
-        let mut most = bottom - LINE / 2.0;
+        let mut most = self.y.places[0] - LINE / 2.0;
         for (y, _, _) in self.ends.iter_mut().rev() {
             *y = y.min(most);
             most = *y - LINE;
@@ -246,4 +245,78 @@ fn dot(markup: &mut Markup, class: &str, [x, y]: [f64; 2], radius: &str, tip: &s
 fn short(place: f64) -> String {
     let text = format!("{place:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chart of 10 by 10 units, each ten pixels, between 44 and 144 and between 126 and 26.
+    fn drawn(marks: &[Mark]) -> String {
+        let axes = [Axis::whole("turn", [0.0, 10.0]), Axis::real("discs", [0.0, 10.0])];
+        let mut markup = Markup::default();
+        Chart { summary: "all", size: [220.0, 166.0], axes, marks }.draw(&mut markup);
+        markup.finish()
+    }
+
+    #[test]
+    fn every_mark_has_its_place_and_its_class() {
+        let tips = ["a", "b"].map(str::to_owned).to_vec();
+        let interval = |tone, at, ends, tip: &str, label: &str| Mark::Interval {
+            tone,
+            at,
+            ends,
+            tip: tip.to_owned(),
+            label: Some(label.to_owned()),
+        };
+        let found = drawn(&[
+            Mark::Line { tone: Tone::Accent, points: vec![[0.0, 0.0], [10.0, 10.0]], name: "ten letter".into(), tips },
+            Mark::line(Tone::Muted, vec![[0.0, 10.0], [10.0, 10.0]], "up"),
+            Mark::line(Tone::Ink, vec![[5.0, 5.0]], ""),
+            interval(Tone::Faint, [2.0, 5.0], [4.0, 7.0], "between", "above"),
+            interval(Tone::Muted, [4.0, 0.0], [0.0, 0.0], "", "below"),
+            Mark::Cloud { points: vec![[1.0, 1.0], [2.0, 2.25]] },
+        ]);
+        let expected = [
+            r#"<svg viewBox="0 0 220 166" role="img" aria-label="all">"#,
+            r#"<line class="zero" x1="44" y1="126" x2="144" y2="126"/><text class="tick end" x="38" y="130">0</text>"#,
+            r#"<line class="grid" x1="44" y1="76" x2="144" y2="76"/><text class="tick end" x="38" y="80">5</text>"#,
+            r#"<line class="grid" x1="44" y1="26" x2="144" y2="26"/><text class="tick end" x="38" y="30">10</text>"#,
+            r#"<text class="tick middle" x="44" y="143">0</text>"#,
+            r#"<text class="tick middle" x="94" y="143">5</text>"#,
+            r#"<text class="tick middle" x="144" y="143">10</text>"#,
+            r#"<text class="axis" x="0" y="12">discs</text><text class="axis end" x="154" y="161">turn</text>"#,
+            r#"<path class="line accent" d="M44 126L144 26"><title>ten letter</title></path>"#,
+            r#"<circle class="dot accent" cx="44" cy="126" r="2.5"><title>a</title></circle>"#,
+            r#"<circle class="dot accent" cx="144" cy="26" r="2.5"><title>b</title></circle>"#,
+            r#"<path class="line muted" d="M44 26L144 26"><title>up</title></path>"#,
+            r#"<path class="line ink" d="M94 76"></path>"#,
+            r#"<g class="faint"><title>between</title><line class="bar" x1="64" y1="86" x2="64" y2="56"/>"#,
+            r#"<circle class="dot " cx="64" cy="76" r="4"></circle></g>"#,
+            r#"<text class="name middle" x="64" y="49">above</text>"#,
+            r#"<g class="muted"><line class="bar" x1="84" y1="126" x2="84" y2="126"/>"#,
+            r#"<circle class="dot " cx="84" cy="126" r="4"></circle></g><text class="name" x="80" y="143">below</text>"#,
+            r#"<path class="cloud" d="M54 116h0M64 103.5h0"/>"#,
+            r#"<text class="name accent" x="150" y="30">ten letter</text>"#,
+            r#"<text class="name muted" x="150" y="44">up</text></svg>"#,
+        ];
+        assert_eq!(found, expected.concat());
+    }
+
+    #[test]
+    fn names_at_the_bottom_stand_above_each_other() {
+        let line = |name| Mark::line(Tone::Ink, vec![[0.0, 5.0], [10.0, 0.0]], name);
+        let found = drawn(&[line("first"), line("second"), line("third")]);
+        for (name, y) in [("first", 95), ("second", 109), ("third", 123)] {
+            assert!(found.contains(&format!("y=\"{y}\">{name}</text>")), "{found}");
+        }
+    }
+
+    #[test]
+    fn dots_that_would_touch_are_seen_under_the_pointer() {
+        let points = |count: u32| (0..count).map(|x| [f64::from(x) / 2.0, 1.0]).collect();
+        let dots = |count| drawn(&[Mark::series(Tone::Ink, points(count), "", |[x, _]| x.to_string())]);
+        assert_eq!(dots(16).matches("class=\"dot ink\"").count(), 16);
+        assert_eq!(dots(17).matches("class=\"dot hit ink\"").count(), 17);
+    }
 }

@@ -40,12 +40,12 @@ pub(super) fn scatter(
     }
     let dataset = Dataset::open_any(&folder)?;
     let (mut points, mut index) = (Vec::new(), 0);
-    while index < dataset.part_count() && points.len() < POINTS_MAX {
+    while index < dataset.part_count() && points.len() <= POINTS_MAX {
         let rows: Vec<MpcSampleRow> = dataset.read(&MPC_SAMPLES, index, &NEVER)?;
         points.extend(points_of(fit, &rows));
         index += 1;
     }
-    let is_part = index < dataset.part_count() || POINTS_MAX < points.len();
+    let is_part = POINTS_MAX < points.len();
     points.truncate(POINTS_MAX);
     let scatter = Scatter { generation, fit: fit.clone(), points, is_part };
     Ok((!scatter.points.is_empty()).then_some(scatter))

@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn no_values_make_a_range_that_cannot_be_drawn() {
-        let all = [0.0, -1.0, 1.0, 1e-308, 1e308, -1e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        let all = [0.0, -1.0, 1.0, 1e-308, 1e308, -1e308, 9e307, -8e307, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
         for values in all.iter().flat_map(|&first| all.map(|second| [first, second])) {
             for range in [from_zero(values.into_iter()), around(values.into_iter())] {
                 let scale = Scale { range, places: [0.0, 100.0] };

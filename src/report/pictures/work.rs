@@ -67,3 +67,21 @@ fn cpu_text(seconds: f64, most: f64) -> String {
     let value = seconds / unit;
     format!("{} {name}", number(value, if value < 10.0 { 2 } else { usize::from(value < 100.0) }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_time_has_the_unit_of_the_longest() {
+        for (seconds, most, expected) in [
+            (45.0, 45.0, "45.0 CPU-seconds"),
+            (3.0, 59.0, "3.00 CPU-seconds"),
+            (90.0, 3599.0, "1.50 CPU-minutes"),
+            (1800.0, 36_000.0, "0.50 CPU-hours"),
+            (5_400_000.0, 5_400_000.0, "1,500 CPU-hours"),
+        ] {
+            assert_eq!(cpu_text(seconds, most), expected);
+        }
+    }
+}
