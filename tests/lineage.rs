@@ -218,6 +218,19 @@ fn a_generation_that_has_begun_is_finished_with_its_old_keys() {
 }
 
 #[test]
+fn a_first_generation_that_has_begun_keeps_its_player_whatever_was_promoted_since() {
+    let workspace = copy_of_run();
+    let played = generation(&workspace, 1);
+    for generation in ["generation=0001", "generation=0002"] {
+        std::fs::remove_dir_all(workspace.path(&format!("datasets/run/gate/{generation}"))).unwrap();
+    }
+    workspace.done("promote models/run/v0002");
+    let config = tiny(&workspace, "run", &[("run.generations", "1")]);
+    check(&workspace, &format!("--config {config}"), 0, &[]);
+    assert!(generation(&workspace, 1) == played, "the first generation was made again with another player");
+}
+
+#[test]
 fn before_a_generation_is_finished_a_changed_key_needs_no_option() {
     let workspace = copy_of_run();
     for stage in ["selfplay", "mpc", "gate"] {

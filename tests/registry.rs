@@ -8,7 +8,7 @@ mod workspace;
 use renma::artifact::dataset::verdict::read_verdict;
 use renma::artifact::model::document::ModelFormat;
 use renma::artifact::model::features_file::parse_features;
-use renma::artifact::seal::seal;
+use renma::artifact::seal::{read_sealed, seal};
 use renma::artifact::{ChampionFile, ClosedFile, FolderLock, Registry, VersionId};
 use renma::pipeline::stage::Stage;
 use renma::run::standings::standings;
@@ -317,6 +317,10 @@ fn clearing_away_keeps_what_is_needed_and_a_dry_run_removes_nothing() {
     assert!(files(workspace.root()) == before, "a dry run changed something");
     assert_eq!(planned["closed"], 3, "{planned}");
     let removed = json(&workspace, &gc);
+    let [closed, lineage]: [Value; 2] =
+        ["closed", "lineage"].map(|name| read_sealed(&workspace.path(&format!("models/run/{name}.json"))).unwrap());
+    let fourth = lineage["generations"].as_array().unwrap().iter().find(|entry| entry["generation"] == 4).unwrap();
+    assert_eq!(closed["champion"]["content"], fourth["player"]["content"], "the champion after the closed generations");
     assert_eq!(planned["removed"], removed["removed"]);
     assert!(0 < removed["bytes"].as_u64().unwrap(), "{removed}");
     // The window of the next training reaches one generation back.

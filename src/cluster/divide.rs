@@ -87,12 +87,11 @@ mod tests {
     use crate::artifact::Registry;
     use crate::artifact::model::reference::load_model;
     use crate::engine::{Number, Pattern, PatternKind, PatternSet};
-    use crate::pipeline::Host;
-    use crate::pipeline::fixtures::{Nobody, default_table};
+    use crate::pipeline::fixtures::{Clock, Nobody, default_table};
     use crate::pipeline::generate::task::GenerateTask;
     use crate::pipeline::train::task::TrainTask;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_shard_takes_three_minutes_unless_there_would_be_too_few() {
@@ -101,16 +100,6 @@ mod tests {
             [32, 32, 33, 34]
         );
         assert_eq!(shards(16, 1e12), SHARDS_MAX);
-    }
-
-    /// A clock that shows a second more at each look.
-    #[derive(Default)]
-    struct Clock(AtomicU64);
-
-    impl Host for Clock {
-        fn seconds(&self) -> f64 {
-            self.0.fetch_add(1, Ordering::Relaxed) as f64
-        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::keys::{Checked, ConfigTable};
 use super::{Host, Progress};
 use crate::engine::{Game, Position, Squares};
 use crate::random::{Stream, stream};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A table of the default config.
 pub(crate) fn default_table<T: ConfigTable>() -> Checked<T> {
@@ -30,6 +31,16 @@ pub(super) fn position(seed: u64, empties: u8) -> Position {
 pub(crate) struct Nobody;
 
 impl Host for Nobody {}
+
+/// A clock that shows a second more at each look.
+#[derive(Default)]
+pub(crate) struct Clock(AtomicU64);
+
+impl Host for Clock {
+    fn seconds(&self) -> f64 {
+        self.0.fetch_add(1, Ordering::Relaxed) as f64
+    }
+}
 
 impl Progress for Nobody {
     fn begin(&self, _: &str, _: u64, _: &str) {}

@@ -65,8 +65,7 @@ impl ConfigEntry {
 
     /// The entry of another config in place of this one, with the same algorithms.
     pub fn of(&self, loaded: &LoadedConfig) -> Self {
-        let (algorithms, defaults) = (self.algorithms.clone(), self.defaults.clone());
-        Self { algorithms, defaults, ..Self::new(self.from, loaded) }
+        Self { algorithms: self.algorithms.clone(), ..Self::new(self.from, loaded) }
     }
 
     /// Whether the patterns and the book of a config are those of this entry.
@@ -161,4 +160,26 @@ pub(super) fn keep_defaults(
         Err(_) => return Ok((given.clone(), Vec::new())),
     }
     Ok((kept, moved))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::default_config;
+    use crate::pipeline::generate::book::Book;
+
+    #[test]
+    fn an_entry_names_its_own_patterns_and_book_alone() {
+        let plain = default_config();
+        let mut other_features = plain.clone();
+        other_features.features = Arc::new(read_features(Path::new("configs/features/edax.toml")).unwrap());
+        let mut with_book = plain.clone();
+        with_book.book = Some(Arc::new(Book::new(&["f5d6".to_owned()]).unwrap()));
+        let all = [&plain, &other_features, &with_book];
+        for (of, entry) in all.map(|config| ConfigEntry::new(1, config)).iter().enumerate() {
+            for (place, config) in all.into_iter().enumerate() {
+                assert_eq!(entry.names_the_files_of(config), of == place, "{of} {place}");
+            }
+        }
+    }
 }

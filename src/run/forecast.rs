@@ -155,15 +155,25 @@ fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64),
     let weights = (config.features.phase_count() * config.features.feature_count()) as u64;
     let selfplay = generation_folder(datasets, Stage::Generate, next.saturating_sub(1));
     let played = Manifest::read(&selfplay, DatasetKind::Selfplay).ok().filter(|manifest| 0 < manifest.done);
-    let games = config.config.generate.games;
     let dataset = match played {
-        Some(manifest) => (bytes_in(&selfplay)? as f64 / manifest.done as f64 * games as f64) as u64,
+        Some(manifest) => bytes_of(config.config.generate.games, manifest.done, bytes_in(&selfplay)?),
         None => rows.saturating_mul(BYTES_PER_POSITION),
     };
     let window = u64::from(config.config.run.window.min(next));
     let learned = rows.saturating_mul(window).saturating_mul(ROW_BYTES).min(TRAIN_MEMORY);
     let bytes = dataset.saturating_add((2.0 * BYTES_PER_WEIGHT * weights as f64) as u64);
     Ok((bytes, BASE_BYTES + learned + weights * LEARNED_BYTES))
+}
+
+/// The bytes of these games, if others took so many.
+fn bytes_of(games: u64, others: u64, bytes: u64) -> u64 {
+    (bytes as f64 / others as f64 * games as f64) as u64
+}
+
+/// The model that plays most of the generations up to the last one: a trained one, for which the model that ships stands as long
+/// as there is none.
+fn usual_player(first: LoadedModel, next: u32, last: u32) -> LoadedModel {
+    if next < last && first.model.mpc.is_empty() { LoadedModel::builtin(Builtin::Champion) } else { first }
 }
 
 /// Times games where no generation has been timed.
@@ -173,14 +183,10 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Seconds of the generations up to the last one, and whether they are a minimum. A trained model plays most of them, for which
-    /// the model that ships stands as long as there is none.
+    /// Seconds of the generations up to the last one, and whether they are a minimum.
     fn seconds(&self, lineage: &Lineage<'_>, next: u32, last: u32) -> Result<(f64, bool), StageError> {
-        let mut player = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
-        if next < last && player.model.mpc.is_empty() {
-            player = LoadedModel::builtin(Builtin::Champion);
-        }
-        let (game_seconds, is_minimum) = self.game_seconds(&player)?;
+        let first = load_model(&lineage.player(next)?.name, lineage.registry.folder())?;
+        let (game_seconds, is_minimum) = self.game_seconds(&usual_player(first, next, last))?;
         let seconds = (next..=last).map(|generation| self.generation_seconds(generation, game_seconds));
         Ok((seconds.sum(), is_minimum))
     }
@@ -245,6 +251,24 @@ fn bytes_free(folder: &Path) -> Result<u64, ArtifactError> {
 mod tests {
     use super::*;
     use crate::config::{Config, default_config};
+    use crate::pipeline::fixtures::{Clock, Nobody};
+    use serde_json::Value;
+    use std::sync::atomic::AtomicBool;
+
+    /// The default config with other values for some keys, and without those that are null.
+    fn config(changes: &[(&str, &str, Value)]) -> LoadedConfig {
+        let mut config = default_config();
+        let mut tables = config.config.tables();
+        for (table, key, value) in changes {
+            let keys = tables[*table].as_object_mut().unwrap();
+            match value {
+                Value::Null => drop(keys.remove(*key)),
+                value => drop(keys.insert((*key).to_owned(), value.clone())),
+            }
+        }
+        config.config = Config::from_tables(tables).unwrap();
+        config
+    }
 
     fn call(stage: &str, generation: u32, outcome: CallOutcome, seconds: f64) -> CallRecord {
         let (stage, generation) = (stage.to_owned(), Some(generation));
@@ -263,12 +287,11 @@ mod tests {
             (5, 3, 3, 4, 2),
             (1, 3, 1, 100, 4),
             (5, 3, 8, 7, 0),
+            (5, 3, 9, 8, 0),
+            (5, 3, 41, 40, 0),
+            (0, 3, 1, 0, 0),
         ] {
-            let mut config = default_config();
-            let mut tables = config.config.tables();
-            tables["run"]["keep_generations"] = keep.into();
-            tables["run"]["window"] = window.into();
-            config.config = Config::from_tables(tables).unwrap();
+            let config = config(&[("run", "keep_generations", keep.into()), ("run", "window", window.into())]);
             assert_eq!(added(&config, next, last), expected, "{keep} {window} {next} {last}");
         }
     }
@@ -309,5 +332,65 @@ mod tests {
         assert_eq!(recent_seconds(&calls, 2), Some(106.0));
         assert_eq!(recent_seconds(&calls, 6), Some(26.0));
         assert_eq!(recent_seconds(&calls, 1), None);
+    }
+
+    #[test]
+    fn a_game_takes_its_share_of_the_time_until_enough_are_played() {
+        let weak = LoadedModel::builtin(Builtin::DiscCount);
+        // A twentieth of the games is one, after which nobody looks at the clock before the end; or two, but the second that they
+        // may take is over after the first. Where the stop flag is raised, no game ends.
+        for (games, is_stopped, expected) in
+            [(20, false, (1.0, false)), (40, false, (2.0, false)), (40, true, (1.0, true))]
+        {
+            let config = config(&[("generate", "games", games.into()), ("generate", "part_games", games.into())]);
+            let (clock, stop) = (Clock::default(), AtomicBool::new(is_stopped));
+            let context = Context { threads: 1, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+            assert_eq!(Trial { config: &config, context }.game_seconds(&weak).unwrap(), expected, "{games}");
+        }
+    }
+
+    #[test]
+    fn a_model_without_mpc_statistics_stands_for_the_start_alone() {
+        let [weak, trained] = [Builtin::DiscCount, Builtin::Champion].map(LoadedModel::builtin);
+        for (first, next, last, expected) in
+            [(&weak, 1, 2, &trained), (&weak, 2, 2, &weak), (&weak, 3, 2, &weak), (&trained, 1, 2, &trained)]
+        {
+            assert_eq!(usual_player(first.clone(), next, last).content, expected.content, "{next} to {last}");
+        }
+    }
+
+    #[test]
+    fn a_generation_takes_its_games_its_visits_and_its_samples() {
+        let (clock, stop) = (Clock::default(), AtomicBool::new(false));
+        let context = Context { threads: 4, stop: &stop, budget_spent: &stop, progress: &Nobody, host: &clock };
+        let config = |gate_mode: &str, gate_games: u64| {
+            let nelo = |value: f64| if gate_mode == "sprt" { value.into() } else { Value::Null };
+            config(&[
+                ("run", "window", 3.into()),
+                ("generate", "games", 1000.into()),
+                ("fit_mpc", "games", 100.into()),
+                ("fit_mpc", "depth_max", 13.into()),
+                ("gate", "mode", gate_mode.into()),
+                ("gate", "nelo0", nelo(0.0)),
+                ("gate", "nelo1", nelo(5.0)),
+                ("gate", "games", gate_games.into()),
+            ])
+        };
+        let seconds =
+            |config: &LoadedConfig, generation, game| Trial { config, context }.generation_seconds(generation, game);
+        for (mode, games, judged) in [("games", 400, 400.0), ("sprt", 400, 200.0), ("sprt", 100, 100.0)] {
+            let config = config(mode, games);
+            for (generation, datasets) in [(1, 1), (2, 2), (9, 3)] {
+                let visits: u64 =
+                    visits_of_parts(&config.features, &config.config.train, datasets * 60_000).iter().sum();
+                let samples = 100.0 * 2.6 * 2.2;
+                for game in [0.0, 0.5] {
+                    let expected = ((1000.0 + judged) * game + visits as f64 / 2e6 + samples) / 4.0;
+                    let found = seconds(&config, generation, game);
+                    assert!((found - expected).abs() < 1e-9 * expected, "{mode} {generation}: {found}, not {expected}");
+                }
+            }
+        }
+        assert_eq!(bytes_of(1000, 10, 500), 50_000);
     }
 }
