@@ -5,7 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -249,4 +249,38 @@ fn one_more_generation_each_night() {
         let folder = |number| workspace.path(&format!("datasets/run/gate/generation={number:04}/verdict.json"));
         assert!(folder(generation).exists() && !folder(generation + 1).exists(), "{generation}");
     }
+}
+
+#[test]
+fn the_figures_for_other_tools_are_those_of_the_run() {
+    let workspace = Workspace::new();
+    let config = workspace.config("run", "smoke", &[WEAK_START[0], ("run.generations", "2"), WEAK_START[2]]);
+    check(&workspace, &format!("--config {config}"), 0);
+    std::fs::remove_dir_all(workspace.path("datasets/run/gate/generation=0002")).unwrap();
+    check(&workspace, &format!("--config {config}"), 0);
+    let status: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
+    let found = workspace.done(&format!("status --config {config} --format bmf"));
+    let found: Value = serde_json::from_str::<Value>(&found).unwrap()["run"].take();
+    let champion =
+        status["ladder"].as_array().unwrap().iter().find(|player| player["id"] == status["champion"]).unwrap();
+    let newest = &status["generations"][1];
+    let between =
+        |value: &Value, low: &Value, high: &Value| json!({"value": value, "lower_value": low, "upper_value": high});
+    let log = std::fs::read_to_string(workspace.path("models/run/run.log")).unwrap();
+    let calls: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (skipped, worked): (Vec<&Value>, Vec<&Value>) =
+        calls.iter().filter(|call| call["generation"] == 2).partition(|call| call["outcome"] == "skipped");
+    assert!(!skipped.is_empty(), "{log}");
+    let cpu_seconds: f64 = worked.iter().map(|call| call["cpu_seconds"].as_f64().unwrap()).sum();
+    let speed = status["play_speed"].as_array().unwrap().iter().find(|speed| speed["generation"] == 2).unwrap();
+    assert_eq!(
+        found,
+        json!({
+            "champion-elo": between(&champion["elo"], &champion["elo_low"], &champion["elo_high"]),
+            "gate-elo": between(&newest["elo"][0], &newest["elo"][1], &newest["elo"][2]),
+            "exact-mae-discs": {"value": newest["exact_mae"]},
+            "games-per-second": {"value": speed["games_per_second"]},
+            "cpu-seconds": {"value": cpu_seconds},
+        })
+    );
 }

@@ -228,6 +228,7 @@ mod tests {
         assert_eq!(PlaySpeed::of(&calls, 3, 200), None);
         calls.push(call("generate", 1, Stopped, 4.0));
         assert_eq!(PlaySpeed::of(&calls, 1, 200), Some(speed), "a call that finished nothing since");
+        assert_eq!(PlaySpeed::of(&[call("generate", 4, Done, 0.0)], 4, 200), None, "games in no time");
     }
 
     #[test]
