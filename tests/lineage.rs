@@ -218,6 +218,19 @@ fn a_generation_that_has_begun_is_finished_with_its_old_keys() {
 }
 
 #[test]
+fn a_stage_of_a_later_generation_that_others_made_is_not_replaced() {
+    let workspace = copy_of_run();
+    let config = tiny(&workspace, "run", &[("run.generations", "3")]);
+    let output = "datasets/run/selfplay/generation=0003";
+    workspace.done(&format!(
+        "generate --config {config} --set generate.exploration=0.5 --model builtin:disc-count --generation 3 --output {output}"
+    ));
+    let made = generation(&workspace, 3);
+    check(&workspace, &format!("--config {config}"), 2, &[output]);
+    assert!(generation(&workspace, 3) == made, "what the run did not make is replaced");
+}
+
+#[test]
 fn a_first_generation_that_has_begun_keeps_its_player_whatever_was_promoted_since() {
     let workspace = copy_of_run();
     let played = generation(&workspace, 1);

@@ -283,4 +283,10 @@ fn the_figures_for_other_tools_are_those_of_the_run() {
             "cpu-seconds": {"value": cpu_seconds},
         })
     );
+    let gauges = workspace.done(&format!("status --config {config} --format openmetrics"));
+    let elo = champion["elo"].as_f64().unwrap();
+    for line in ["# TYPE renma_champion_elo gauge".to_owned(), format!("renma_champion_elo{{run=\"run\"}} {elo}")] {
+        assert!(gauges.lines().any(|found| found == line), "{line}\n{gauges}");
+    }
+    assert!(gauges.ends_with("# EOF"), "{gauges}");
 }
