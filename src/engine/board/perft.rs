@@ -74,4 +74,30 @@ mod tests {
         }
         assert_eq!(perft(KernelChoice::detect(), Position::START, 60, &raised), None);
     }
+
+    fn plain(position: Position, depth: u8) -> u64 {
+        match (depth, position.legal_moves()) {
+            (0, _) => 1,
+            (_, 0) if position.is_over() => 1,
+            (_, 0) => plain(position.pass(), depth - 1),
+            _ => position.children().map(|(_, next)| plain(next, depth - 1)).sum(),
+        }
+    }
+
+    #[test]
+    fn passes_and_ends_of_games_are_counted_at_every_depth() {
+        let never = AtomicBool::new(false);
+        let (mut position, mut passes) = (Position::START, 0);
+        while !position.is_over() {
+            passes += u8::from(position.legal_moves() == 0);
+            if position.empties() <= 7 {
+                for depth in 0..12 {
+                    let found = perft(KernelChoice::detect(), position, depth, &never);
+                    assert_eq!(found, Some(plain(position, depth)), "{position:?} to {depth}");
+                }
+            }
+            position = position.children().last().map_or_else(|| position.pass(), |(_, next)| next);
+        }
+        assert!(0 < passes, "a game without a pass");
+    }
 }

@@ -116,4 +116,13 @@ mod tests {
             assert!(bad.parse::<Square>().is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn a_set_knows_how_many_squares_are_left() {
+        let mut squares = Squares(0x8000_0000_0000_1001);
+        for left in (0..=3).rev() {
+            assert_eq!(squares.len(), left);
+            squares.next();
+        }
+    }
 }

@@ -148,3 +148,19 @@ pub(super) const fn potential_moves(position: Position) -> u64 {
     let rows = discs | sides;
     (sides | rows << 8 | rows >> 8) & position.empty()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_replies_come_first_unless_the_square_counts_more() {
+        let at = |square: &str, replies| {
+            let (square, order, linear) = (square.parse().unwrap(), 0, Linear::UNKNOWN);
+            Candidate { flips: 0, replies, order, linear, square }.fast_order()
+        };
+        // d1 has two replies, or one in a corner, which counts as two.
+        assert!(at("d1", 0b10) > at("d1", 0b110) && at("d1", 0b1) == at("d1", 0b110));
+        assert!(at("a1", 0b1110) > at("d1", 0) && at("d1", 0b10) > at("b2", 0));
+    }
+}

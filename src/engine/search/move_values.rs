@@ -107,6 +107,20 @@ mod tests {
     }
 
     #[test]
+    fn neither_proofs_nor_a_node_limit_touch_the_values() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 14);
+        for position in positions().into_iter().rev().take(20) {
+            let limits = Limits::full_width(Depth(3));
+            let [plain, limited] = [limits, Limits { wld_empties: 20, nodes: Some(1), ..limits }].map(|limits| {
+                searcher.clear();
+                searcher.move_values(position, limits).unwrap()
+            });
+            assert_eq!(plain, limited, "{position:?}");
+        }
+    }
+
+    #[test]
     fn static_values_of_moves_are_those_of_the_positions_after_them() {
         let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
         let mut searcher = Searcher::new(&evaluation, &mpc, 14);

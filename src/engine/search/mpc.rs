@@ -334,4 +334,20 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_side_may_be_cut_if_the_prediction_lies_within_the_margin_of_it() {
+        let entry = MpcEntry { slope: 1.1, offset: Score(-700), growth: 0.05, ..ENTRY };
+        let margins = [MpcLevel::P73, MpcLevel::P95, MpcLevel::FullWidth].map(|level| entry.margin(level));
+        assert_eq!(margins, [NORMAL_QUANTILES[0], NORMAL_QUANTILES[2], f64::INFINITY]);
+        let (alpha, beta) = (Score(2_000), Score(2_001));
+        for t in [0.5, 2.0] {
+            for value in (-20_000..20_000).step_by(500).map(Score) {
+                let (predicted, reach) =
+                    (1.1 * f64::from(value.0) - 700.0, t * (3_000.0 + 0.05 * f64::from(value.abs().0)));
+                let expected = (predicted - reach <= f64::from(alpha.0), f64::from(beta.0) <= predicted + reach);
+                assert_eq!(entry.may_cut(value, NullWindow::above(alpha), t), expected, "{value:?} {t}");
+            }
+        }
+    }
 }

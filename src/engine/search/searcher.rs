@@ -352,6 +352,10 @@ mod tests {
             let limits =
                 Limits { exact_empties: 10, wld_empties: 12, mpc: MpcLevel::P87, ..Limits::full_width(Depth(6)) };
             let expected = Searcher::new(&evaluation, &mpc, 12).search(position, limits);
+            if position.legal_moves() == 0 && !position.is_over() {
+                let passed = Searcher::new(&evaluation, &mpc, 12).search(position.pass(), limits);
+                assert_eq!(expected.nodes, passed.nodes + 1, "{position:?}");
+            }
             used.clear();
             assert_eq!(used.search(position, limits), expected, "{position:?}");
             for kernel in KernelChoice::all() {

@@ -71,3 +71,42 @@ pub fn joint_result(first: SearchResult, others: Vec<SearchResult>) -> SearchRes
     let better = |best: SearchResult, other| if progress(&best) < progress(&other) { other } else { best };
     SearchResult { nodes, ..others.into_iter().fold(first, better) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::board::position::Position;
+    use crate::engine::eval::builtin;
+    use crate::engine::search::depth::Depth;
+    use crate::engine::search::limits::Limits;
+
+    #[test]
+    fn either_flag_stops_every_member() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let (raised, alarm) = (AtomicBool::new(true), Arc::new(AtomicBool::new(true)));
+        let team = || Team::new(&evaluation, &mpc, 12, 2);
+        for (mut team, is_stopped) in
+            [(team(), false), (team().stopped_by(&raised), true), (team().alarmed_by(&alarm), true)]
+        {
+            let (first, others) = team.members();
+            for member in [first].into_iter().chain(others) {
+                assert_eq!(member.search(Position::START, Limits::full_width(Depth(12))).stopped, is_stopped);
+            }
+        }
+    }
+
+    #[test]
+    fn a_team_has_the_result_that_came_farthest_and_the_nodes_of_all() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 12);
+        let [far, near] = [4, 2].map(|depth| searcher.search(Position::START, Limits::full_width(Depth(depth))));
+        let incomplete = SearchResult { complete: false, depth: Depth(9), ..far.clone() };
+        let nodes = 2 * far.nodes + near.nodes;
+        for [first, second, third] in
+            [[&far, &near, &incomplete], [&near, &incomplete, &far], [&incomplete, &far, &near]]
+        {
+            let found = joint_result(first.clone(), vec![second.clone(), third.clone()]);
+            assert_eq!(found, SearchResult { nodes, ..far.clone() });
+        }
+    }
+}
