@@ -383,6 +383,19 @@ fn a_restart_withdraws_the_configs_of_what_it_removes_alone() {
 }
 
 #[test]
+fn a_restart_withdraws_what_was_promoted_by_hand_with_its_version() {
+    let workspace = copy_of_run();
+    for version in ["v0002", "v0004"] {
+        workspace.done(&format!("promote {version} --models models/run"));
+    }
+    let config = tiny(&workspace, "run", &[]);
+    check(&workspace, &format!("--config {config} --restart 2"), 0, &[]);
+    let history = ChampionFile::read(&workspace.path("models/run")).unwrap().history;
+    let promoted: Vec<String> = history.iter().map(|promotion| promotion.id.to_string()).collect();
+    assert!(promoted.contains(&"v0002".to_owned()) && !promoted.contains(&"v0004".to_owned()), "{promoted:?}");
+}
+
+#[test]
 fn a_refused_second_pipeline_changes_nothing_of_the_first() {
     let workspace = Workspace::new();
     let slow = [("generate.games", "400"), ("generate.play_depth", "6"), ("generate.label_depth", "6")];

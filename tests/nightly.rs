@@ -36,6 +36,20 @@ fn unfinished_run() -> (Workspace, String) {
     (workspace, config)
 }
 
+#[test]
+fn a_promotion_that_is_missing_is_made_before_the_next_generation() {
+    let (workspace, config) = unfinished_run();
+    assert!(status(&workspace, "gate", &config).starts_with("generation 1: done"));
+    check(&workspace, &format!("--config {config} --generations 2"), 0);
+    let champion = std::fs::read_to_string(workspace.path("models/run/champion.json")).unwrap();
+    assert!(champion.contains("v0002"), "{champion}");
+    let second =
+        std::fs::read_to_string(workspace.path("datasets/run/selfplay/generation=0002/manifest.json")).unwrap();
+    let model = std::fs::read_to_string(workspace.path("models/run/v0002/model.json")).unwrap();
+    let content = serde_json::from_str::<Value>(&model).unwrap()["content"].as_str().unwrap().to_owned();
+    assert!(second.contains(&content), "the second generation was played by another model");
+}
+
 /// What tells whether a file was written again.
 fn identities(folder: &Path) -> BTreeMap<String, (u64, i64, i64)> {
     let identity = |name: String| {
