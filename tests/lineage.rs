@@ -12,6 +12,7 @@ use renma::artifact::seal::{read_sealed, write_sealed};
 use renma::run::standings::standings;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::LazyLock;
 use workspace::{Outcome, Workspace, check_same, copy_folder, files, pipeline, pipeline_from, start_pipeline};
 
@@ -83,6 +84,12 @@ fn manifest(workspace: &Workspace, number: u32) -> Value {
     read_sealed(&workspace.path(&format!("datasets/run/selfplay/generation={number:04}/manifest.json"))).unwrap()
 }
 
+/// Bytes of all files below a folder.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| if path.is_dir() { bytes_in(&path) } else { path.metadata().unwrap().len() }).sum()
+}
+
 fn champion(workspace: &Workspace) -> Option<String> {
     let file = ChampionFile::read(&workspace.path("models/run")).unwrap();
     file.champion().map(|promotion| promotion.id.to_string())
@@ -119,6 +126,11 @@ fn the_number_of_generations_may_change_at_any_time() {
     let workspace = copy_of_run();
     let before = generation(&workspace, 1);
     let config = tiny(&workspace, "run", &[("run.generations", "3"), ("run.keep_generations", "5")]);
+    let status: Value = serde_json::from_str(&workspace.done(&format!("status --config {config} --json"))).unwrap();
+    let coming = status["stage_states"].as_array().unwrap().iter().find(|state| state["generation"] == 3).unwrap();
+    assert!(coming["state"] == "missing" && coming["parts"].is_null(), "nothing of it is made: {coming}");
+    let on_disk: u64 = ["models/run", "datasets/run"].map(|folder| bytes_in(&workspace.path(folder))).iter().sum();
+    assert_eq!(status["bytes_on_disk"], on_disk);
     check(&workspace, &format!("--config {config}"), 0, &[]);
     assert!(generation(&workspace, 1) == before && !generation(&workspace, 3).is_empty());
     assert_eq!(manifest(&workspace, 3)["config"]["games"], 12);
