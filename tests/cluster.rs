@@ -5,10 +5,11 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::process::Command;
 use std::time::Instant;
-use workspace::{Outcome, Workspace, check_same, reached};
+use workspace::{Outcome, Workspace, check_same, reached, send};
 
 const RENMA: &str = env!("CARGO_BIN_EXE_renma");
 
@@ -181,7 +182,7 @@ fn an_interruption_ends_the_commands_too() {
     let mut child = drive_on("3", &workspace, "echo $$ >>pids\nexec sleep 600").spawn().unwrap();
     let pids = || std::fs::read_to_string(workspace.path("pids")).unwrap_or_default();
     assert!(reached(&mut child, || pids().lines().count() == 3));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     for pid in pids().lines() {
         assert!(!std::path::Path::new("/proc").join(pid).exists(), "command {pid} still runs");

@@ -5,6 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use std::process::Stdio;
 use workspace::{ONE_PLY, Outcome, Workspace};
@@ -499,7 +500,7 @@ fn eval_that_waits_for_a_pipe_ends_at_the_first_interrupt() {
         u64::from_str_radix(&mask, 16).unwrap() & 2 != 0
     };
     assert!(workspace::reached(&mut child, handles_interrupt));
-    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    workspace::send(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 

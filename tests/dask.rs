@@ -6,11 +6,12 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use workspace::{
-    Outcome, Workspace, check_same, kill_group, pipeline, pipeline_command, reached, send_to_group, start_group,
+    Outcome, Workspace, check_same, kill_group, pipeline, pipeline_command, reached, send, send_to_group, start_group,
 };
 
 const SHARDS: usize = 30;
@@ -161,9 +162,9 @@ fn a_run_that_loses_workers_and_its_driver_makes_the_bytes_of_one_machine() {
     let mut first = start();
     assert!(reached(&mut first, || begun(1, "generate", 3)));
     // While shards wait, each worker has one: the stage ends only when that of the stopped one runs elsewhere.
-    send_to_group(&cluster.workers[1].0, "-STOP");
+    send_to_group(&cluster.workers[1].0, Signal::STOP);
     assert!(reached(&mut first, || begun(1, "train", 1)), "it stopped after a worker had stopped");
-    send_to_group(&cluster.workers[0].0, "-KILL");
+    send_to_group(&cluster.workers[0].0, Signal::KILL);
     assert!(reached(&mut first, || begun(1, "gate", 2)), "it stopped after the loss of a worker");
     kill_group(&mut first);
     let mut second = start();
@@ -223,7 +224,7 @@ fn a_scheduler_that_is_gone_or_was_never_there_is_an_error_that_may_pass() {
     let mut child = cluster.drive(&workspace).spawn().unwrap();
     let begun = runs(&workspace).len();
     assert!(reached(&mut child, || begun < runs(&workspace).len()));
-    send_to_group(&cluster.scheduler.0, "-KILL");
+    send_to_group(&cluster.scheduler.0, Signal::KILL);
     let outcome: Outcome = child.wait_with_output().unwrap().into();
     assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("error: the scheduler is gone\nstart it again"), "{}", outcome.stderr);
@@ -249,13 +250,9 @@ fn begun(workspace: &Workspace) -> Child {
 }
 
 /// The process that talks to Dask.
-fn bridge_of(driver: &Child) -> u32 {
+fn bridge_of(driver: &Child) -> Pid {
     let children = Command::new("pgrep").args(["-P", &driver.id().to_string()]).output().unwrap().stdout;
-    String::from_utf8(children).unwrap().split_whitespace().next().unwrap().parse().unwrap()
-}
-
-fn kill(signal: &str, process: u32) {
-    assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+    Pid::from_raw(String::from_utf8(children).unwrap().split_whitespace().next().unwrap().parse().unwrap()).unwrap()
 }
 
 fn is_empty(folder: &Path) -> bool {
@@ -269,7 +266,7 @@ fn nothing_stays_in_the_temporary_folder_even_of_a_killed_driver() {
     python(&workspace);
     let tmp = workspace.path("tmp");
     let mut driver = begun(&workspace);
-    kill("-KILL", driver.id());
+    send(&driver, Signal::KILL);
     driver.wait().unwrap();
     for _ in 0..600 {
         if is_empty(&tmp) {
@@ -290,7 +287,7 @@ fn a_hung_bridge_is_given_up() {
     let workspace = planned();
     python(&workspace);
     let driver = begun(&workspace);
-    kill("-STOP", bridge_of(&driver));
+    kill_process(bridge_of(&driver), Signal::STOP).unwrap();
     let outcome: Outcome = driver.wait_with_output().unwrap().into();
     assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("has hung for 30 s\nrepeat the command"), "{}", outcome.stderr);

@@ -13,11 +13,11 @@ use renma::artifact::{
     Builtin, Dataset, DatasetKind, GATE_GAMES, GateGameRow, Manifest, NEVER, TableRow, Verdict, VerdictFile,
 };
 use renma::engine::{Depth, Game, Limits, Position, Score, Searcher};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Command;
-use workspace::{ONE_PLY, Outcome, Workspace, all_paths, check_same, copy_folder, files, reached};
+use workspace::{ONE_PLY, Outcome, Workspace, all_paths, check_same, copy_folder, files, reached, send};
 
 /// A sequential test of weak players, a few milliseconds a game.
 const QUICK: [(&str, &str); 4] =
@@ -150,17 +150,17 @@ fn all_games_are_played_in_the_other_mode() {
 }
 
 /// Starts a gate on one thread and stops it once so many files are there; whether it was in time.
-fn stopped(workspace: &Workspace, arguments: &str, output: &str, files_before: usize, signal: &str) -> bool {
+fn stopped(workspace: &Workspace, arguments: &str, output: &str, files_before: usize, signal: Signal) -> bool {
     let folder = workspace.path(output);
     let mut child = workspace.start(&format!("gate {arguments} --output {output} --threads 1"));
     if reached(&mut child, || files_before <= files(&folder).len()) {
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        send(&child, signal);
     }
     let outcome = Outcome::from(child.wait_with_output().unwrap());
     if folder.join("verdict.json").exists() {
         return false;
     }
-    if signal == "-INT" {
+    if signal == Signal::INT {
         assert_eq!(outcome.code, Some(130), "{}", outcome.stderr);
         assert!(outcome.stderr.contains("error: interrupted"), "{}", outcome.stderr);
         let unfinished = |path: &Path| path.file_name().unwrap().to_str().unwrap().starts_with(".tmp");
@@ -175,7 +175,14 @@ fn a_gate_that_is_stopped_five_times_gives_the_verdict_and_games_of_an_undisturb
     let config = workspace.config("slow", "smoke", &SLOW);
     let arguments = format!("--config {config} {ALIKE}");
     let mut stops = 0;
-    for (files_before, signal) in [(1, "-INT"), (4, "-KILL"), (7, "-INT"), (10, "-KILL"), (13, "-INT"), (16, "-INT")] {
+    for (files_before, signal) in [
+        (1, Signal::INT),
+        (4, Signal::KILL),
+        (7, Signal::INT),
+        (10, Signal::KILL),
+        (13, Signal::INT),
+        (16, Signal::INT),
+    ] {
         stops += usize::from(stopped(&workspace, &arguments, "stopped", files_before, signal));
     }
     assert!(5 <= stops, "only {stops} runs were stopped before their end");
@@ -197,7 +204,7 @@ fn an_early_end_is_the_same_on_any_number_of_threads_and_after_a_stop() {
     let changes = [("gate.nelo1", "20.0"), ("gate.depth", "3"), ("gate.exact_empties", "9")];
     let config = quick(&workspace, "a", &changes);
     let arguments = format!("--config {config} {STRONG_WEAK}");
-    assert!(stopped(&workspace, &arguments, "stopped", 2, "-INT"), "it ended before it could be stopped");
+    assert!(stopped(&workspace, &arguments, "stopped", 2, Signal::INT), "it ended before it could be stopped");
     check(&workspace, &arguments, "stopped", 0);
     for threads in [1, 2, 5] {
         let output = format!("t{threads}");

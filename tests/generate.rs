@@ -7,10 +7,10 @@ mod workspace;
 
 use renma::artifact::{Builtin, Dataset, FolderLock, GameRow, NEVER, PositionRow, TableRow};
 use renma::engine::{Black, Discs, Game, Score, White};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::process::Command;
-use workspace::{Workspace, all_paths, check_same, copy_folder, files, reached};
+use workspace::{Workspace, all_paths, check_same, copy_folder, files, reached, send};
 
 /// Games of a few milliseconds.
 const QUICK: [(&str, &str); 5] = [
@@ -84,7 +84,7 @@ fn an_interrupted_run_says_so_and_goes_on_to_the_same_bytes() {
     let output = workspace.path("stopped");
     let mut child = workspace.start(&format!("generate --config {config} --output stopped --threads 1"));
     assert!(reached(&mut child, || 4 <= files(&output).len()), "it ended before it could be interrupted");
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    send(&child, Signal::INT);
     let outcome = workspace::Outcome::from(child.wait_with_output().unwrap());
     assert_eq!(outcome.code, Some(130), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("error: interrupted"), "{}", outcome.stderr);

@@ -15,12 +15,13 @@ use renma::artifact::{
 use renma::engine::{Depth, Game, Limits, MpcLevel, NodeRequest, Score, Searcher, Squares};
 use renma::pipeline::generate::task::ALGORITHM;
 use renma::random::{Stream, stream};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use workspace::{Outcome, Workspace, check_same, files, reached, signal_group, start_pipeline};
+use workspace::{Outcome, Workspace, check_same, files, reached, send, signal_group, start_pipeline};
 
 /// Ticks of processor time that a command may still use: 10 s of one core. Two seconds are the promise; searches that did not listen
 /// took minutes.
@@ -32,7 +33,7 @@ const TICKS_AT_WORK: u64 = 60;
 const OPENING: &str = "---------------------------OX------XO--------------------------- X;\n";
 
 fn interrupt(child: &Child) {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    send(child, Signal::INT);
 }
 
 /// Ticks of processor time that a process has used.
@@ -266,13 +267,13 @@ fn a_pipeline_that_a_signal_ends_is_recorded_as_interrupted() {
     let record =
         || -> Value { serde_json::from_slice(&std::fs::read(workspace.path("models/run/run.json")).unwrap()).unwrap() };
     // `timeout` ends the script and its stages with SIGTERM; a terminal with SIGINT.
-    for signal in ["-TERM", "-INT"] {
+    for signal in [Signal::TERM, Signal::INT] {
         let mut child = start_pipeline(&workspace, &format!("--config {config}"));
         let lock = workspace.path("datasets/run/selfplay/generation=0001/.lock");
-        assert!(reached(&mut child, || lock.exists()), "{signal}: the pipeline ended before its first stage");
-        assert_eq!(record()["outcome"], "running", "{signal}");
+        assert!(reached(&mut child, || lock.exists()), "{signal:?}: the pipeline ended before its first stage");
+        assert_eq!(record()["outcome"], "running", "{signal:?}");
         signal_group(&mut child, signal);
-        assert_eq!((&record()["code"], &record()["outcome"]), (&130.into(), &"interrupted".into()), "{signal}");
+        assert_eq!((&record()["code"], &record()["outcome"]), (&130.into(), &"interrupted".into()), "{signal:?}");
         std::fs::remove_dir_all(workspace.path("datasets/run")).unwrap();
     }
 }

@@ -11,13 +11,13 @@ use renma::config::load_config;
 use renma::pipeline::train::run::train;
 use renma::pipeline::train::task::TrainTask;
 use renma::pipeline::{Context, Host, Progress, StageError};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use workspace::{Workspace, all_paths, files, pipeline, reached};
+use workspace::{Workspace, all_paths, files, pipeline, reached, send};
 
 /// 15 games in the WTHOR format.
 const WTHOR: &[u8] = include_bytes!("data/games.wtb");
@@ -119,7 +119,7 @@ fn a_killed_import_or_merge_leaves_nothing_after_the_next_one() {
             entries.map(|entry| entry.path()).any(|path| path.is_dir() && path.to_str().unwrap().contains("/.tmp-"))
         };
         assert!(reached(&mut child, has_folder), "{slow}: it ended too soon");
-        assert!(Command::new("kill").args(["-STOP", &child.id().to_string()]).status().unwrap().success());
+        send(&child, Signal::STOP);
         let left = temporaries(&workspace.path("out"));
         // A process that is stopped is not dead: others leave its temporary folder alone.
         workspace.write("one.txt", "f5d6c3\n");

@@ -8,12 +8,13 @@ use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_a
 use renma::artifact::{Builtin, LoadedModel, Model};
 use renma::engine::{Depth, Limits};
 use renma::play::nboard::serve;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Cursor, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use workspace::{Outcome, Workspace};
+use workspace::{Outcome, Workspace, send};
 
 /// A quick player without a file.
 const PLAYER: &str = "nboard --model builtin:square-weights --depth 3 --exact-empties 8";
@@ -265,7 +266,7 @@ fn a_signal_ends_it_at_work_and_at_rest() {
         let mut talk = Talk::start(ENDLESS);
         talk.say(command);
         talk.hear(if command == "go" { "status " } else { "pong " });
-        assert!(Command::new("kill").args(["-INT", &talk.child.id().to_string()]).status().unwrap().success());
+        send(&talk.child, Signal::INT);
         assert_eq!(talk.child.wait().unwrap().code(), Some(130), "{command}");
     }
 }

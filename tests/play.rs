@@ -12,11 +12,12 @@ use renma::engine::Depth;
 use renma::play::levels::{LEVELS, Level};
 use renma::play::lines::Lines;
 use renma::play::terminal::play;
+use rustix::process::Signal;
 use std::io::{Cursor, Read, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
-use workspace::Workspace;
+use workspace::{Workspace, send};
 
 static MODEL: LazyLock<Model> = LazyLock::new(|| LoadedModel::builtin(Builtin::SquareWeights).model);
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -311,7 +312,7 @@ fn an_interrupt_ends_it_at_work_and_at_rest() {
             assert_ne!(count, 0, "it ended");
             seen.extend(&bytes[..count]);
         }
-        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        send(&child, Signal::INT);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{typed:?}");
         drop(input);
     }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use renma::artifact::publish::publish_bytes;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -153,19 +154,23 @@ pub(crate) fn start_group(mut command: Command) -> Child {
 
 /// Kills a child with everything that it started.
 pub(crate) fn kill_group(child: &mut Child) {
-    signal_group(child, "-KILL");
+    signal_group(child, Signal::KILL);
 }
 
 /// Sends a signal to a child and everything that it started, and waits until the child has ended.
-pub(crate) fn signal_group(child: &mut Child, signal: &str) {
+pub(crate) fn signal_group(child: &mut Child, signal: Signal) {
     send_to_group(child, signal);
     child.wait().unwrap();
 }
 
 /// Sends a signal to a child and everything that it started.
-pub(crate) fn send_to_group(child: &Child, signal: &str) {
-    let group = format!("-{}", child.id());
-    assert!(Command::new("kill").args([signal, "--", &group]).status().unwrap().success());
+pub(crate) fn send_to_group(child: &Child, signal: Signal) {
+    kill_process_group(Pid::from_child(child), signal).unwrap();
+}
+
+/// Sends a signal to a child. A bare Debian has no program `kill`.
+pub(crate) fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
 }
 
 /// The loop, to be started with these options, and others for every call of the program.
