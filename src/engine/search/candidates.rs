@@ -152,6 +152,7 @@ pub(super) const fn potential_moves(position: Position) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::board::kernel::Portable;
 
     #[test]
     fn fewer_replies_come_first_unless_the_square_counts_more() {
@@ -162,5 +163,44 @@ mod tests {
         // d1 has two replies, or one in a corner, which counts as two.
         assert!(at("d1", 0b10) > at("d1", 0b110) && at("d1", 0b1) == at("d1", 0b110));
         assert!(at("a1", 0b1110) > at("d1", 0) && at("d1", 0b10) > at("b2", 0));
+    }
+
+    /// The positions of a game in which every move is the last legal one.
+    fn positions() -> Vec<Position> {
+        let next = |position: &Position| {
+            let played = position.children().last().map_or_else(|| position.pass(), |(_, next)| next);
+            (!position.is_over()).then_some(played)
+        };
+        std::iter::successors(Some(Position::START), next).collect()
+    }
+
+    #[test]
+    fn a_known_move_is_put_first_if_it_is_legal() {
+        for position in positions() {
+            let moves = position.legal_moves();
+            for square in Square::all() {
+                let is_legal = moves & square.bit() != 0;
+                let mut candidates = unordered_candidates::<Portable>(position, moves);
+                assert_eq!(put_first(&mut candidates, Some(square)), usize::from(is_legal));
+                assert!(!is_legal || pick(&mut candidates, 0).square == square, "{position:?} {square}");
+            }
+            assert_eq!(put_first(&mut unordered_candidates::<Portable>(position, moves), None), 0);
+        }
+    }
+
+    #[test]
+    fn moves_may_arise_beside_discs_that_can_be_enclosed_from_there() {
+        let column = |square: Square| square.number() % 8;
+        for position in positions() {
+            let enclosed = |square: Square, disc: Square| {
+                let rows_apart = (square.number() / 8).abs_diff(disc.number() / 8);
+                let columns_apart = column(square).abs_diff(column(disc));
+                // A disc in the first or the last column can only be enclosed along it.
+                rows_apart.max(columns_apart) == 1 && (columns_apart == 0 || (1..7).contains(&column(disc)))
+            };
+            let may_arise = |square: &Square| Squares(position.opponent()).any(|disc| enclosed(*square, disc));
+            let expected: u64 = Squares(position.empty()).filter(may_arise).map(Square::bit).sum();
+            assert_eq!(potential_moves(position), expected, "{position:?}");
+        }
     }
 }
