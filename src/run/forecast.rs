@@ -165,7 +165,7 @@ fn size(config: &LoadedConfig, datasets: &Path, next: u32) -> Result<(u64, u64),
     Ok((bytes, BASE_BYTES + learned + weights * LEARNED_BYTES))
 }
 
-/// The bytes of these games, if others took so many.
+/// The bytes of games, from those that another number of them took.
 fn bytes_of(games: u64, others: u64, bytes: u64) -> u64 {
     (bytes as f64 / others as f64 * games as f64) as u64
 }
