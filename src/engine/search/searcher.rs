@@ -310,7 +310,12 @@ mod tests {
                     expected,
                     "{position:?}"
                 );
-                assert_eq!(searcher.search(position, Limits::full_width(depth)).score, expected, "{position:?}");
+                let result = searcher.search(position, Limits::full_width(depth));
+                assert_eq!(
+                    (result.score, result.depth),
+                    (expected, depth.min(Depth(position.empties()))),
+                    "{position:?}"
+                );
             }
             turn += 1;
             let count = position.children().count();
@@ -386,6 +391,41 @@ mod tests {
             }
             let wld = searcher.search(position, Limits { wld_empties: 60, ..Limits::full_width(Depth(2)) });
             assert_eq!(wld.score.0.signum(), expected.0.signum(), "{position:?} {wld:?}");
+        }
+    }
+
+    #[test]
+    fn a_proof_of_who_wins_gives_the_depth_search_its_sign() {
+        let (evaluation, mpc) = (builtin::square_weights(), MpcTable::empty());
+        let mut searcher = Searcher::new(&evaluation, &mpc, 14);
+        let limits = Limits::full_width(Depth(2));
+        let win = Score(2_000);
+        let mut signs = [0; 3];
+        for position in positions(3..=12).into_iter().filter(|position| position.legal_moves() != 0) {
+            searcher.clear();
+            let by_depth = searcher.search(position, limits);
+            let exact = searcher.solve(position).score;
+            searcher.clear();
+            let found = searcher.search(position, Limits { wld_empties: 60, ..limits });
+            assert!(found.complete && !found.stopped && by_depth.nodes < found.nodes, "{found:?} {by_depth:?}");
+            let (score, depth) = match exact.0.signum() {
+                0 => (Score(0), Depth(position.empties())),
+                1 => (by_depth.score.max(win), by_depth.depth),
+                _ => (by_depth.score.min(-win), by_depth.depth),
+            };
+            assert_eq!((found.score, found.depth, found.exact), (score, depth, exact == Score(0)), "{position:?}");
+            signs[(exact.0.signum() + 1) as usize] += 1;
+        }
+        assert!(signs.iter().all(|count| 0 < *count), "{signs:?}");
+        // The first depth is always finished; the proof is what the flag ends.
+        let raised = AtomicBool::new(true);
+        let mut stopped = Searcher::new(&evaluation, &mpc, 14).stopped_by(&raised);
+        for position in positions(28..=32).into_iter().filter(|position| position.legal_moves() != 0) {
+            let shallow = Limits::full_width(Depth(1));
+            let (by_depth, found) =
+                (searcher.search(position, shallow), stopped.search(position, Limits { wld_empties: 60, ..shallow }));
+            assert!(!found.complete && found.stopped && by_depth.nodes < found.nodes, "{found:?}");
+            assert_eq!((found.score, found.best_move, found.exact), (by_depth.score, by_depth.best_move, false));
         }
     }
 
