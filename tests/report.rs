@@ -226,9 +226,19 @@ fn marks_stand_where_their_numbers_are_on_the_axes() {
             check_place(drawing, *place, pair_of_tip(title, tip), &format!("{title}: {tip}"));
         }
     }
+}
+
+#[test]
+fn the_ladder_shows_each_player_at_its_generation_and_the_line_of_champions() {
+    let workspace = run("smoke");
+    // As if the first candidate had been promoted and the second had played it.
+    workspace.done("promote models/smoke/v0002");
+    let verdict = |generation| workspace.path(&format!("datasets/smoke/gate/generation=000{generation}/verdict.json"));
+    let first: Value = read_sealed(&verdict(1)).unwrap();
+    edit(&verdict(2), |second| second["baseline"] = first["candidate"].clone());
     let status: Value = serde_json::from_str(&workspace.done("status --config configs/smoke.toml --json")).unwrap();
     let ladder = status["ladder"].as_array().unwrap();
-    let wide_and_narrow = drawings(&page, "Ladder");
+    let wide_and_narrow = drawings(&page(&workspace, "smoke"), "Ladder");
     assert_eq!((wide_and_narrow.len(), ladder.len()), (2, 3));
     for drawing in &wide_and_narrow {
         for player in ladder {
@@ -247,10 +257,16 @@ fn marks_stand_where_their_numbers_are_on_the_axes() {
                 assert!(place[1] + 17.0 <= ticks - 8.0 && 26.0 + 8.0 <= place[1], "{id}: {place:?}");
             }
         }
+        let (_, _, champions) = drawing.paths.iter().find(|(class, ..)| class == "line accent").unwrap();
+        let is_champion = |tip: &String| !tip.starts_with("v0004: ");
+        let expected = drawing.dots.iter().filter(|(_, tip)| is_champion(tip)).map(|(place, _)| *place);
+        let apart = |(from, to): (&[f64; 2], [f64; 2])| (from[0] - to[0]).abs().max((from[1] - to[1]).abs());
+        assert_eq!(champions.len(), 2);
+        assert!(champions.iter().zip(expected).map(apart).all(|distance| distance <= 0.2), "{champions:?}");
     }
     // Two players make a ladder.
     fs::remove_dir_all(workspace.path("datasets/smoke/gate/generation=0002")).unwrap();
-    assert_eq!(drawings(&self::page(&workspace, "smoke"), "Ladder")[0].dots.len(), 2);
+    assert_eq!(drawings(&page(&workspace, "smoke"), "Ladder")[0].dots.len(), 2);
 }
 
 #[test]
@@ -284,6 +300,8 @@ fn the_line_of_a_fit_predicts_the_deep_score() {
     for (class, name, margin) in margins {
         let points = line(class, name);
         assert!(16 <= points.len(), "{name}");
+        let steps: Vec<f64> = points.windows(2).map(|pair| pair[1][0] - pair[0][0]).collect();
+        assert!(steps.iter().all(|step| 0.0 < *step && (step - steps[0]).abs() <= 0.2), "{name}: {steps:?}");
         for &point in points {
             let [shallow, deep] = drawing.values(point);
             let deviation = real(&fit["sigma"]) / 1000.0 + 0.125 * shallow.abs();
@@ -305,6 +323,20 @@ fn the_line_of_a_fit_predicts_the_deep_score() {
 #[test]
 fn the_tables_and_bars_of_the_page_are_those_of_the_run() {
     let workspace = run("smoke");
+    // As if the run had taken 30 CPU-seconds and had promoted a candidate, which takes no share of its time.
+    let log = workspace.path("models/smoke/run.log");
+    let events = fs::read_to_string(&log).unwrap();
+    let mut events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let taken: f64 = events.iter().map(|event| real(&event["cpu_seconds"])).sum();
+    for event in &mut events {
+        for name in ["seconds", "cpu_seconds"] {
+            event[name] = json!(30.0 / taken * real(&event[name]));
+        }
+    }
+    let mut promotion = events[0].clone();
+    (promotion["stage"], promotion["cpu_seconds"]) = (json!("promote"), json!(0.01));
+    let lines: String = events.iter().chain([&promotion]).map(|event| format!("{event}\n")).collect();
+    fs::write(&log, lines).unwrap();
     let page = page(&workspace, "smoke");
     let status: Value = serde_json::from_str(&workspace.done("status --config configs/smoke.toml --json")).unwrap();
     let generations = status["generations"].as_array().unwrap();
@@ -346,6 +378,7 @@ fn the_tables_and_bars_of_the_page_are_those_of_the_run() {
         let bars = &bars[..bars.len() - 2];
         let shown: Vec<(&String, &Value)> =
             stages.iter().filter(|(_, stage)| 0.002 * cpu(&status["efficiency"]) < cpu(stage)).collect();
+        assert!(shown.len() < stages.len(), "a promotion took 0.2 % of the time");
         assert_eq!([bars.len(), widths.len()], [2 * shown.len(), shown.len()], "{title}");
         for ((bar, width), (name, stage)) in bars.chunks(2).zip(widths).zip(shown) {
             let value = real(&stage[key]);
@@ -358,6 +391,7 @@ fn the_tables_and_bars_of_the_page_are_those_of_the_run() {
     let files: Vec<&str> = between(&page, "<b>from</b> <code>", "</code>").collect();
     assert!(10 <= files.len(), "{files:?}");
     for file in files {
+        assert!(file.contains('/'), "`{file}` is in no folder");
         let listed =
             Command::new("sh").args(["-c", &format!("ls {file}")]).current_dir(workspace.root()).output().unwrap();
         assert!(listed.status.success(), "{file} is not there");

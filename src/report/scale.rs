@@ -52,6 +52,11 @@ pub(super) fn around(values: impl Iterator<Item = f64>) -> [f64; 2] {
     drawable([(low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step])
 }
 
+/// A range with room for the labels below its lowest value and above its highest.
+pub(super) fn with_room([low, high]: [f64; 2]) -> [f64; 2] {
+    [low - 0.12 * (high - low), high + 0.08 * (high - low)]
+}
+
 /// A range, or that from 0 to 1 if it is empty or too wide to divide.
 fn drawable([low, high]: [f64; 2]) -> [f64; 2] {
     if low < high && (high - low).is_finite() { [low, high] } else { [0.0, 1.0] }
@@ -116,6 +121,8 @@ mod tests {
             );
         }
         assert_eq!(around([1.0, 9.0].into_iter()), [0.0, 10.0]);
+        let [low, high] = with_room([-50.0, 150.0]);
+        assert!((low + 74.0).abs() < 1e-9 && (high - 166.0).abs() < 1e-9, "{low} to {high}");
     }
 
     #[test]

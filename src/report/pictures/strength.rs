@@ -4,7 +4,7 @@ use crate::pipeline::stage::Stage;
 use crate::report::chart::{Axis, Mark, Tone};
 use crate::report::facts::{GatePath, Rung};
 use crate::report::figure::{Figure, Sheet};
-use crate::report::scale::{around, signed};
+use crate::report::scale::{around, signed, with_room};
 
 /// Up to this number of points, each has its label.
 const LABELS_MAX: usize = 10;
@@ -27,9 +27,7 @@ fn ladder(sheet: &mut Sheet<'_>) {
     let facts = sheet.facts;
     let rungs = &facts.ladder;
     let ends = rungs.iter().flat_map(|rung| [rung.standing.rating.elo_low, rung.standing.rating.elo_high]);
-    let [low, high] = around(ends);
-    // With room for labels below the lowest value and above the highest.
-    let range = [low - 0.12 * (high - low), high + 0.08 * (high - low)];
+    let range = with_room(around(ends));
     let steps = rungs.iter().filter(|rung| rung.promoted || rung.generation == 0).map(place).collect();
     let mut marks = vec![Mark::line(Tone::Accent, steps, "")];
     let champion = facts.champion_rung();
