@@ -87,17 +87,26 @@ mod tests {
     #[test]
     fn passes_and_ends_of_games_are_counted_at_every_depth() {
         let never = AtomicBool::new(false);
-        let (mut position, mut passes) = (Position::START, 0);
-        while !position.is_over() {
-            passes += u8::from(position.legal_moves() == 0);
-            if position.empties() <= 7 {
-                for depth in 0..12 {
-                    let found = perft(KernelChoice::detect(), position, depth, &never);
-                    assert_eq!(found, Some(plain(position, depth)), "{position:?} to {depth}");
+        let mut early_passes = 0;
+        // Games by the seeds 0 to 199.
+        for seed in 0..200 {
+            let mut position = Position::START;
+            while !position.is_over() {
+                // A pass before more plies than are counted without a look at `stop`.
+                let is_early = position.legal_moves() == 0 && (8..=10).contains(&position.empties());
+                early_passes += u8::from(is_early);
+                if is_early || position.empties() <= 5 {
+                    for depth in 0..12 {
+                        let found = perft(KernelChoice::detect(), position, depth, &never);
+                        assert_eq!(found, Some(plain(position, depth)), "{position:?} to {depth}");
+                    }
                 }
+                let children: Vec<Position> = position.children().map(|(_, next)| next).collect();
+                let number = (position.player() ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+                position =
+                    if children.is_empty() { position.pass() } else { children[number as usize % children.len()] };
             }
-            position = position.children().last().map_or_else(|| position.pass(), |(_, next)| next);
         }
-        assert!(0 < passes, "a game without a pass");
+        assert!(0 < early_passes, "no game with such a pass");
     }
 }
