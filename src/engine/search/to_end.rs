@@ -40,10 +40,8 @@ impl Run<'_> {
             guess = selective.map_or(guess, |selective| selective.value);
         }
         self.set_level(MpcLevel::FullWidth);
-        match with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), guess)) {
-            Some(solved) => self.result(position, solved),
-            None => SearchResult { exact: false, ..self.result(position, preview) },
-        }
+        let found = with_kernel!(self.kernel, solve(self, position, OpenWindow::full(), guess));
+        self.result(position, found.unwrap_or(preview))
     }
 
     /// Final scores with selective cuts, which make them uncertain.
