@@ -123,6 +123,9 @@ impl Lesson {
 #[derive(Default)]
 struct Watch {
     rows_max: Option<u64>,
+    /// A file that is looked for when the flag is raised.
+    file: PathBuf,
+    was_there: AtomicBool,
     learning: AtomicBool,
     learned: AtomicU64,
     announced: AtomicU64,
@@ -143,7 +146,10 @@ impl Progress for Watch {
     fn advance(&self, items: u64) {
         if self.learning.load(Ordering::Relaxed) {
             let learned = self.learned.fetch_add(items, Ordering::Relaxed) + items;
-            self.stop.fetch_or(self.rows_max.is_some_and(|max| max <= learned), Ordering::Relaxed);
+            if self.rows_max.is_some_and(|max| max <= learned) && !self.stop.load(Ordering::Relaxed) {
+                self.was_there.store(self.file.exists(), Ordering::Relaxed);
+                self.stop.store(true, Ordering::Relaxed);
+            }
         }
     }
 
@@ -243,6 +249,40 @@ fn vectors_that_are_stopped_resume_after_their_last_epoch() {
         assert!(lesson.train(&registry) < rows, "{registry}: what was learned is kept");
         check_same(&lesson.workspace.path("whole"), &lesson.workspace.path(&registry), &registry);
     }
+}
+
+#[test]
+fn weights_with_a_fraction_are_kept_when_stopped_and_continued_from_a_parent() {
+    let mut lesson = Lesson::new(&[("train.fraction_bits", "8")]);
+    let rows = lesson.train("whole");
+    let watch = Watch { rows_max: Some(rows / 2), ..Watch::default() };
+    let stopped = lesson.with("stopped", 1 << 30, |task| train(task, watch.context(2)));
+    assert!(matches!(stopped, Err(StageError::Interrupted)));
+    assert!(lesson.train("stopped") < rows, "what was learned is kept");
+    check_same(&lesson.workspace.path("whole"), &lesson.workspace.path("stopped"), "a fraction of 8 bits");
+
+    // Without wide parts each phase begins with the weights of the parent.
+    let changes = [("train.fraction_bits", "8"), ("train.ratio", "0.0"), ("train.wide_overlap", "0")];
+    let config = lesson.workspace.config("still", "smoke", &[&KEYS[..], &changes].concat());
+    lesson.config = load_config(&lesson.workspace.path(&config)).unwrap();
+    lesson.train("still");
+    let still = load_model(lesson.workspace.path("still/v0001").to_str().unwrap(), Path::new("")).unwrap();
+    let [parent, still] = [&lesson.parent, &still].map(|model| model.model.evaluation.weights());
+    assert!(parent == still && parent.iter().any(|weight| *weight != 0), "a step of zero keeps them");
+}
+
+#[test]
+fn a_long_part_is_saved_before_it_ends() {
+    let features = FEATURES.replace("[60, 56, 52, 48, 44, 40, 35, 30, 25, 20, 15, 10, 5]", "[60]");
+    let mut lesson = Lesson::with_features(&features, &[]);
+    let changes = [("train.epochs", "100000"), ("train.overlap", "0"), ("train.wide_overlap", "0")];
+    let config = lesson.workspace.config("long", "smoke", &[&KEYS[..], &changes].concat());
+    lesson.config = load_config(&lesson.workspace.path(&config)).unwrap();
+    let file = lesson.part("registry", 0).with_extension("begun");
+    let watch = Watch { rows_max: Some(4_100_000), file, ..Watch::default() };
+    let stopped = lesson.with("registry", 1 << 30, |task| train(task, watch.context(2)));
+    assert!(matches!(stopped, Err(StageError::Interrupted)));
+    assert!(watch.was_there.into_inner(), "a kill would have lost four million rows");
 }
 
 #[test]

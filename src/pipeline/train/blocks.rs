@@ -15,12 +15,7 @@ pub trait BlockRow: AsRef<Position> + Copy + Send + Sync {
     /// Bytes in a scratch file.
     const SIZE: usize;
 
-    /// Its place among the rows of its block, in the order in which they came; 0 if nobody asks for that order.
-    fn place(&self) -> u16 {
-        0
-    }
-
-    /// Sets its place.
+    /// Keeps its place among the rows of its block, in the order in which they came, if anybody asks for that order.
     fn set_place(&mut self, _place: u16) {}
 
     /// Appends its bytes.
@@ -167,4 +162,31 @@ impl<R: BlockRow> Blocks<R> {
 /// Boards with more empty squares than the start count as the start.
 fn clamped_empties(row: &impl BlockRow) -> u8 {
     row.as_ref().empties().min(EMPTIES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Score;
+    use crate::pipeline::train::rows::TrainingRow;
+
+    #[test]
+    fn rows_beyond_the_memory_lie_in_a_file_and_are_the_same() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        let rows: Vec<TrainingRow> =
+            (0..2 * BLOCK_ROWS as i32 + 7).map(|target| TrainingRow::new(Position::START, Score(target))).collect();
+        let block = BLOCK_ROWS as u64 * 24;
+        for (memory, blocks_in_memory) in [(0, 0), (block - 1, 0), (block, 1), (2 * block, 2), (2 * block + 7 * 24, 3)]
+        {
+            let mut blocks = Blocks::new(folder.path().to_owned(), memory);
+            for (count, rows) in (1..).zip(rows.chunks(BLOCK_ROWS)) {
+                blocks.extend(rows).and_then(|()| blocks.finish()).expect("the disk has room");
+                assert_eq!(blocks.scratch.is_none(), count <= blocks_in_memory, "{count} blocks in {memory} bytes");
+            }
+            assert_eq!(blocks.block_count(), 3);
+            let mut found = Vec::new();
+            (0..3).for_each(|block| blocks.read(block, &(0..=EMPTIES_MAX), &mut found).expect("they were written"));
+            assert!(found.iter().map(|row| row.target).eq(rows.iter().map(|row| row.target)), "{memory}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The order in which a part learns its rows.
 
-use super::blocks::{BlockRow, Blocks};
+use super::blocks::Blocks;
 use super::rows::TrainingRow;
 use crate::pipeline::StageError;
 use crate::random::{RandomStream, Stream, stream};
@@ -81,7 +81,7 @@ impl<'a> Order<'a> {
             return random.stream(group + 1).shuffle(rows, check);
         }
         // They are those of one block.
-        rows.sort_by_key(BlockRow::place);
+        rows.sort_by_key(|row| row.place);
         Ok(())
     }
 }

@@ -26,7 +26,8 @@ pub struct TrainingRow {
     pub target: Score,
     /// How much it counts, in parts of [`TrainingRow::WEIGHT_ONE`].
     pub weight: u16,
-    place: u16,
+    /// Its place among the rows of its block, in the order in which they came.
+    pub(super) place: u16,
 }
 
 const _: () = assert!(size_of::<TrainingRow>() == 24);
@@ -280,10 +281,6 @@ fn field<const SIZE: usize>(bytes: &[u8], begin: usize) -> [u8; SIZE] {
 
 impl BlockRow for TrainingRow {
     const SIZE: usize = 24;
-
-    fn place(&self) -> u16 {
-        self.place
-    }
 
     fn set_place(&mut self, place: u16) {
         self.place = place;
