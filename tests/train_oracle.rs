@@ -14,7 +14,7 @@ use renma::config::load_config;
 use renma::engine::{Evaluation, Opponent, Player, Position, Score, VectorShape};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
-use renma::pipeline::train::task::{TrainConfig, TrainTask, VECTOR_DECAY, VectorSchedule};
+use renma::pipeline::train::task::{Error, Errors, TrainConfig, TrainTask, VECTOR_DECAY, VectorSchedule};
 use renma::pipeline::{Context, Host, Progress};
 use renma::random::{Stream, belongs, stream};
 use serde_json::Value;
@@ -387,6 +387,13 @@ fn the_figures_of_a_training_are_those_of_its_rows() {
             found[1] += range["rows"].as_u64().unwrap();
         }
         assert_eq!(found, [pairs.len() as u64; 2], "{name}: every row is in a range");
+        let errors: Errors = serde_json::from_value(errors.clone()).unwrap();
+        for ranges in [&errors.by_empties, &errors.by_score] {
+            let joined = Error::joined(ranges.iter().map(|range| &range.error)).unwrap();
+            let figures = |error: Error| [error.rows as f64, error.mae, error.rmse, error.bias];
+            let pairs = figures(joined).into_iter().zip(figures(errors.all));
+            assert!(pairs.into_iter().all(|(joined, all)| (joined - all).abs() < 1e-8), "{name}: {joined:?}");
+        }
     }
 
     let of_pair = |[place, twin]: [usize; 2]| place.min(twin);
