@@ -350,6 +350,12 @@ fn the_figures_of_a_training_are_those_of_its_rows() {
     let loss = metrics["epochs"][0]["mae"].as_f64().unwrap();
     assert!((loss - error as f64 / 1000.0 / learned.len() as f64).abs() < 1e-8, "loss {loss}");
 
+    let bench = workspace.done(&format!("bench train --config {config} --dataset {dataset} --json"));
+    let bench: Value = serde_json::from_str(&bench).unwrap();
+    for (name, expected) in [("updates", learned.len()), ("stage_rows", learned.len() + held_out.len())] {
+        assert_eq!(bench[name], expected, "bench train: {name}");
+    }
+
     let instances = instances();
     let places: Vec<Vec<[usize; 2]>> = held_out.iter().map(|row| places(&instances, lesson(row))).collect();
     let zero = vec![0; WEIGHT_COUNT];
