@@ -6,7 +6,7 @@
 mod workspace;
 
 use renma::artifact::dataset::folder::{file_entry, part_path};
-use renma::artifact::{DatasetKind, LoadedModel, MPC_SAMPLES, Manifest, MpcSampleRow, NEVER, TableRow};
+use renma::artifact::{DatasetKind, LoadedModel, MPC_SAMPLES, Manifest, Model, MpcSampleRow, NEVER, TableRow};
 use renma::engine::{Depth, LEVELS, MpcLevel, MpcTable, Score, Searcher};
 use renma::pipeline::fit_mpc::run::fit_samples;
 use renma::pipeline::fit_mpc::sample::Sample;
@@ -165,7 +165,8 @@ fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
         fit(&workspace, &[("fit_mpc.method", "\"source\""), ("fit_mpc.t", "1.4"), ("fit_mpc.games", "30")], "");
     let fitted = LoadedModel::read(&workspace.path("registry").join(&version)).unwrap();
     workspace.done(&format!("model export --model registry/{version} --format mpc-dat --t 1.4 --output mpc.dat"));
-    let back = workspace.done("model import mpc.dat --format mpc-dat --model v0001 --t 1.4 --models registry");
+    let import = "model import mpc.dat --format mpc-dat --model builtin:square-weights --t 1.4 --models registry";
+    let back = workspace.done(import);
     let back = LoadedModel::read(&workspace.path("registry").join(back)).unwrap();
     let lines = |model: &LoadedModel| {
         let entries = model.model.mpc.entries().iter();
@@ -176,4 +177,7 @@ fn the_source_s_form_goes_out_and_in_as_mpc_dat() {
         lines(&fitted).iter().map(|line| (line.0, line.1, line.2)).collect::<Vec<_>>(),
         [(3, 1, 1.0), (4, 2, 1.0), (5, 1, 1.0)]
     );
+    // A file of statistics does not say how many samples they are from.
+    let Model { mpc_samples, mpc_weights, .. } = &back.model;
+    assert_eq!((&mpc_samples[..], *mpc_weights), (&[0; 3][..], Some(fitted.model.weights_hash())));
 }
