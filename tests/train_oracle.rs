@@ -402,15 +402,26 @@ fn the_figures_of_a_training_are_those_of_its_rows() {
         }
     }
 
-    let of_pair = |[place, twin]: [usize; 2]| place.min(twin);
-    let visited: BTreeSet<usize> =
-        lessons.iter().flat_map(|&lesson| self::places(&instances, lesson)).map(of_pair).collect();
-    let shown: Vec<usize> = places.iter().flatten().copied().map(of_pair).collect();
-    let seen = shown.iter().filter(|place| visited.contains(place)).count() as f64 / shown.len() as f64;
-    let coverage = &metrics["coverage"];
-    assert!((coverage["seen"].as_f64().unwrap() - seen).abs() < 1e-9 && seen < 1.0, "{coverage}, not {seen}");
-    let [all, unvisited] = ["weights", "unvisited"].map(|name| coverage[name].as_u64().unwrap());
-    assert_eq!(all - unvisited, visited.len() as u64);
+    // With two phases every row has weights of its own phase.
+    let features = std::fs::read_to_string(workspace.path("configs/features/es-cube.toml")).unwrap();
+    workspace.write("configs/features/two.toml", &features.replace("[60]", "[60, 30]"));
+    let two = [("run.features", "\"features/two.toml\""), ("train.validation", "0.3")];
+    let config = workspace.config("two", "seed", &two);
+    workspace.done(&format!("train --config {config} --dataset {dataset} --models two"));
+    let of_two = read_sealed::<Value>(&workspace.path("two/v0001/model.json")).unwrap()["metrics"]["coverage"].take();
+    for (coverage, second_phase) in [(&metrics["coverage"], 0), (&of_two, 30)] {
+        let weights_of = |row: &PositionRow, places: &[[usize; 2]]| -> Vec<(bool, usize)> {
+            places.iter().map(|[place, twin]| (row.empties <= second_phase, *place.min(twin))).collect()
+        };
+        let visited: BTreeSet<(bool, usize)> =
+            learned.iter().flat_map(|row| weights_of(row, &self::places(&instances, lesson(row)))).collect();
+        let shown: Vec<(bool, usize)> =
+            held_out.iter().zip(&places).flat_map(|(row, places)| weights_of(row, places)).collect();
+        let seen = shown.iter().filter(|weight| visited.contains(weight)).count() as f64 / shown.len() as f64;
+        assert!((coverage["seen"].as_f64().unwrap() - seen).abs() < 1e-9 && seen < 1.0, "{coverage}, not {seen}");
+        let [all, unvisited] = ["weights", "unvisited"].map(|name| coverage[name].as_u64().unwrap());
+        assert_eq!(all - unvisited, visited.len() as u64);
+    }
 }
 
 #[test]
