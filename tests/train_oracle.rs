@@ -404,7 +404,7 @@ fn the_figures_of_a_training_are_those_of_its_rows() {
 
     // With two phases every row has weights of its own phase.
     let features = std::fs::read_to_string(workspace.path("configs/features/es-cube.toml")).unwrap();
-    workspace.write("configs/features/two.toml", &features.replace("[60]", "[60, 30]"));
+    workspace.write("configs/features/two.toml", features.replace("[60]", "[60, 30]"));
     let two = [("run.features", "\"features/two.toml\""), ("train.validation", "0.3")];
     let config = workspace.config("two", "seed", &two);
     workspace.done(&format!("train --config {config} --dataset {dataset} --models two"));
