@@ -95,6 +95,12 @@ impl Server {
         assert_eq!(status, 200, "{path} {request}: {body}");
         serde_json::from_str(&body).unwrap()
     }
+
+    /// A complete review: on a busy machine the server's time may suffice for the first moves only, and it is asked again.
+    fn review(&self, request: &Value) -> Value {
+        let mut reviews = (0..20).map(|_| self.ask("/api/review", request));
+        reviews.find(|review| review["complete"] == true).expect("one of twenty reviews is complete")
+    }
 }
 
 #[test]
@@ -278,9 +284,9 @@ fn a_game_is_played_to_its_end_by_the_rules() {
         game.play(chosen.parse().unwrap()).unwrap();
         moves += &chosen;
     }
-    let review = server.ask("/api/review", &json!({"moves": moves, "level": 2}));
+    let review = server.review(&json!({"moves": moves, "level": 2}));
     let reviewed = review["moves"].as_array().unwrap();
-    assert_eq!((reviewed.len(), &review["complete"]), (moves.len() / 2, &json!(true)));
+    assert_eq!(reviewed.len(), moves.len() / 2);
     // It is the review of every other command, whatever the level.
     let (model, stop) = (LoadedModel::builtin(Builtin::SquareWeights).model, AtomicBool::new(false));
     let mut session = Session::new(&model, REVIEW_LIMITS, &stop);
@@ -372,9 +378,9 @@ fn a_review_has_the_values_of_eval() {
             "turning_point": played["turning_point"],
         })
     });
-    let review = Server::start().ask("/api/review", &json!({"moves": moves, "level": 3}));
+    let review = Server::start().review(&json!({"moves": moves, "level": 3}));
     assert_eq!(review["moves"], expected.collect::<Value>());
-    assert_eq!((review["moves"].as_array().unwrap().len(), &review["complete"]), (game.moves().count(), &json!(true)));
+    assert_eq!(review["moves"].as_array().unwrap().len(), game.moves().count());
 }
 
 #[test]

@@ -117,8 +117,8 @@ impl CheckedRequest {
         next
     }
 
-    /// Compares every move with the best one, as deep as every review and whatever the level, until it is stopped. Values are those before the move, in discs for black; the index
-    /// counts the moves before it, passes left out.
+    /// Compares every move with the best one, as deep as every review and whatever the level, until it is stopped. Values are
+    /// those before the move, in discs for black; the index counts the moves before it, passes left out.
     pub fn review(&self, model: &Model, stop: &AtomicBool) -> Value {
         let mut session = self.session(REVIEW_LIMITS, model, stop);
         let (mut moves, mut complete) = (Vec::new(), true);
