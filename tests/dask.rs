@@ -298,6 +298,21 @@ fn a_hung_bridge_is_given_up() {
 
 #[test]
 #[ignore = "slow"]
+fn a_bridge_that_is_killed_ends_the_drive_at_once() {
+    let workspace = planned();
+    python(&workspace);
+    let driver = begun(&workspace);
+    kill_process(bridge_of(&driver), Signal::KILL).unwrap();
+    let outcome: Outcome = driver.wait_with_output().unwrap().into();
+    assert_eq!(outcome.code, Some(75), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the connection to Dask ended"), "{}", outcome.stderr);
+    let outcome: Outcome = drive(&workspace, &[]).output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    check_finished(&workspace);
+}
+
+#[test]
+#[ignore = "slow"]
 fn a_damaged_environment_is_made_again() {
     let workspace = planned();
     // Other tests use the common one at the same time.
