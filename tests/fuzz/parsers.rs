@@ -35,7 +35,8 @@ static MODEL: LazyLock<LoadedModel> =
 
 /// A version of few weights.
 static TINY: LazyLock<Archive> = LazyLock::new(|| {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus/archive/tiny.renma");
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let path = written(folder.path(), "tiny.renma", include_bytes!("corpus/archive/tiny.renma"));
     Archive::read(&path).expect("it is sound")
 });
 
