@@ -8,17 +8,14 @@ mod es_cube;
 mod workspace;
 
 use es_cube::{PARITY, PATTERNS, PlainInstance, WEIGHT_COUNT, configuration, instances};
-use renma::artifact::seal::read_sealed;
 use renma::artifact::{Dataset, NEVER, PositionRow, Registry};
 use renma::config::load_config;
 use renma::engine::{Evaluation, Opponent, Player, Position, Score, VectorShape};
 use renma::pipeline::train::rows::{TrainingRow, TrainingSet};
 use renma::pipeline::train::run::fit;
-use renma::pipeline::train::task::{Error, Errors, TrainConfig, TrainTask, VECTOR_DECAY, VectorSchedule};
+use renma::pipeline::train::task::{TrainConfig, TrainTask, VECTOR_DECAY, VectorSchedule};
 use renma::pipeline::{Context, Host, Progress};
-use renma::random::{Stream, belongs, stream};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use renma::random::{Stream, stream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -53,61 +50,22 @@ fn places(instances: &[PlainInstance], lesson: Lesson) -> Vec<[usize; 2]> {
     instances.iter().map(|instance| twins(instance, lesson)).chain([[parity, parity]]).collect()
 }
 
-fn plain_value(places: &[[usize; 2]], weights: &[i32]) -> i32 {
-    places.iter().map(|[place, _]| weights[*place]).sum()
-}
-
-/// What a plain training counts.
-#[derive(Default)]
-struct Counts {
-    /// How often a weight reached the bound.
-    clipped: u64,
-    /// The sum of the errors, each before its update.
-    error: u64,
-}
-
-/// Teaches weights every lesson in turn.
-fn plain_training(lessons: &[Lesson], ratio: f64, clip: i32, weights: &mut [i32]) -> Counts {
+/// Teaches weights every lesson in turn; how often a weight reached the bound.
+fn plain_training(lessons: &[Lesson], ratio: f64, clip: i32, weights: &mut [i32]) -> u64 {
     let instances = instances();
-    let mut counts = Counts::default();
+    let mut clipped = 0;
     for &lesson in lessons {
         let places = places(&instances, lesson);
-        let value = plain_value(&places, weights);
-        counts.error += u64::from(value.abs_diff(lesson.target));
+        let value: i32 = places.iter().map(|[place, _]| weights[*place]).sum();
         let diff = (f64::from(lesson.target - value) * ratio).trunc() as i32;
         for [place, twin] in places {
             let moved = weights[place] + diff;
-            counts.clipped += u64::from(moved.abs() > clip);
+            clipped += u64::from(moved.abs() > clip);
             weights[place] = moved.min(clip).max(-clip);
             weights[twin] = weights[place];
         }
     }
-    counts
-}
-
-/// Teaches weights batches of lessons; how many updates of a batch were more than a weight takes in full.
-fn plain_batches(lessons: &[Lesson], ratio: f64, clip: i32, batch: usize, weights: &mut [i32]) -> u64 {
-    let instances = instances();
-    let trust = ((1.0 / (ratio * (instances.len() + 1) as f64)) as i64).max(1);
-    let mut shortened = 0;
-    for lessons in lessons.chunks(batch) {
-        let mut sums: BTreeMap<[usize; 2], (i64, i64)> = BTreeMap::new();
-        for &lesson in lessons {
-            let places = places(&instances, lesson);
-            let diff = (f64::from(lesson.target - plain_value(&places, weights)) * ratio).trunc() as i64;
-            for [place, twin] in places {
-                let (sum, count) = sums.entry([place.min(twin), place.max(twin)]).or_default();
-                (*sum, *count) = (*sum + diff, *count + 1);
-            }
-        }
-        for ([place, twin], (sum, count)) in sums {
-            let step = if trust < count { sum * trust / count } else { sum };
-            shortened += u64::from(trust < count);
-            weights[place] = (weights[place] + step as i32).clamp(-clip, clip);
-            weights[twin] = weights[place];
-        }
-    }
-    shortened
+    clipped
 }
 
 /// Components of every vector, each in 65,536ths of its unit.
@@ -234,6 +192,9 @@ fn the_trainer_gives_the_weights_of_a_plain_delta_rule_byte_for_byte() {
     assert_eq!(bytes, expected.iter().flat_map(|weight| weight.to_le_bytes()).collect::<Vec<u8>>());
     let moved = expected.iter().filter(|&&weight| weight != 0).count();
     assert!(5_000 < moved, "only {moved} weights moved");
+    let bench = workspace.done(&format!("bench train --config {config} --dataset {dataset} --json"));
+    let bench: serde_json::Value = serde_json::from_str(&bench).unwrap();
+    assert_eq!([&bench["updates"], &bench["stage_rows"]], [lessons.len(); 2], "{bench}");
 }
 
 struct Nobody;
@@ -289,157 +250,13 @@ fn weights_stop_at_the_bound_where_those_of_the_plain_rule_do() {
     let lessons: Vec<Lesson> = rows(&workspace.path(dataset(&workspace))).iter().map(lesson).collect();
     for (ratio, clip) in [(0.003, 20_000), (0.05, 20_000), (0.5, 20_000), (0.01, 300), (1.0, 32_767)] {
         let mut expected = vec![0; WEIGHT_COUNT];
-        let Counts { clipped, .. } = plain_training(&lessons, ratio, clip, &mut expected);
+        let clipped = plain_training(&lessons, ratio, clip, &mut expected);
         let trained = library_training(&workspace, &lessons, 0, |train| (train.ratio, train.clip) = (ratio, clip));
         check(&weights_of(&trained), &expected, &format!("ratio {ratio}, clip {clip}"));
         if ratio != 0.003 && ratio != 0.05 {
             assert!(100 < clipped, "ratio {ratio}, clip {clip}: the bound was reached {clipped} times");
             assert!(expected.contains(&clip) && expected.contains(&-clip), "ratio {ratio}, clip {clip}");
         }
-    }
-}
-
-/// That an error is that of these pairs of value and label, in millidiscs.
-fn check_error(error: &Value, pairs: &[[i32; 2]], what: &str) {
-    let pairs: Vec<[f64; 2]> = pairs.iter().map(|pair| pair.map(|millidiscs| f64::from(millidiscs) / 1000.0)).collect();
-    let mean = |term: &dyn Fn(f64, f64) -> f64| {
-        pairs.iter().map(|&[value, label]| term(value, label)).sum::<f64>() / pairs.len() as f64
-    };
-    let [values, labels] = [mean(&|value, _| value), mean(&|_, label| label)];
-    let variance = mean(&|value, _| (value - values).powi(2));
-    let slope = mean(&|value, label| (value - values) * (label - labels)) / variance;
-    assert_eq!(error["rows"], pairs.len(), "{what}");
-    for (name, expected) in [
-        ("mae", mean(&|value, label| (value - label).abs())),
-        ("rmse", mean(&|value, label| (value - label).powi(2)).sqrt()),
-        ("bias", values - labels),
-        ("slope", slope),
-    ] {
-        let found = error[name].as_f64();
-        let near = |found: f64| (found - expected).abs() < 1e-8;
-        // Equal values have no slope.
-        let is_absent = name == "slope" && pairs.iter().all(|pair| pair[0] == pairs[0][0]);
-        assert!(found.map_or(is_absent, near), "{what}: {name} {found:?}, not {expected}");
-    }
-}
-
-#[test]
-fn the_figures_of_a_training_are_those_of_its_rows() {
-    let workspace = Workspace::new();
-    let dataset = dataset(&workspace);
-    let config = workspace.config("split", "seed", &[("train.validation", "0.3")]);
-    workspace.done(&format!("train --config {config} --dataset {dataset} --models registry"));
-    workspace.done("model export --model registry/v0001 --format es-cube-eval --output eval.dat");
-    let recipe = Dataset::open(&workspace.path(dataset)).unwrap().manifest().recipe.to_string();
-    let is_held_out = |row: &PositionRow| {
-        belongs(1, Stream::Validation, &[recipe.as_bytes(), &row.game_id.to_le_bytes()].concat(), 0.3)
-    };
-    let (held_out, learned): (Vec<PositionRow>, Vec<PositionRow>) =
-        rows(&workspace.path(dataset)).into_iter().partition(is_held_out);
-    let lessons: Vec<Lesson> = learned.iter().map(lesson).collect();
-    let mut weights = vec![0; WEIGHT_COUNT];
-    let Counts { error, .. } = plain_training(&lessons, 0.003, 20_000, &mut weights);
-    let bytes: Vec<u8> = weights.iter().flat_map(|weight| weight.to_le_bytes()).collect();
-    assert!(std::fs::read(workspace.path("eval.dat")).unwrap() == bytes, "other weights");
-
-    let metrics = read_sealed::<Value>(&workspace.path("registry/v0001/model.json")).unwrap()["metrics"].take();
-    for (name, expected) in [("rows", learned.len()), ("updates", learned.len()), ("validation_rows", held_out.len())] {
-        assert_eq!(metrics[name], expected, "{name}");
-    }
-    assert_eq!(metrics["held_out"], true);
-    let loss = metrics["epochs"][0]["mae"].as_f64().unwrap();
-    assert!((loss - error as f64 / 1000.0 / learned.len() as f64).abs() < 1e-8, "loss {loss}");
-
-    let bench = workspace.done(&format!("bench train --config {config} --dataset {dataset} --json"));
-    let bench: Value = serde_json::from_str(&bench).unwrap();
-    for (name, expected) in [("updates", learned.len()), ("stage_rows", learned.len() + held_out.len())] {
-        assert_eq!(bench[name], expected, "bench train: {name}");
-    }
-
-    let instances = instances();
-    let places: Vec<Vec<[usize; 2]>> = held_out.iter().map(|row| places(&instances, lesson(row))).collect();
-    let zero = vec![0; WEIGHT_COUNT];
-    type Label = fn(&PositionRow) -> Option<i32>;
-    let result: Label = |row| Some(i32::from(row.result?) * 1000);
-    let score: Label = |row| Some(row.score?.0);
-    let exact: Label = |row| row.score.filter(|_| row.exact == Some(true)).map(|score| score.0);
-    for (name, errors, weights, label) in [
-        ("before", &metrics["before"], &zero, result),
-        ("after", &metrics["after"], &weights, result),
-        ("score", &metrics["labels"]["score"], &weights, score),
-        ("result", &metrics["labels"]["result"], &weights, result),
-        ("exact", &metrics["labels"]["exact"], &weights, exact),
-    ] {
-        let mut pairs: Vec<(u32, [i32; 2])> = Vec::new();
-        for (row, places) in held_out.iter().zip(&places) {
-            let pair = label(row).map(|label| [plain_value(places, weights), label]);
-            pairs.extend(pair.map(|pair| (u32::from(row.empties), pair)));
-        }
-        let of = |keeps: &dyn Fn(u32, i32) -> bool| -> Vec<[i32; 2]> {
-            pairs.iter().filter(|(empties, [_, label])| keeps(*empties, label.abs())).map(|(_, pair)| *pair).collect()
-        };
-        check_error(errors, &of(&|_, _| true), name);
-        let mut found = [0; 2];
-        for (place, range) in errors["by_empties"].as_array().unwrap().iter().enumerate() {
-            let empties = range["min"].as_u64().unwrap() as u32;
-            assert_eq!(range["max"], empties);
-            check_error(range, &of(&|own, _| own == empties), &format!("{name} {empties} empty, range {place}"));
-            found[0] += range["rows"].as_u64().unwrap();
-        }
-        for range in errors["by_score"].as_array().unwrap() {
-            let [min, max] = ["min", "max"].map(|end| range[end].as_i64().unwrap() as i32 * 1000);
-            let is_in = |label: i32| (min < label || min == 0) && label <= max;
-            check_error(range, &of(&|_, label| is_in(label)), &format!("{name} {min} to {max}"));
-            found[1] += range["rows"].as_u64().unwrap();
-        }
-        assert_eq!(found, [pairs.len() as u64; 2], "{name}: every row is in a range");
-        let errors: Errors = serde_json::from_value(errors.clone()).unwrap();
-        for ranges in [&errors.by_empties, &errors.by_score] {
-            let joined = Error::joined(ranges.iter().map(|range| &range.error)).unwrap();
-            let figures = |error: Error| [error.rows as f64, error.mae, error.rmse, error.bias];
-            let pairs = figures(joined).into_iter().zip(figures(errors.all));
-            assert!(pairs.into_iter().all(|(joined, all)| (joined - all).abs() < 1e-8), "{name}: {joined:?}");
-        }
-    }
-
-    // With two phases every row has weights of its own phase.
-    let features = std::fs::read_to_string(workspace.path("configs/features/es-cube.toml")).unwrap();
-    workspace.write("configs/features/two.toml", features.replace("[60]", "[60, 30]"));
-    let two = [("run.features", "\"features/two.toml\""), ("train.validation", "0.3")];
-    let config = workspace.config("two", "seed", &two);
-    workspace.done(&format!("train --config {config} --dataset {dataset} --models two"));
-    let of_two = read_sealed::<Value>(&workspace.path("two/v0001/model.json")).unwrap()["metrics"]["coverage"].take();
-    for (coverage, second_phase) in [(&metrics["coverage"], 0), (&of_two, 30)] {
-        let weights_of = |row: &PositionRow, places: &[[usize; 2]]| -> Vec<(bool, usize)> {
-            places.iter().map(|[place, twin]| (row.empties <= second_phase, *place.min(twin))).collect()
-        };
-        let visited: BTreeSet<(bool, usize)> =
-            learned.iter().flat_map(|row| weights_of(row, &self::places(&instances, lesson(row)))).collect();
-        let shown: Vec<(bool, usize)> =
-            held_out.iter().zip(&places).flat_map(|(row, places)| weights_of(row, places)).collect();
-        let seen = shown.iter().filter(|weight| visited.contains(weight)).count() as f64 / shown.len() as f64;
-        assert!((coverage["seen"].as_f64().unwrap() - seen).abs() < 1e-9 && seen < 1.0, "{coverage}, not {seen}");
-        let [all, unvisited] = ["weights", "unvisited"].map(|name| coverage[name].as_u64().unwrap());
-        assert_eq!(all - unvisited, visited.len() as u64);
-    }
-}
-
-#[test]
-fn batches_of_every_size_move_the_weights_as_the_plain_sums_of_their_updates_do() {
-    let workspace = Workspace::new();
-    let lessons: Vec<Lesson> = rows(&workspace.path(dataset(&workspace))).iter().map(lesson).collect();
-    // Threads take 256 rows of a batch at a time; the last one is shorter than the others.
-    for (ratio, clip, batch) in [(0.003, 20_000, 2), (0.003, 20_000, 300), (0.01, 900, 1024), (0.0005, 20_000, 65_536)]
-    {
-        let mut expected = vec![0; WEIGHT_COUNT];
-        let shortened = plain_batches(&lessons, ratio, clip, batch, &mut expected);
-        let change = |train: &mut TrainConfig| (train.ratio, train.clip, train.batch) = (ratio, clip, batch as u32);
-        check(
-            &weights_of(&library_training(&workspace, &lessons, 0, change)),
-            &expected,
-            &format!("batches of {batch}"),
-        );
-        assert!(0 < shortened, "batches of {batch}: every weight took its updates in full");
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::plain::{Board, Evaluation, Patterns, PerFeature, Purpose, Stream, per_feature, unit_of};
 use crate::tables::{Columns, read_json, real, whole};
 use crate::workspace::{Workspace, check_same};
+use renma::pipeline::train::task::{Error, RangeError};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -167,17 +168,25 @@ pub(crate) struct Learner {
     clipped: usize,
     /// Weights that more rows of a batch visited than are trusted.
     damped: usize,
+    /// Rows learned, each as often as it was visited.
+    updates: usize,
+    /// Of each epoch of the phases, the sum of the errors before each update, in units, and their number.
+    losses: Vec<(i64, usize)>,
 }
 
 impl Learner {
     fn zero(patterns: Patterns) -> Self {
         let weights = patterns.zero();
-        Self { visits: weights.clone(), evaluation: Evaluation { patterns, weights }, clipped: 0, damped: 0 }
+        Self::new(weights.clone(), Evaluation { patterns, weights })
     }
 
     fn of_version(version: &Path) -> Self {
         let evaluation = Evaluation::read(version);
-        Self { visits: per_feature(&evaluation.patterns, version, "visits"), evaluation, clipped: 0, damped: 0 }
+        Self::new(per_feature(&evaluation.patterns, version, "visits"), evaluation)
+    }
+
+    const fn new(visits: PerFeature<i32>, evaluation: Evaluation) -> Self {
+        Self { evaluation, visits, clipped: 0, damped: 0, updates: 0, losses: Vec::new() }
     }
 
     /// The phases that a feature file asks for, each with the weights of this model at the middle of its range.
@@ -211,6 +220,7 @@ impl Learner {
                 part += 1;
             }
         }
+        self.losses.clear();
         for phase in 0..phase_count {
             self.learn_part(lessons, (seed, part), phase, overlap, config);
             part += 1;
@@ -243,23 +253,28 @@ impl Learner {
                 order.sort_by_key(|lesson| lesson.board.empties().min(60));
                 Stream::new(seed, Purpose::Shuffle, [part << 32 | epoch, 1]).shuffle(&mut order);
             }
-            for batch in order.chunks(whole(config, "batch") as usize) {
-                self.learn(batch, phase, ratio, config);
-            }
+            let batches = order.chunks(whole(config, "batch") as usize);
+            let error: i64 = batches.map(|batch| self.learn(batch, phase, ratio, config)).sum();
+            self.updates += order.len();
+            self.losses.resize(self.losses.len().max(epoch as usize + 1), (0, 0));
+            let (errors, count) = &mut self.losses[epoch as usize];
+            (*errors, *count) = (*errors + error, *count + order.len());
             ratio *= real(config, "ratio_decay");
         }
     }
 
-    fn learn(&mut self, batch: &[Lesson], phase: usize, ratio: f64, config: &Value) {
+    /// Learns a batch; the sum of its errors.
+    fn learn(&mut self, batch: &[Lesson], phase: usize, ratio: f64, config: &Value) -> i64 {
         let unit = 1 << whole(config, "fraction_bits");
         let clip = whole(config, "clip") * unit;
         let mut sums: BTreeMap<(usize, usize), (i64, i64)> = BTreeMap::new();
-        let mut features = Vec::new();
+        let (mut features, mut errors) = (Vec::new(), 0);
         for lesson in batch {
             features = self.evaluation.patterns.features(&lesson.board);
             let weights = &self.evaluation.weights[phase];
             let value: i64 = features.iter().map(|&(pattern, index)| i64::from(weights[pattern][index])).sum();
             let error = i64::from(lesson.target) * unit - value;
+            errors += error.abs();
             let ratio = ratio * f64::from(lesson.weight) / 256.0;
             let update = (error as f64 * ratio).trunc() as i64;
             for &feature in &features {
@@ -277,6 +292,7 @@ impl Learner {
             *weight = (i64::from(*weight) + step).min(clip).max(-clip) as i32;
             self.visits[phase][pattern][index] += count as i32;
         }
+        errors
     }
 }
 
@@ -308,6 +324,7 @@ pub(crate) fn check_error(found: &Value, rows: &[(usize, f64, f64)]) {
 /// Compares reported errors as [`check_error`] does, also by empty squares and by the size of the label.
 fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
     check_error(found, rows);
+    let slope = found.get("slope").and_then(Value::as_f64);
     for (name, class_of) in [
         ("by_empties", &(|row: &(usize, f64, f64)| row.0 as i64) as &dyn Fn(&(usize, f64, f64)) -> i64),
         ("by_score", &|row| [8.0, 20.0, 40.0, 64.0].iter().position(|&most| row.2.abs() <= most).unwrap() as i64),
@@ -322,6 +339,11 @@ fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
                 if name == "by_empties" { [*class; 2] } else { [[0, 8], [8, 20], [20, 40], [40, 64]][*class as usize] };
             assert_eq!(range, expected, "{found}");
             check_error(found, rows);
+        }
+        let ranges: Vec<RangeError> = serde_json::from_value(Value::Array(found.clone())).unwrap();
+        if let Some(joined) = Error::joined(ranges.iter().map(|range| &range.error)) {
+            // Slopes cannot be joined.
+            check_error(&serde_json::to_value(Error { slope, ..joined }).unwrap(), rows);
         }
     }
 }
@@ -372,10 +394,17 @@ pub(crate) fn check(version: &Path, folders: &[&Path], seed: u64, begin: &Begin<
     let rows = lessons.training.len();
     for (name, expected) in [
         ("rows", rows),
+        ("updates", learner.updates),
         ("validation_rows", if lessons.held_out { lessons.judged.len() } else { 0 }),
         ("unlabeled", lessons.unlabeled),
     ] {
         assert_eq!(metrics[name].as_u64().unwrap_or(0), expected as u64, "{name}: {metrics}");
+    }
+    let epochs = metrics["epochs"].as_array().unwrap();
+    assert_eq!(epochs.len(), learner.losses.len());
+    for (epoch, &(errors, count)) in epochs.iter().zip(&learner.losses) {
+        let unit = f64::from(1000 << whole(config, "fraction_bits"));
+        assert!((real(epoch, "mae") - errors as f64 / unit / count as f64).abs() < 1e-9, "{epoch}: {errors} {count}");
     }
     let found = Learner::of_version(version);
     assert!(found.evaluation.weights == learner.evaluation.weights, "the weights of {}", version.display());
