@@ -56,12 +56,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return answer(&error),
     };
-    let default_hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !panics::is_expected() {
-            default_hook(panic);
-        }
-    }));
+    panics::hide_expected();
     let session = match Session::start(&arguments.global) {
         Ok(session) => session,
         Err(error) => return report(&error, arguments.global.json),
