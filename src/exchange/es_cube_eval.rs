@@ -8,19 +8,18 @@ use crate::artifact::publish::read_bounded;
 use crate::artifact::{ArtifactError, FileKind};
 use crate::engine::{Evaluation, PatternSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 const FEATURES: &str = include_str!("../../configs/features/es-cube.toml");
 
-fn es_cube() -> PatternSet {
-    parse_features(FEATURES).expect("the shipped features file is sound")
-}
+static ES_CUBE: LazyLock<Arc<PatternSet>> =
+    LazyLock::new(|| Arc::new(parse_features(FEATURES).expect("the shipped features file is sound")));
 
 /// A file of the size of `eval.dat`.
 pub const ES_CUBE_EVAL_FILE: FileKind = FileKind {
     name: "an eval.dat of 42,608 weights",
     matches: |path| {
-        let size = es_cube().feature_count() as u64 * 4;
+        let size = ES_CUBE.feature_count() as u64 * 4;
         Ok(first_bytes(path, size + 1)?.len() as u64 == size)
     },
 };
@@ -35,7 +34,7 @@ pub fn es_cube_eval_bytes(evaluation: &Evaluation) -> Result<Vec<u8>, String> {
         let reason = "the model has vectors: eval.dat holds weights alone\ntrain one on configs/features/es-cube.toml";
         return Err(reason.to_owned());
     }
-    if pattern_set_hash(evaluation.set()) != pattern_set_hash(&es_cube()) {
+    if pattern_set_hash(evaluation.set()) != pattern_set_hash(&ES_CUBE) {
         let name = evaluation.set().name();
         return Err(format!("the model has the patterns `{name}`: eval.dat holds es-cube in one phase"));
     }
@@ -61,7 +60,7 @@ pub struct MirrorCounts {
 ///
 /// A missing file, one of another size, or weights beyond 16 bits.
 pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), ArtifactError> {
-    let set = es_cube();
+    let set = &*ES_CUBE;
     let expected = set.feature_count() * 4;
     let bytes = read_bounded(path, 1 << 30)?;
     if bytes.len() != expected {
@@ -76,13 +75,13 @@ pub fn import_es_cube_eval(path: &Path) -> Result<(Evaluation, MirrorCounts), Ar
         })?);
     }
     let written = weights.clone();
-    spread(&set, &mut weights, 1);
+    spread(set, &mut weights, 1);
     let mirrors = MirrorCounts {
         differing: weights.iter().zip(&written).filter(|(weight, written)| weight != written).count() as u64,
         all: (0..).zip(set.canonical()).filter(|(feature, canonical)| feature != *canonical).count() as u64,
     };
     let evaluation =
-        Evaluation::new(Arc::new(set), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
+        Evaluation::new(set.clone(), weights).map_err(|error| ArtifactError::unfit(path, error.to_string()))?;
     Ok((evaluation, mirrors))
 }
 
@@ -95,7 +94,7 @@ mod tests {
     fn weights_survive_the_file_and_other_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("eval.dat");
-        let set = Arc::new(es_cube());
+        let set = ES_CUBE.clone();
         let weights = set.canonical().iter().map(|&canonical| (canonical % 40_001) as i16).collect();
         let evaluation = Evaluation::new(set, weights).unwrap();
         publish_bytes(&path, &es_cube_eval_bytes(&evaluation).unwrap()).unwrap();
@@ -124,7 +123,7 @@ mod tests {
     fn the_weight_at_the_smallest_index_counts_where_mirrors_differ() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("eval.dat");
-        let set = es_cube();
+        let set = &*ES_CUBE;
         // LINE4: b4 or g4 alone is ours, b4 being the second of eight squares; the smaller index has g4.
         let [smaller, larger] = [3, 3_usize.pow(6)];
         assert_eq!(set.canonical()[larger], smaller as u32);

@@ -2,17 +2,21 @@
 //! never panics, takes ten seconds or a gigabyte.
 
 use renma::artifact::model::archive::Archive;
-use renma::artifact::model::features_file::parse_features;
+use renma::artifact::model::features_file::{features_text, parse_features};
 use renma::artifact::model::reference::load_model;
 use renma::artifact::seal::{read_sealed, seal};
-use renma::artifact::{ChampionFile, ClosedFile, Dataset, GATE_GAMES, LoadedModel, POSITIONS, VerdictFile};
+use renma::artifact::{
+    ArtifactError, ChampionFile, ClosedFile, ContentHash, Dataset, GATE_GAMES, LoadedModel, POSITIONS, PositionRow,
+    VerdictFile,
+};
 use renma::cluster::plan::with_plan;
 use renma::config::load_config;
 use renma::engine::{Depth, Limits};
 use renma::exchange::board_text::read_board_text;
-use renma::exchange::csv::read_csv;
+use renma::exchange::csv::{csv_head, read_csv, write_csv_rows};
 use renma::exchange::es_cube_eval::import_es_cube_eval;
-use renma::exchange::ggf::parse_ggf;
+use renma::exchange::game_text::{game_text, parse_game};
+use renma::exchange::ggf::{parse_ggf, write_ggf};
 use renma::exchange::mpc_dat::import_mpc_dat;
 use renma::exchange::parquet::read_parquet;
 use renma::exchange::positions::read_positions;
@@ -23,9 +27,10 @@ use renma::pipeline::StageError;
 use renma::play::{gtp, nboard};
 use renma::run::lineage::LineageFile;
 use renma::serve::game::CheckedRequest;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +63,15 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
     }),
     ("archive", |folder, input| {
         let path = written(folder, "model.renma", input);
-        check(Archive::read(&path).and_then(|archive| archive.model(&path)));
+        check(Archive::read(&path).and_then(|archive| {
+            let mut written = Vec::new();
+            archive.write(&mut written).unwrap();
+            assert!(written == input, "a version has one archive");
+            archive.model(&path)
+        }));
+        let files = hashed(input);
+        let file = |name: &str| files.get(name).cloned().ok_or_else(|| ArtifactError::damaged(&path, "it is missing"));
+        check(Archive::collect(&path, file).and_then(|archive| archive.model(&path)));
     }),
     ("plan", |folder, input| {
         let path = sealed(folder, "plan.json", input);
@@ -84,7 +97,10 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
         assert!(matches!(code, 0 | 2), "it would end with {code}");
     }),
     ("features", |_, input| {
-        let _ = std::str::from_utf8(input).map(parse_features);
+        if let Some(set) = std::str::from_utf8(input).ok().and_then(|text| parse_features(text).ok()) {
+            let written = features_text(&set);
+            assert_eq!(parse_features(&written).map(|again| features_text(&again)), Ok(written));
+        }
     }),
     ("positions", |folder, input| {
         check(read_positions(folder, input));
@@ -93,12 +109,19 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
         let game = std::str::from_utf8(input).ok().and_then(|text| parse_ggf(text).ok());
         if let Some(game) = game {
             assert!(game.plies().len() <= 128, "a game of {} plies", game.plies().len());
+            assert_eq!(parse_ggf(&write_ggf(&game)), Ok(game));
         }
     }),
-    ("transcripts", |_, input| read_all(GAME_MAX, read_transcripts(input.to_vec()))),
-    ("board-text", |_, input| read_all(GAME_MAX, read_board_text(input.to_vec()))),
+    ("transcripts", |_, input| drop(read_all(GAME_MAX, read_transcripts(input.to_vec())))),
+    ("board-text", |_, input| drop(read_all(GAME_MAX, read_board_text(input.to_vec())))),
     ("csv", |folder, input| {
-        check(read_csv(folder, input.to_vec(), true).map(|records| read_all(TABLE_GAME_MAX, records)));
+        check(read_csv(folder, input.to_vec(), true).map(|records| {
+            let rows = read_all(TABLE_GAME_MAX, records);
+            let mut written = csv_head().into_bytes();
+            write_csv_rows(&mut written, &rows).unwrap();
+            let again = read_csv(folder, written, true).map(|records| read_all(TABLE_GAME_MAX, records));
+            assert_eq!(again.unwrap(), rows);
+        }));
     }),
     ("wthor", |folder, input| {
         check(read_wthor(folder, input.to_vec()).map(|records| read_all(GAME_MAX, records)));
@@ -109,9 +132,10 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
         check(GATE_GAMES.decode(folder, input.to_vec().into(), 1 << 20));
     }),
     ("weights", |folder, input| {
-        let path = written(folder, "eval.dat", input);
-        check(import_es_cube_eval(&path));
-        check(import_mpc_dat(&path, 1.4));
+        check(import_mpc_dat(&written(folder, "mpc.dat", input), 1.4));
+        let mut weights = input.to_vec();
+        weights.resize(ES_CUBE_EVAL_SIZE, 0);
+        check(import_es_cube_eval(&written(folder, "eval.dat", &weights)));
     }),
     ("protocols", |_, input| {
         let limits = Limits { nodes: Some(2000), ..Limits::full_width(Depth(2)) };
@@ -121,7 +145,12 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
         let _ = gtp::serve(&MODEL.model, limits, commands(), &stop, &mut Vec::new());
     }),
     ("requests", |_, input| {
-        let _ = serde_json::from_slice::<CheckedRequest>(input).map(|request| request.positions());
+        if let Ok(request) = serde_json::from_slice::<CheckedRequest>(input) {
+            let answer = request.positions();
+            let text = answer["text"].as_str().unwrap();
+            let again = parse_game(text).unwrap().map_or_else(String::new, |game| game_text(&game));
+            assert_eq!(again, text);
+        }
     }),
 ];
 
@@ -139,10 +168,17 @@ const GAME_MAX: usize = 129;
 /// Nor has one of a table, where a game may come with its mirror images.
 const TABLE_GAME_MAX: usize = 4096;
 
-fn read_all(game_max: usize, records: Records) {
-    for record in records.iter {
-        let _ = record.map(|game| assert!(game.rows.len() <= game_max, "a game of {} positions", game.rows.len()));
+/// 42,608 weights.
+const ES_CUBE_EVAL_SIZE: usize = 170_432;
+
+/// The rows of the sound games, numbered.
+fn read_all(game_max: usize, records: Records) -> Vec<PositionRow> {
+    let mut rows = Vec::new();
+    for (game, game_id) in records.iter.flatten().zip(1..) {
+        assert!(game.rows.len() <= game_max, "a game of {} positions", game.rows.len());
+        rows.extend(game.rows.into_iter().map(|row| PositionRow { game_id, ..row }));
     }
+    rows
 }
 
 fn written(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
@@ -151,16 +187,36 @@ fn written(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
     path
 }
 
+/// The files of an archive by name, with a model.json that lists the hashes they have, so that what is behind them is read too.
+fn hashed(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in tar::Archive::new(archive).entries().into_iter().flatten().flatten() {
+        let (name, mut bytes) = (String::from_utf8_lossy(&entry.path_bytes()).into_owned(), Vec::new());
+        let _ = entry.take(1 << 20).read_to_end(&mut bytes);
+        files.insert(name, bytes);
+    }
+    if let Some(Ok(Value::Object(mut fields))) = files.get("model.json").map(|bytes| serde_json::from_slice(bytes)) {
+        for (name, bytes) in &files {
+            if let Some(listed) = fields.get_mut("files").and_then(|listed| listed.get_mut(name)) {
+                *listed = json!({"bytes": bytes.len(), "hash": ContentHash::of(bytes)});
+            }
+        }
+        files.insert("model.json".to_owned(), with_seal(fields));
+    }
+    files
+}
+
 /// The input as a file with a valid seal if it is a JSON object, so that what is behind the seal is read too.
 fn sealed(folder: &Path, name: &str, input: &[u8]) -> std::path::PathBuf {
     match serde_json::from_slice::<Value>(input) {
-        Ok(Value::Object(mut fields)) => {
-            fields.remove("hash");
-            let text = if fields.is_empty() { "{}".to_owned() } else { seal(&fields) };
-            written(folder, name, text.as_bytes())
-        }
+        Ok(Value::Object(fields)) => written(folder, name, &with_seal(fields)),
         _ => written(folder, name, input),
     }
+}
+
+fn with_seal(mut fields: Map<String, Value>) -> Vec<u8> {
+    fields.remove("hash");
+    if fields.is_empty() { b"{}".to_vec() } else { seal(&fields).into_bytes() }
 }
 
 fn text_of(folder: &Path) -> String {
