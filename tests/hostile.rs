@@ -394,6 +394,12 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
         check(&workspace, "shard finish plan.json", 65, &["plan.json", words]);
         publish_bytes(&plan, &sound).unwrap();
     }
+    std::fs::write(&plan, include_str!("fuzz/corpus/plan/train.json")).unwrap();
+    reseal(&plan, |plan| plan["weights"][1] = json!(u64::MAX));
+    for arguments in ["shard status plan.json", "shard drive plan.json --on 'true {plan} {shard}'"] {
+        check(&workspace, arguments, 65, &["plan.json", "its row visits add up to more than 64 bits can count"]);
+    }
+    publish_bytes(&plan, &sound).unwrap();
     reseal(&plan, |plan| plan["model"]["name"] = json!("registry/v0007"));
     for arguments in ["shard run plan.json 0", "shard finish plan.json"] {
         let words =
