@@ -19,5 +19,5 @@ static PARSER: LazyLock<Parser> = LazyLock::new(|| {
 
 fuzz_target!(|input: &[u8]| {
     let folder = tempfile::tempdir().unwrap();
-    PARSER(folder.path(), input);
+    let _ = PARSER(folder.path(), input);
 });
