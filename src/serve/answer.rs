@@ -56,7 +56,7 @@ const ASSETS: [(&str, &str, &str); 11] = [
 const RUN_FILE_SIZE_MAX: u64 = 64 << 20;
 
 /// What all requests share.
-pub(super) struct Site {
+pub struct Site {
     model: Arc<LoadedModel>,
     /// The registry of the run to watch.
     registry: PathBuf,
@@ -65,7 +65,8 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub(super) fn new(model: LoadedModel, registry: &Path, port: u16) -> Self {
+    /// A model to play with, the registry of a run, and the port that is listened on.
+    pub fn new(model: LoadedModel, registry: &Path, port: u16) -> Self {
         Self { model: Arc::new(model), registry: registry.to_owned(), port, pool: Pool::start() }
     }
 

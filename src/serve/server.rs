@@ -12,7 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{sleep, timeout};
 
@@ -68,7 +69,8 @@ pub fn serve(
                 Ok(Ok((stream, _))) => {
                     make_room(&mut connections);
                     let searches = Arc::new(AtomicBool::new(false));
-                    let task = tokio::spawn(converse(stream, Arc::clone(&site), Arc::clone(&searches)));
+                    let (site, raised) = (Arc::clone(&site), Arc::clone(&searches));
+                    let task = tokio::spawn(async move { converse(stream, &site, &raised).await });
                     connections.push_back(Connection { task, searches });
                     // The task begins before the next connection comes, so that no connection is dropped unheard.
                     yield_now().await;
@@ -98,8 +100,9 @@ fn make_room(connections: &mut VecDeque<Connection>) {
     }
 }
 
-async fn converse(stream: TcpStream, site: Arc<Site>, searches: Arc<AtomicBool>) {
-    let service = service_fn(|request| answer(&site, request, &searches));
+/// Answers the one request of a connection; `searches` is raised if that takes a search.
+pub async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, site: &Site, searches: &AtomicBool) {
+    let service = service_fn(|request| answer(site, request, searches));
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME).max_buf_size(HEAD_SIZE_MAX).keep_alive(false);
     let connection = http.serve_connection(TokioIo::new(stream), service);
