@@ -341,7 +341,9 @@ fn check_errors(found: &Value, rows: &[(usize, f64, f64)]) {
             check_error(found, rows);
         }
         let ranges: Vec<RangeError> = serde_json::from_value(Value::Array(found.clone())).unwrap();
-        if let Some(joined) = Error::joined(ranges.iter().map(|range| &range.error)) {
+        let joined = Error::joined(ranges.iter().map(|range| &range.error));
+        assert_eq!(joined.is_none(), rows.is_empty(), "{name}");
+        if let Some(joined) = joined {
             // Slopes cannot be joined.
             check_error(&serde_json::to_value(Error { slope, ..joined }).unwrap(), rows);
         }
