@@ -207,9 +207,12 @@ fn what_does_not_exist_is_a_usage_error_that_names_the_path() {
         (&format!("gc --config {config} --models nowhere --dry-run"), "nowhere"),
         ("model list --models nowhere", "nowhere"),
         ("model verify --models nowhere", "nowhere"),
+        (&format!("eval {}", "x".repeat(300)), "xxx: it does not exist"),
     ] {
         check(&workspace, arguments, 2, &[path]);
     }
+    let long = format!("generate --config {config} --output {}", "x".repeat(300));
+    check(&workspace, &long, 1, &["xxx", "File name too long"]);
 }
 
 #[test]

@@ -400,10 +400,11 @@ fn a_plan_that_cannot_be_is_one_error_that_says_why() {
         check(&workspace, arguments, 65, &["plan.json", "its row visits add up to more than 64 bits can count"]);
     }
     publish_bytes(&plan, &sound).unwrap();
-    reseal(&plan, |plan| plan["model"]["name"] = json!("registry/v0007"));
-    for arguments in ["shard run plan.json 0", "shard finish plan.json"] {
-        let words =
-            ["plan.json", "its model registry/v0007", "does not exist", "the folder in which the plan was made"];
-        check(&workspace, arguments, 2, &words);
+    for model in ["registry/v0007", &"x".repeat(300)] {
+        reseal(&plan, |plan| plan["model"]["name"] = json!(model));
+        let words = ["plan.json", &format!("its model {model}"), "does not exist", "in which the plan was made"];
+        for arguments in ["shard run plan.json 0", "shard finish plan.json"] {
+            check(&workspace, arguments, 2, &words);
+        }
     }
 }

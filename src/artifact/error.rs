@@ -78,10 +78,7 @@ impl ArtifactError {
     /// An error of the operating system; a path that is not there becomes [`ArtifactError::Missing`].
     pub fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        if action == "read" && source.kind() == io::ErrorKind::NotFound {
-            return Self::Missing { path };
-        }
-        Self::Io { action, path, source }
+        if action == "read" && is_absence(&source) { Self::Missing { path } } else { Self::Io { action, path, source } }
     }
 
     /// Bytes that are not what was written.
@@ -126,6 +123,11 @@ impl ArtifactError {
             _ => exit_code::OTHER,
         }
     }
+}
+
+/// Whether nothing can be there: the path leads to nothing, or has a name that is too long for anything.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 pub mod temporary;
 
-use super::error::ArtifactError;
+use super::error::{ArtifactError, is_absence};
 use super::panics::caught;
 use rustix::fs::{OFlags, fcntl_setfl};
 use std::ffi::OsString;
@@ -254,7 +254,7 @@ pub fn is_link(path: &Path) -> Result<bool, ArtifactError> {
 fn known(metadata: io::Result<fs::Metadata>, path: &Path) -> Result<Option<fs::Metadata>, ArtifactError> {
     match metadata {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::NotADirectory => Ok(None),
         Err(source) => Err(ArtifactError::io("read", path, source)),
     }
 }
@@ -365,7 +365,7 @@ pub fn entries_in(folder: &Path) -> Result<Vec<Entry>, ArtifactError> {
         Ok(entries)
     };
     match closed(read) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) if is_absence(&error) || error.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),
         other => other.map_err(|source| ArtifactError::io("read", folder, source)),
     }
 }
