@@ -3,6 +3,7 @@
 pub mod dataset;
 pub mod error;
 pub mod format;
+pub mod guarded;
 pub mod hash;
 pub mod line;
 pub mod lock;

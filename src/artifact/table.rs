@@ -4,8 +4,8 @@ pub mod content;
 pub mod row;
 
 use super::error::ArtifactError;
+use super::guarded::guarded;
 use super::hash::ContentHash;
-use super::panics::caught;
 use super::publish::{open_bounded, publish_bytes, read_bounded};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
@@ -95,16 +95,6 @@ pub struct FileEntry {
     pub hash: ContentHash,
     /// The hash of the values, which does not depend on the Parquet writer.
     pub content: ContentHash,
-}
-
-/// Decodes foreign bytes. The parser can panic, as damaged footers make it (measured: 4 of 900).
-///
-/// # Errors
-///
-/// Why the bytes cannot be decoded.
-pub fn guarded<T, E: ToString>(decode: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
-    let decoded = caught(decode).ok_or("the Parquet reader gave up on it")?;
-    decoded.map_err(|error| error.to_string())
 }
 
 /// The footer's own texts, by key.
@@ -350,8 +340,8 @@ impl Table {
     /// Reads the footer of a part and checks its columns; no value is decoded yet.
     fn open<'p>(&self, path: &'p Path, bytes: Bytes, stop: &'p AtomicBool) -> Result<Batches<'p>, ArtifactError> {
         let damaged = |reason: String| ArtifactError::damaged(path, reason);
-        let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes));
-        let builder = builder.map_err(damaged)?;
+        let size = bytes.len() as u64;
+        let builder = guarded(size, || ParquetRecordBatchReaderBuilder::try_new(bytes)).map_err(damaged)?;
         let metadata = builder.metadata();
         let footer = footer_of(metadata);
         let order = self.order_in(builder.schema()).map_err(damaged)?;
@@ -368,8 +358,8 @@ impl Table {
             let (name, size) = (column.column_path(), column.uncompressed_size());
             return Err(damaged(format!("column {name} unpacks to {size} bytes: at most {size_max} for {rows} rows")));
         }
-        let reader = guarded(|| builder.with_batch_size(BATCH_ROWS).build()).map_err(damaged)?;
-        Ok(Batches { path, stop, footer, reader: Some(reader), rows_left: rows, order, schema: self.schema() })
+        let reader = guarded(size, || builder.with_batch_size(BATCH_ROWS).build()).map_err(damaged)?;
+        Ok(Batches { path, size, stop, footer, reader: Some(reader), rows_left: rows, order, schema: self.schema() })
     }
 
     /// The rows of a part together.
@@ -408,8 +398,8 @@ impl Table {
 
 /// What the footer of a file says, without its rows.
 fn metadata_of(path: &Path) -> Result<ParquetMetaData, ArtifactError> {
-    let (file, _) = open_bounded(path, PART_SIZE_MAX)?;
-    let metadata = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&file));
+    let (file, size) = open_bounded(path, PART_SIZE_MAX)?;
+    let metadata = guarded(size, move || ParquetMetaDataReader::new().parse_and_finish(&file));
     metadata.map_err(|_| ArtifactError::damaged(path, "its footer cannot be read"))
 }
 
@@ -422,6 +412,8 @@ fn footer_of(metadata: &ParquetMetaData) -> Footer {
 /// The rows of a part, some at a time, with the columns of the table in order, and never more than its footer says.
 struct Batches<'p> {
     path: &'p Path,
+    /// Of the file, in bytes.
+    size: u64,
     stop: &'p AtomicBool,
     footer: Footer,
     /// None after an error.
@@ -450,8 +442,9 @@ impl Iterator for Batches<'_> {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Err(ArtifactError::Interrupted));
         }
-        let batch = match guarded(|| reader.next().transpose()) {
-            Ok(batch) => batch?,
+        let next = guarded(self.size, move || reader.next().transpose().map(|batch| (batch, reader)));
+        let (batch, reader) = match next {
+            Ok((batch, reader)) => (batch?, reader),
             Err(reason) => return Some(Err(ArtifactError::damaged(self.path, reason))),
         };
         let Some(rows_left) = self.rows_left.checked_sub(batch.num_rows() as u64) else {

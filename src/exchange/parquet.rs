@@ -4,7 +4,7 @@
 use super::columns::{Games, SourceRow, check_columns, is_column, numbers};
 use super::records::Records;
 use crate::artifact::dataset::recipe::base_footer;
-use crate::artifact::table::guarded;
+use crate::artifact::guarded::guarded;
 use crate::artifact::{
     ArtifactError, ContentHash, DatasetFormat, DatasetKind, FileKind, POSITIONS, PositionRow, Table, TableRow,
 };
@@ -32,7 +32,7 @@ pub const PARQUET_FILE: FileKind = FileKind {
     name: "a Parquet file of positions",
     matches: |path| {
         let file = File::open(path).map_err(|source| ArtifactError::io("read", path, source))?;
-        let Ok(builder) = guarded(|| ParquetRecordBatchReaderBuilder::try_new(file)) else { return Ok(false) };
+        let Ok(builder) = guarded(0, || ParquetRecordBatchReaderBuilder::try_new(file)) else { return Ok(false) };
         let names = builder.schema().fields().iter().map(|field| field.name().as_str());
         Ok(names.eq(POSITIONS.columns.iter().map(|column| column.name)))
     },
@@ -46,7 +46,8 @@ pub const PARQUET_FILE: FileKind = FileKind {
 pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records, ArtifactError> {
     let damaged = |reason: String| ArtifactError::damaged(path, reason);
     let size = bytes.len() as u64;
-    let builder = guarded(|| ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))).map_err(damaged)?;
+    let builder = guarded(size, || ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)));
+    let builder = builder.map_err(damaged)?;
     let names: Vec<String> = builder.schema().fields().iter().map(|field| field.name().clone()).collect();
     let has = |name: &str| names.iter().any(|other| other == name);
     check_columns(has, label).map_err(|reason| ArtifactError::unfit(path, reason))?;
@@ -69,15 +70,18 @@ pub fn read_parquet(path: &Path, bytes: Vec<u8>, label: bool) -> Result<Records,
     }
     let roots = names.iter().enumerate().filter(|(_, name)| is_column(name)).map(|(index, _)| index);
     let mask = ProjectionMask::roots(builder.parquet_schema(), roots);
-    let reader = guarded(|| builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
+    let reader = guarded(size, || builder.with_projection(mask).with_batch_size(BATCH_ROWS).build());
     let (mut reader, mut count) = (Some(reader.map_err(damaged)?), 0);
     // `None` at the end of the file, or after what cannot be decoded.
     let next = move || {
         let first = count + 1;
-        let rows = match guarded(|| reader.as_mut().and_then(Iterator::next).transpose()) {
-            Ok(batch) => batch_rows(&batch?, first),
+        let mut decoder = reader.take()?;
+        let rows = match guarded(size, move || decoder.next().transpose().map(|batch| (batch, decoder))) {
+            Ok((batch, decoder)) => {
+                reader = Some(decoder);
+                batch_rows(&batch?, first)
+            }
             Err(reason) => {
-                reader = None;
                 let reason = format!("the rest cannot be decoded: {reason}");
                 vec![SourceRow::bad(("record", first), &reason)]
             }
