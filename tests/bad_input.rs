@@ -536,15 +536,15 @@ fn a_part_that_the_parser_gives_up_on_is_one_error_like_any_other() {
     check(&workspace, train, 65, &["data/positions/part-00001.parquet", "gave up"]);
 }
 
-/// An unknown field of a footer may be a list of 2^31 - 1 booleans. The parser skips them one by one, and they take no bytes.
+/// An unknown field of a footer may be a list of 2^31 - 1 booleans, which the parser skips one by one, reading no bytes.
 #[test]
-fn a_footer_that_the_parser_counts_at_for_minutes_is_one_error() {
+fn a_footer_that_keeps_the_parser_busy_for_minutes_is_one_error() {
     let workspace = Workspace::new();
     let list = |id: u8| [id << 4 | 9, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07];
     let footer = [list(14).to_vec(), list(1).repeat(99), vec![0]].concat();
     let size = (footer.len() as u32).to_le_bytes();
     workspace.write("endless.parquet", [b"PAR1".as_slice(), &footer, &size, b"PAR1"].concat());
-    let words = ["endless.parquet", "the Parquet reader does not come to an end with it"];
+    let words = ["endless.parquet", "the Parquet reader does not finish"];
     check(&workspace, "dataset import endless.parquet --format parquet --output out", 65, &words);
 }
 

@@ -125,7 +125,7 @@ impl ArtifactError {
     }
 }
 
-/// Whether nothing can be there: the path leads to nothing, or has a name that is too long for anything.
+/// Whether nothing can have this path: it does not exist, or has a component that is too long.
 pub(super) fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidFilename)
 }

@@ -1,4 +1,4 @@
-//! Decoding what strangers wrote, by a library that panics at some of it and does not end with some.
+//! Decoding files of other people with a library that panics on some inputs and never finishes others.
 
 use super::panics::caught;
 use crossbeam::channel::{RecvTimeoutError, bounded};
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Processor time for one step, such as a footer or a batch of rows, which takes milliseconds.
+/// Limit on the processor time of one step, such as a footer or a batch of rows, which takes milliseconds.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Bytes of the file for which there is another second: a step may unpack them.
+/// The limit grows by a second per this number of bytes in the file, because a step may unpack all of them.
 const SECOND_BYTES: u64 = 16 << 20;
 
-/// Where the system does not tell processor time, time counts that a busy machine may need for it.
+/// Where the system does not report processor time: elapsed time per processor time on a busy machine.
 const PATIENCE: u32 = 12;
 
-/// How often the time is looked at.
+/// How often the time is checked.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Decodes a step of a foreign file of this size. The parser can panic, as damaged footers make it (measured: 4 of 900), or
-/// count to 2^31 for each nine bytes of a footer that skip as many booleans (parquet 60.1.0): then its thread is left behind.
+/// Decodes a step of a foreign file of this size. The parser can panic, as damaged footers make it (measured: 4 of 900). It can
+/// also count to 2^31 for nine bytes of a footer, a list of booleans to skip (parquet 60.1.0): then its thread is left behind.
 ///
 /// # Errors
 ///
@@ -31,38 +31,33 @@ where
     E: ToString + Send + 'static,
 {
     let limit = TIME_MAX + Duration::from_secs(size / SECOND_BYTES);
-    let ((sender, receiver), (place_sender, place)) = (bounded(1), bounded(1));
+    let ((sender, receiver), (clock_sender, clock)) = (bounded(1), bounded(1));
     let work = move || {
-        place_sender.send(place_of_thread()).ok();
+        clock_sender.send(clock_of_thread()).ok();
         sender.send(caught(decode)).ok();
     };
     thread::Builder::new().spawn(work).map_err(|error| format!("no thread can be started: {error}"))?;
-    let (place, mut waited) = (place.recv().ok().flatten(), Duration::ZERO);
+    let (clock, mut waited) = (clock.recv().ok().flatten(), Duration::ZERO);
     loop {
         match receiver.recv_timeout(POLL) {
-            Ok(decoded) => {
-                return decoded.ok_or("the Parquet reader gave up on it")?.map_err(|error| error.to_string());
-            }
-            Err(RecvTimeoutError::Disconnected) => return Err("the Parquet reader gave up on it".to_owned()),
-            Err(RecvTimeoutError::Timeout) => {
-                waited += POLL;
-                let used = place.as_deref().and_then(processor_time).unwrap_or(waited / PATIENCE);
-                if limit < used {
-                    return Err("the Parquet reader does not come to an end with it".to_owned());
-                }
-            }
+            Ok(Some(decoded)) => return decoded.map_err(|error| error.to_string()),
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => return Err("the Parquet reader gave up on it".to_owned()),
+            Err(RecvTimeoutError::Timeout) => waited += POLL,
+        }
+        if limit < clock.as_deref().and_then(processor_time).unwrap_or(waited / PATIENCE) {
+            return Err("the Parquet reader does not finish".to_owned());
         }
     }
 }
 
-/// Where Linux says how long this thread has run.
-fn place_of_thread() -> Option<PathBuf> {
+/// The file in which Linux reports how long this thread has run.
+fn clock_of_thread() -> Option<PathBuf> {
     Some(Path::new("/proc").join(read_link("/proc/thread-self").ok()?).join("schedstat"))
 }
 
-/// The first number there, in nanoseconds.
-fn processor_time(place: &Path) -> Option<Duration> {
-    let text = read_to_string(place).ok()?;
+/// The first number in that file, in nanoseconds.
+fn processor_time(clock: &Path) -> Option<Duration> {
+    let text = read_to_string(clock).ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
@@ -71,24 +66,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_done_or_gives_up_or_is_left_behind() {
+    fn a_step_succeeds_or_fails_or_panics_or_exceeds_its_processor_time() {
         assert_eq!(guarded(0, || Ok::<_, String>(7)), Ok(7));
         assert_eq!(guarded(0, || Err::<(), _>("no".to_owned())), Err("no".to_owned()));
-        assert_eq!(
-            guarded(0, || -> Result<(), String> { panic!("in a test") }).unwrap_err(),
-            "the Parquet reader gave up on it"
-        );
-        // Waiting is no work.
-        let wait = || {
+        let panics = || -> Result<(), String> { panic!("in a test") };
+        assert_eq!(guarded(0, panics).unwrap_err(), "the Parquet reader gave up on it");
+        // Sleep takes no processor time.
+        let sleeps = || {
             thread::sleep(2 * POLL);
             Ok::<_, String>(())
         };
-        assert_eq!(guarded(0, wait), Ok(()));
+        assert_eq!(guarded(0, sleeps), Ok(()));
         let endless = || -> Result<(), String> {
             loop {
                 std::hint::spin_loop();
             }
         };
-        assert_eq!(guarded(0, endless).unwrap_err(), "the Parquet reader does not come to an end with it");
+        assert_eq!(guarded(0, endless).unwrap_err(), "the Parquet reader does not finish");
     }
 }

@@ -157,7 +157,7 @@ impl StagePlan {
             Self::Generate { config, book, .. } if config.openings.book().is_some() == book.is_empty() => {
                 Err("its book is not the one that its config asks for".into())
             }
-            // Whoever divides or shows the work adds it up.
+            // Dividing the work and showing progress add them up.
             Self::Train { .. } if self.weights().into_iter().try_fold(0_u64, u64::checked_add).is_none() => {
                 Err("its row visits add up to more than 64 bits can count".into())
             }

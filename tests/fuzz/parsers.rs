@@ -51,7 +51,7 @@ static TINY: LazyLock<Archive> = LazyLock::new(|| {
     Archive::read(&path).expect("it is sound")
 });
 
-/// Reads an input, and says whether it is one that renma takes; an empty folder is there for files.
+/// Reads an input, and returns whether it is accepted; the folder is for files, and empty.
 pub(crate) type Parser = fn(&Path, &[u8]) -> bool;
 
 /// By name, as the folders of the corpus are called.
@@ -69,7 +69,7 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
     }),
     ("archive", |folder, input| {
         let path = written(folder, "model.renma", input);
-        let is_taken = check(Archive::read(&path).and_then(|archive| {
+        let is_accepted = check(Archive::read(&path).and_then(|archive| {
             let mut written = Vec::new();
             archive.write(&mut written).unwrap();
             assert!(written == input, "a version has one archive");
@@ -77,7 +77,7 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
         }));
         let files = hashed(input);
         let file = |name: &str| files.get(name).cloned().ok_or_else(|| ArtifactError::damaged(&path, "it is missing"));
-        check(Archive::collect(&path, file).and_then(|archive| archive.model(&path))) || is_taken
+        check(Archive::collect(&path, file).and_then(|archive| archive.model(&path))) || is_accepted
     }),
     // The plans of the corpus have datasets of this checkout, below the working folder.
     ("plan", |folder, input| {
@@ -131,10 +131,13 @@ pub(crate) const PARSERS: [(&str, Parser); 20] = [
     }),
     ("wthor", |folder, input| check(read_wthor(folder, input.to_vec()).map(|games| read_all(GAME_MAX, games)))),
     ("parquet", |folder, input| {
+        if counts_booleans(input) {
+            return false;
+        }
         let games = rows_of(read_parquet(folder, input.to_vec(), true));
         let tables = [&POSITIONS, &GATE_GAMES, &WEIGHTS];
-        let taken = tables.map(|table| check(table.decode(folder, input.to_vec().into(), 1 << 20)));
-        !games.is_empty() || taken.contains(&true)
+        let is_accepted = tables.map(|table| check(table.decode(folder, input.to_vec().into(), 1 << 20)));
+        !games.is_empty() || is_accepted.contains(&true)
     }),
     ("weights", |folder, input| {
         let is_mpc = check(import_mpc_dat(&written(folder, "mpc.dat", input), 1.4));
@@ -207,9 +210,9 @@ fn answer(request: &[u8]) -> Vec<u8> {
     browser.answer
 }
 
-/// What was read, if it is taken; a command that cannot go on with this input would end with 2 or 65, or with 1 if the input names
-/// a path that the system does not open.
-fn taken<T>(read: Result<T, impl Into<StageError>>) -> Option<T> {
+/// What was read, if it is accepted. A command would exit with 2 or 65 if not, or with 1 if the input names a path that the
+/// system does not open.
+fn accepted<T>(read: Result<T, impl Into<StageError>>) -> Option<T> {
     let refusal = |error: StageError| match error {
         StageError::Artifact(ArtifactError::Io { .. }) => {}
         error => assert!(matches!(error.exit_code(), 2 | 65), "{error}"),
@@ -218,7 +221,7 @@ fn taken<T>(read: Result<T, impl Into<StageError>>) -> Option<T> {
 }
 
 fn check<T>(read: Result<T, impl Into<StageError>>) -> bool {
-    taken(read).is_some()
+    accepted(read).is_some()
 }
 
 /// No game that is played by its moves has more positions.
@@ -230,9 +233,22 @@ const TABLE_GAME_MAX: usize = 4096;
 /// 42,608 weights.
 const ES_CUBE_EVAL_SIZE: usize = 170_432;
 
+/// Whether a footer may have a list or map of 2^28 booleans or more. The Parquet reader counts them for seconds, in a thread that
+/// `guarded` leaves behind: it would slow down the next inputs.
+fn counts_booleans(file: &[u8]) -> bool {
+    let Some((rest, size)) = file.strip_suffix(b"PAR1").and_then(<[u8]>::split_last_chunk) else { return false };
+    let footer = &rest[rest.len().saturating_sub(u32::from_le_bytes(*size) as usize)..];
+    // A 31-bit number that needs five bytes.
+    let is_large = |count: &[u8]| count[..4].iter().all(|byte| 0x80 <= *byte) && count[4] < 8;
+    footer.windows(6).any(|bytes| {
+        let is_list = matches!(bytes[0], 0xf1 | 0xf2) && is_large(&bytes[1..]);
+        is_list || is_large(bytes) && matches!(bytes[5], 0x11 | 0x12 | 0x21 | 0x22)
+    })
+}
+
 /// The rows of the sound games of a table.
 fn rows_of(read: Result<Records, ArtifactError>) -> Vec<PositionRow> {
-    taken(read).map_or_else(Vec::new, |records| read_all(TABLE_GAME_MAX, records))
+    accepted(read).map_or_else(Vec::new, |records| read_all(TABLE_GAME_MAX, records))
 }
 
 /// The rows of the sound games, numbered; positions without a legal move are not among them.
