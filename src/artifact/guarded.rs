@@ -31,23 +31,22 @@ where
     E: ToString + Send + 'static,
 {
     let limit = TIME_MAX + Duration::from_secs(size / SECOND_BYTES);
-    let ((sender, receiver), (clock_sender, clock)) = (bounded(1), bounded(1));
+    let ((running, ended), (clock_sender, clock)) = (bounded::<()>(0), bounded(1));
     let work = move || {
+        let _running = running;
         clock_sender.send(clock_of_thread()).ok();
-        sender.send(caught(decode)).ok();
+        caught(decode)
     };
-    thread::Builder::new().spawn(work).map_err(|error| format!("no thread can be started: {error}"))?;
+    let thread = thread::Builder::new().spawn(work).map_err(|error| format!("no thread can be started: {error}"))?;
     let (clock, mut waited) = (clock.recv().ok().flatten(), Duration::ZERO);
-    loop {
-        match receiver.recv_timeout(POLL) {
-            Ok(Some(decoded)) => return decoded.map_err(|error| error.to_string()),
-            Ok(None) | Err(RecvTimeoutError::Disconnected) => return Err("the Parquet reader gave up on it".to_owned()),
-            Err(RecvTimeoutError::Timeout) => waited += POLL,
-        }
+    while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+        waited += POLL;
         if limit < clock.as_deref().and_then(processor_time).unwrap_or(waited / PATIENCE) {
             return Err("the Parquet reader does not finish".to_owned());
         }
     }
+    let decoded = thread.join().ok().flatten().ok_or("the Parquet reader gave up on it")?;
+    decoded.map_err(|error| error.to_string())
 }
 
 /// The file in which Linux reports how long this thread has run.
