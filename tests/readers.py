@@ -218,10 +218,12 @@ def replay(moves, finished=True):
     black_to_move, ply, positions = True, 0, []
     for start in range(0, len(moves), 2):
         square = "abcdefgh".index(moves[start]) + 8 * (int(moves[start + 1]) - 1)
-        if not has_move(discs[black_to_move], discs[not black_to_move]):
-            black_to_move, ply = not black_to_move, ply + 1
         own, other = discs[black_to_move], discs[not black_to_move]
         turned = flips(own, other, square)
+        if not turned and not has_move(own, other):
+            black_to_move, ply = not black_to_move, ply + 1
+            own, other = other, own
+            turned = flips(own, other, square)
         assert turned, f"{moves[start:start + 2]} after {start // 2} moves is illegal"
         positions.append((ply, set(discs[True]), set(discs[False]), black_to_move, square))
         own.update(turned, [square])
@@ -383,10 +385,10 @@ def check_moves(connection):
             SELECT 0 AS depth, {{'black': black, 'white': white, 'black_to_move': black_to_move}} AS place
             FROM (VALUES ({start})) AS start(black, white, black_to_move)
             UNION ALL
-            SELECT depth + 1, play(
-                place.black, place.white, place.black_to_move,
-                unnest(squares(legal_moves(place.black, place.white, place.black_to_move))))
-            FROM nodes WHERE depth < 4)
+            SELECT depth + 1, play(place.black, place.white, place.black_to_move, square)
+            FROM (
+                SELECT *, unnest(squares(legal_moves(place.black, place.white, place.black_to_move))) AS square
+                FROM nodes WHERE depth < 4))
         SELECT count(*) FROM nodes GROUP BY depth ORDER BY depth""").fetchall()
     equal(counts, [(1,), (4,), (12,), (56,), (244,)], "positions by ply")
     rows = connection.execute("""
