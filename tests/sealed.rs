@@ -5,6 +5,7 @@
 #[path = "support/workspace.rs"]
 mod workspace;
 
+use rayon::prelude::*;
 use renma::artifact::seal::{read_sealed, write_sealed};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -124,8 +125,9 @@ fn try_changes(step: usize) {
                 let mut changed = value.clone();
                 *changed.pointer_mut(&place).unwrap() = other.clone();
                 write_sealed(&path, &changed).unwrap();
-                for reader in readers(&file) {
-                    let outcome = read_bounded(&workspace, &reader);
+                let read = |reader: String| (read_bounded(&workspace, &reader), reader);
+                let outcomes: Vec<_> = readers(&file).into_par_iter().map(read).collect();
+                for (outcome, reader) in outcomes {
                     let shown: String = other.to_string().chars().take(30).collect();
                     let call = format!("{}{place} = {shown}: renma {reader}", file.display());
                     let first: String = outcome.stderr.lines().next().unwrap_or("").chars().take(160).collect();
