@@ -15,7 +15,8 @@ use mutate::{Random, mutated};
 use parsers::{PARSERS, Parser};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::env::var;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -82,13 +83,17 @@ fn try_parser((name, parser): (&str, Parser), goes_on: impl Fn(u64) -> bool) -> 
     for input in &inputs {
         assert_eq!(fault(parser, input), None, "{name}: an input of the corpus");
     }
-    // An input that ends the process is here.
+    // An input that ends the process is here. The file stays open: some file systems wait for the disk when one that was emptied
+    // is closed.
     let current = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
+    let mut file = File::create(&current).unwrap();
     let mut tried = 0;
     while goes_on(tried) {
         let index = first + tried;
         let input = mutated(&inputs, &mut Random::new(seed, index));
-        fs::write(&current, &input).unwrap();
+        file.set_len(0).unwrap();
+        file.rewind().unwrap();
+        file.write_all(&input).unwrap();
         if let Some(what) = fault(parser, &input) {
             panic!(
                 "{name}: {what} with the {} bytes of {}\nRENMA_FUZZ_PARSER={name} RENMA_FUZZ_SEED={seed} RENMA_FUZZ_FIRST={index} \
