@@ -171,6 +171,7 @@ CREATE OR REPLACE MACRO after_pass(place) AS {
 
 -- The position after a legal move, as a struct of black, white and black_to_move. A side without a move passes, so this is
 -- the next row of the game in `positions`.
+-- Name columns as its arguments: an expression is copied out for each use, which is slow for one like `unnest(squares(…))`.
 CREATE OR REPLACE MACRO play(black, white, black_to_move, square) AS
     [after_pass(place) for place in [with_discs(
         black, white, black_to_move, 1::UBIGINT << square::UBIGINT,
