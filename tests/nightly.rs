@@ -50,6 +50,19 @@ fn a_promotion_that_is_missing_is_made_before_the_next_generation() {
     assert!(second.contains(&content), "the second generation was played by another model");
 }
 
+#[test]
+fn an_accepted_candidate_that_a_person_has_promoted_before_ends_its_generation() {
+    let (workspace, config) = unfinished_run();
+    workspace.done("promote v0002 --models models/run");
+    check(&workspace, &format!("--config {config}"), 0);
+    let champion = std::fs::read_to_string(workspace.path("models/run/champion.json")).unwrap();
+    let champion: Value = serde_json::from_str(&champion).unwrap();
+    let verdict = std::fs::read_to_string(workspace.path("datasets/run/gate/generation=0001/verdict.json")).unwrap();
+    let verdict: Value = serde_json::from_str(&verdict).unwrap();
+    assert_eq!(champion["acted"], json!([verdict["step"]]));
+    assert_eq!((&champion["history"][0]["gate"], champion["history"].as_array().unwrap().len()), (&Value::Null, 1));
+}
+
 /// What tells whether a file was written again.
 fn identities(folder: &Path) -> BTreeMap<String, (u64, i64, i64)> {
     let identity = |name: String| {

@@ -63,13 +63,17 @@ pub fn promote(
     let before = file.champion().map(|promotion| promotion.id);
     let gate = verdict.map(|verdict| verdict.step);
     let acted = gate.is_some_and(|gate| file.acted.contains(&gate));
-    if acted || before == Some(id) {
+    let is_champion = before == Some(id);
+    if acted || (is_champion && gate.is_none()) {
         return Ok(PromoteReport { skipped: true, before, champion: before });
     }
-    file.history.push(Promotion { id, content: model.content, gate });
+    // A verdict has acted even if its version was promoted by hand before: its generation is finished.
+    if !is_champion {
+        file.history.push(Promotion { id, content: model.content, gate });
+    }
     file.acted.extend(gate);
     file.write(folder)?;
-    Ok(PromoteReport { skipped: false, before, champion: Some(id) })
+    Ok(PromoteReport { skipped: is_champion, before, champion: Some(id) })
 }
 
 /// Which version of a registry a model is, by the folder that it was read from.

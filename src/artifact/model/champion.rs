@@ -29,7 +29,7 @@ pub struct ChampionFile {
     format: ChampionFormat,
     /// The promotions in effect.
     pub history: Vec<Promotion>,
-    /// The step ids of the gates that have promoted a version, including those rolled back.
+    /// The step ids of the gates whose verdict has promoted a version or found it champion, including those rolled back.
     pub acted: Vec<ContentHash>,
 }
 
